@@ -1,0 +1,107 @@
+# All set-up happens here: an environment in .venv, node_modules, the compiled protos. Stamps make the second run quick.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.SUFFIXES:
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+INSTALL := $(PIP) install --constraint constraints.txt
+PROTOS := tfprof_widget/_protos/descriptors.binpb
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.* ## ' '/^[a-z]+:.* ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## profile a small model and print its op view
+	@$(BIN)/python -m tfprof_widget.demo
+
+.PHONY: test
+test: lint chromium ## run the linters and all the tests
+	npm run --silent build
+	npm run --silent test
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: .venv/develop node_modules/.stamp ## check style, types and generated files
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python js/generate_protocol.py --check
+	npm run --silent lint
+	npm run --silent types
+
+.PHONY: format
+format: .venv/develop node_modules/.stamp ## put the sources into the style that lint asks for
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	npm run --silent format
+
+.PHONY: protocol
+protocol: build ## write js/src/protocol.ts from the option table
+	$(BIN)/python js/generate_protocol.py
+
+.PHONY: conformance
+conformance: .venv/develop ## make tests/conformance anew from native tfprof's answers
+	$(BIN)/python -m tests.oracle.make_conformance
+
+.PHONY: bench
+bench: .venv/develop ## measure speed and memory beside native tfprof
+	$(BIN)/python -m tests.bench
+
+.PHONY: lab
+lab: build ## open JupyterLab on the notebooks
+	$(INSTALL) --group lab
+	$(BIN)/jupyter lab --allow-root notebooks
+
+.PHONY: wheel
+wheel: build ## build the wheel and the sdist into dist/
+	$(BIN)/python -m hatchling build --clean --target sdist --target wheel
+
+.PHONY: build
+build: $(PROTOS) ## make the environment with the package and its compiled protos
+
+.PHONY: chromium
+chromium: ## install Chromium from Debian where it is missing
+	@command -v chromium > /dev/null \
+	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium > /dev/null; } \
+	|| echo "Chromium is missing and apt-get cannot install it here. No test needs it yet, so this goes on."
+
+.PHONY: lock
+lock: ## pin the newest fitting versions in constraints.txt and package-lock.json
+	$(PYTHON) -m venv --clear .venv
+	$(PIP) install --upgrade pip
+	$(PIP) install --group build --group test --group lint --group lab --editable .
+	{ echo "# Written by \`make lock\`: the versions that \`make\` installs."; $(PIP) freeze --all --exclude-editable; } > constraints.txt
+	npm install --package-lock-only
+
+.PHONY: clean
+clean: ## remove everything that make has made
+	rm -rf .venv dist node_modules tfprof_widget/_protos
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/pip: constraints.txt
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(INSTALL) --upgrade pip
+	touch $@
+
+# Installing the package compiles its protos, so they are the stamp, and come back when they are gone.
+$(PROTOS): .venv/pip pyproject.toml hatch_build.py protos/compile.py $(wildcard protos/*.proto)
+	$(INSTALL) --group build
+	$(INSTALL) --no-build-isolation --editable .
+	touch $@
+
+.venv/develop: $(PROTOS)
+	$(INSTALL) --group test --group lint
+	touch $@
+
+node_modules/.stamp: package.json package-lock.json .npmrc
+	npm ci
+	touch $@

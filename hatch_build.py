@@ -1,0 +1,21 @@
+"""Compiles the protos into the package whenever a wheel, an sdist or an editable install is built."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CompileProtos(BuildHookInterface[Any]):
+    """Runs protos/compile.py, so that no installed package needs protoc."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Hatchling calls this before it collects the files of the package."""
+        root = Path(self.root)
+        compile_protos = runpy.run_path(str(root / "protos" / "compile.py"))["compile_protos"]
+        compile_protos(root / "protos", root / "tfprof_widget" / "_protos")
