@@ -1,0 +1,174 @@
+"""The names and signatures of `tf.compat.v1.profiler`, thin over Profile: numbers as native tfprof counts them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from tfprof_widget.engine.evaluate import evaluate
+from tfprof_widget.errors import ProfileWarning
+from tfprof_widget.ingest.parts import Parts
+from tfprof_widget.ingest.tf_graph import default_graph
+from tfprof_widget.messages import MultiGraphNodeProto
+from tfprof_widget.option_builder import ProfileOptionBuilder, of_mapping
+from tfprof_widget.options import Options, check_step, check_view
+from tfprof_widget.output.destination import Destination, deliver, parse_output
+from tfprof_widget.output.text import banner
+from tfprof_widget.profiles import Profile
+
+if TYPE_CHECKING:
+    from tfprof_widget.messages import AdviceProto, GraphNodeProto
+
+TRAINABLE_VARS_PARAMS_STAT_OPTIONS: Mapping[str, Any] = ProfileOptionBuilder.trainable_variables_parameter()
+FLOAT_OPS_OPTIONS: Mapping[str, Any] = ProfileOptionBuilder.float_operation()
+PRINT_ALL_TIMING_MEMORY: Mapping[str, Any] = ProfileOptionBuilder.time_and_memory()
+ALL_ADVICE: Mapping[str, Mapping[str, str]] = {
+    "ExpensiveOperationChecker": {},
+    "AcceleratorUtilizationChecker": {},
+    "JobChecker": {},
+    "OperationChecker": {},
+}
+
+
+def profile(
+    graph: Any = None,
+    run_meta: Any = None,
+    op_log: Any = None,
+    cmd: str = "scope",
+    options: Mapping[str, Any] | None = None,
+) -> GraphNodeProto | MultiGraphNodeProto:
+    """Profile a graph (a tf.Graph, GraphDef or bytes) and, if given, what one run of it measured.
+
+    Prints as `options["output"]` says and returns the message that native tfprof does.
+
+    >>> from tfprof_widget import ProfileOptionBuilder
+    >>> from tfprof_widget.demo import recorded
+    >>> options = ProfileOptionBuilder(ProfileOptionBuilder.time_and_memory()).with_empty_output().build()
+    >>> profile(recorded("graph"), recorded("run_meta"), cmd="op", options=options).children[0].name
+    'MatMul'
+    """
+    chosen = ProfileOptionBuilder.trainable_variables_parameter() if options is None else options
+    run_metas = [run_meta] if _has_content(run_meta) else []
+    found = Profile.from_protos(graph if graph is not None else default_graph(), run_metas, op_log)
+    return cast("GraphNodeProto | MultiGraphNodeProto", _show(found, check_view(cmd), chosen))
+
+
+class Profiler:
+    """Collects the steps of a graph and shows tfprof's views of them; as many at once as you like.
+
+    >>> from tfprof_widget.demo import recorded
+    >>> profiler = Profiler(recorded("graph"))
+    >>> profiler.add_step(10, recorded("run_meta"))
+    >>> profiler.profile.steps
+    (10,)
+    """
+
+    def __init__(self, graph: Any = None, op_log: Any = None) -> None:
+        self._graph = graph if graph is not None else default_graph()
+        self._parts = Parts()
+        self._parts.add_graph(self._graph)
+        self._parts.add_op_log(op_log)
+        self._profile: Profile | None = None
+
+    @property
+    def profile(self) -> Profile:
+        """The profile of the steps added so far."""
+        if self._profile is None:
+            self._profile = self._parts.assemble()
+        return self._profile
+
+    def add_step(self, step: int, run_meta: Any) -> None:
+        """Add what one run measured; `step` names it in the option `step`, and may group several runs."""
+        self._parts.add_graph(self._graph)
+        self._parts.add_step(check_step(step), run_meta)
+        self._profile = None
+
+    def profile_name_scope(self, options: Mapping[str, Any]) -> GraphNodeProto:
+        """The scope view of the steps added so far."""
+        return cast("GraphNodeProto", _show(self.profile, "scope", options))
+
+    def profile_graph(self, options: Mapping[str, Any]) -> GraphNodeProto:
+        """The graph view of the steps added so far."""
+        return cast("GraphNodeProto", _show(self.profile, "graph", options))
+
+    def profile_operations(self, options: Mapping[str, Any]) -> MultiGraphNodeProto:
+        """The op view of the steps added so far."""
+        return cast("MultiGraphNodeProto", _show(self.profile, "op", options))
+
+    def profile_python(self, options: Mapping[str, Any]) -> MultiGraphNodeProto:
+        """The code view of the steps added so far."""
+        return cast("MultiGraphNodeProto", _show(self.profile, "code", options))
+
+    def advise(self, options: Mapping[str, Mapping[str, str]] | None = None) -> AdviceProto:
+        """Let the checkers named in `options`, all by default, look at the steps added so far; prints the findings."""
+        return _advise(self.profile, options)
+
+    def serialize_to_string(self) -> bytes:
+        """The profile as a ProfileProto's bytes, as native tfprof writes it."""
+        from tfprof_widget.output.profile_proto import profile_proto
+
+        return bytes(profile_proto(self.profile).SerializeToString())
+
+
+def advise(
+    graph: Any = None, run_meta: Any = None, options: Mapping[str, Mapping[str, str]] | None = None
+) -> AdviceProto:
+    """Let the checkers look at a graph and what one run of it measured; prints what they find.
+
+    >>> from tfprof_widget.demo import recorded
+    >>> found = advise(recorded("graph"), recorded("run_meta"), {"OperationChecker": {}})
+    <BLANKLINE>
+    OperationChecker:
+    >>> list(found.checkers)
+    ['OperationChecker']
+    """
+    run_metas = [run_meta] if _has_content(run_meta) else []
+    return _advise(Profile.from_protos(graph if graph is not None else default_graph(), run_metas), options)
+
+
+def print_model_analysis(
+    graph: Any,
+    run_meta: Any = None,
+    op_log: Any = None,
+    tfprof_cmd: str = "scope",
+    tfprof_options: Mapping[str, Any] | None = None,
+) -> GraphNodeProto | MultiGraphNodeProto:
+    """`profile` under its older name, with the older names of its arguments."""
+    return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
+
+
+def _show(profile: Profile, view: str, options: Mapping[str, Any]) -> Any:
+    chosen = Options.of(**({"timing": "tfprof"} | of_mapping(options)))
+    destination = parse_output(chosen.output)
+    if view == "code" and profile.traces is None:
+        return _no_code(chosen, destination)
+    found = evaluate(profile, view, chosen)
+    deliver(found, destination)
+    return found.proto()
+
+
+def _no_code(options: Options, destination: Destination) -> MultiGraphNodeProto:
+    """As natively an empty result, but the reason is said where it will be seen."""
+    warnings.warn(
+        "code view: there are no code traces; give an op_log with traces, or the tf.Graph itself",
+        ProfileWarning,
+        stacklevel=4,
+    )
+    if destination.kind == "stdout":
+        sys.stdout.write(banner(options, ""))
+    return MultiGraphNodeProto()
+
+
+def _advise(profile: Profile, options: Mapping[str, Mapping[str, str]] | None) -> AdviceProto:
+    from tfprof_widget.advise.runner import advise_on
+
+    return advise_on(profile, ALL_ADVICE if options is None else options)
+
+
+def _has_content(run_meta: Any) -> bool:
+    """Whether there is anything in a RunMetadata: an empty one counts as none, as natively."""
+    if isinstance(run_meta, bytes | bytearray | memoryview):
+        return len(run_meta) > 0
+    return run_meta is not None and (not hasattr(run_meta, "ByteSize") or run_meta.ByteSize() > 0)

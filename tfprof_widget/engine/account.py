@@ -1,0 +1,58 @@
+"""Which nodes count, and how often: the answer to `account_type_regexes`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfprof_widget.engine.matching import Names
+from tfprof_widget.options import EVERYTHING, Options
+from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import Flags, Integers, Lists
+
+
+def accounted(profile: Profile, options: Options) -> Flags:
+    """Whether one of each node's types matches one of `account_type_regexes`.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> int(accounted(demo_profile(), Options.of(account_type_regexes=["MatMul"])).sum())
+    4
+    """
+    if options.account_type_regexes == EVERYTHING:
+        return np.ones(len(profile.nodes), np.bool_)
+    return times_accounted(profile, options) > 0
+
+
+def times_accounted(profile: Profile, options: Options) -> Integers:
+    """How many of `account_type_regexes` match a type of each node.
+
+    Native's op and code views count a node once for every regex that matches it; with the native
+    clock we do so too.
+    """
+    count = np.zeros(len(profile.nodes), np.int64)
+    types = type_names(profile)
+    for regex in options.account_type_regexes:
+        count += _any_of(profile.nodes.types, types.matching_one("account_type_regexes", regex))
+    return count
+
+
+def type_names(profile: Profile) -> Names:
+    """The profile's dictionary of types, with the regexes matched against it so far."""
+    if "types" not in profile._memory:
+        profile._memory["types"] = Names(profile.nodes.type_names)
+    found: Names = profile._memory["types"]
+    return found
+
+
+def row_weights(profile: Profile, options: Options) -> Integers:
+    """How often the rows of op and code view count each node: never, once or, with the native clock, more often."""
+    if options.account_type_regexes == EVERYTHING:
+        return np.ones(len(profile.nodes), np.int64)
+    times = times_accounted(profile, options)
+    return times if options.timing == "tfprof" else np.minimum(times, 1)
+
+
+def _any_of(lists: Lists, marked: Flags) -> Flags:
+    """Whether each list holds a marked value; no list is empty, as every node has its op for a type."""
+    if not len(lists):
+        return np.zeros(0, np.bool_)
+    return np.logical_or.reduceat(marked[lists.values], lists.start[:-1])

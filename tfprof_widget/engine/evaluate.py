@@ -1,0 +1,102 @@
+"""From a profile, a view's name and options to the View: which modules do the work, and what is kept between views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tfprof_widget.engine.code import code_forest, code_tree
+from tfprof_widget.engine.display import Display
+from tfprof_widget.engine.forest import forest_view
+from tfprof_widget.engine.graph import graph_forest, graph_tree
+from tfprof_widget.engine.matching import Names
+from tfprof_widget.engine.measures import measures
+from tfprof_widget.engine.op import op_tree, op_view
+from tfprof_widget.engine.scope import scope_forest, scope_tree
+from tfprof_widget.engine.sums import Sums
+from tfprof_widget.engine.tree import Tree
+from tfprof_widget.engine.view import View
+from tfprof_widget.errors import ProfileError
+from tfprof_widget.options import EVERYTHING, Options, check_view
+from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import Flags
+
+Found = TypeVar("Found")
+
+
+def evaluate(profile: Profile, view: str, options: Options) -> View:
+    """The rows of a view under the options.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> evaluate(demo_profile(), "scope", Options.of(show_name_regexes=["layer1/.*"], max_depth=3)).names
+    ('_TFProfRoot', 'layer1/MatMul', 'layer1/Relu', 'layer1/w')
+    """
+    check_view(view)
+    costs = measures(profile, options)
+    tree = view_tree(profile, view)
+    names = _kept(profile, ("names", view), lambda: Names(tree.names))
+    devices = _device_matches(profile, tree, options)
+    if view == "op":
+        return op_view(profile, options, tree, names, devices, costs)
+    forest = _kept(
+        profile,
+        ("forest", view, options.timing, options.account_type_regexes),
+        lambda: _FORESTS[view](profile, tree, options),
+    )
+    sums = _kept(
+        profile,
+        ("sums", view, options.timing, options.account_type_regexes, options.step),
+        lambda: Sums(tree, costs, forest.weight),
+    )
+    display = Display(tree, names, forest.kept, sums, devices, view != "code", view == "code")
+    return forest_view(profile, view, options, forest, display, costs)
+
+
+def view_tree(profile: Profile, view: str) -> Tree:
+    """The tree that a view is made of, grown once a profile."""
+    return _kept(profile, ("tree", view), lambda: _TREES[view](profile))
+
+
+def code_frames(profile: Profile) -> tuple[int, ...]:
+    """The frame of the traces that each place of the code tree stands for, -1 for the root."""
+    return _grown_code(profile)[1]
+
+
+def _grown_code(profile: Profile) -> tuple[Tree, tuple[int, ...]]:
+    traces = profile.traces
+    if traces is None:
+        raise ProfileError(
+            "code view: the profile has no code traces; give an op_log with traces, or the tf.Graph itself"
+        )
+    return _kept(profile, "code", lambda: code_tree(profile.nodes.names, traces))
+
+
+_TREES: dict[str, Callable[[Profile], Tree]] = {
+    "scope": lambda profile: scope_tree(profile.nodes.names),
+    "graph": lambda profile: graph_tree(profile.nodes.names, profile.nodes.inputs),
+    "code": lambda profile: _grown_code(profile)[0],
+    "op": op_tree,
+}
+_FORESTS = {"scope": scope_forest, "graph": graph_forest, "code": code_forest}
+
+
+def _kept(profile: Profile, key: Any, make: Callable[[], Found]) -> Found:
+    """What was made for the profile before under this key, or what `make` makes now."""
+    if key not in profile._memory:
+        profile._memory[key] = make()
+    found: Found = profile._memory[key]
+    return found
+
+
+def _device_matches(profile: Profile, tree: Tree, options: Options) -> Flags | None:
+    """Whether a place has a node on a matching device, None where every device will do."""
+    if options.device_regexes == EVERYTHING:
+        return None
+    nodes = profile.nodes
+    matching = Names((*nodes.devices, "")).matching("device_regexes", options.device_regexes)
+    rows = matching[nodes.device[tree.rows]]
+    found = np.zeros(len(tree), np.bool_)
+    found[np.repeat(np.arange(len(tree)), np.diff(tree.row_start))[rows]] = True
+    return found

@@ -1,0 +1,64 @@
+"""The graph view: the depth-first spanning tree from the nodes that are nobody's input along their inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfprof_widget.engine.account import accounted
+from tfprof_widget.engine.forest import Forest
+from tfprof_widget.engine.tree import ROOT_NAME, Tree
+from tfprof_widget.options import Options
+from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import Lists
+
+
+def graph_tree(names: Sequence[str], inputs: Lists) -> Tree:
+    """The spanning tree in the order of the walk; a cycle that nothing else consumes is not reached.
+
+    >>> inputs = Lists(np.array([0, 0, 1, 3]), np.array([0, 0, 1]))  # b(a), c(a, b)
+    >>> tree = graph_tree(["a", "b", "c"], inputs)
+    >>> list(zip(tree.names, tree.parent.tolist()))
+    [('_TFProfRoot', -1), ('c', 0), ('a', 1), ('b', 1)]
+    """
+    rows, parents = _walk(len(names), inputs)
+    return Tree(
+        names=(ROOT_NAME, *(names[row] for row in rows)),
+        parent=np.array([-1, *parents], np.int32),
+        rows=np.array(rows, np.int32),
+        row_start=np.array([0, *range(len(rows) + 1)], np.int64),
+    )
+
+
+def graph_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
+    """What is accounted in a graph tree; only accounted places are kept, the others hand their children up."""
+    marked = np.zeros(len(tree), np.bool_)
+    marked[1:] = accounted(profile, options)[tree.rows]
+    return Forest(tree, marked, marked, marked[1:].astype(np.int64))
+
+
+def _walk(count: int, inputs: Lists) -> tuple[list[int], list[int]]:
+    """The nodes in the order first met, and the place of the node from which each was met."""
+    start, source = inputs.start.tolist(), inputs.values.tolist()
+    consumed = set(source)
+    met = bytearray(count + 1)
+    met[-1] = 1  # an input that the graph lacks has index -1
+    rows: list[int] = []
+    parents: list[int] = []
+    for root in range(count):
+        if root in consumed:
+            continue
+        pending = [(root, 0)]
+        while pending:
+            row, parent = pending.pop()
+            if met[row]:
+                continue
+            met[row] = 1
+            rows.append(row)
+            parents.append(parent)
+            first, last = start[row], start[row + 1]
+            if last > first:
+                place = len(rows)
+                pending.extend([(each, place) for each in reversed(source[first:last]) if not met[each]])
+    return rows, parents

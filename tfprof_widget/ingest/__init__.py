@@ -1,0 +1,1 @@
+"""Everything that reads recorded data into a Profile."""

@@ -1,0 +1,184 @@
+"""Assembles the columns that were read of graphs, runs and op logs into one Profile, by tfprof's rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from tfprof_widget.errors import ProfileError
+from tfprof_widget.ingest.devices import misses_streams
+from tfprof_widget.ingest.executions import join_runs
+from tfprof_widget.ingest.graph_def import GraphColumns
+from tfprof_widget.ingest.op_log import OpLogColumns, Stacks
+from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.ingest.step_totals import add_up
+from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import ABSENT, Indices, Integers, Lists, Nodes, Traces
+
+LARGEST_INTEGER = 2**63 - 1
+
+
+def assemble(
+    columns: GraphColumns,
+    runs: Sequence[tuple[int, RunColumns]],
+    op_logs: Sequence[OpLogColumns],
+    shapes: Sequence[tuple[int, ...]],
+    stacks: Stacks,
+    graphs: tuple[Any, ...],
+) -> Profile:
+    """One profile of the nodes, the runs and the op logs; a node that only runs know is among `columns` already."""
+    order = sorted(range(len(columns.names)), key=columns.names.__getitem__)
+    row_of = {columns.names[index]: row for row, index in enumerate(order)}
+    joined = join_runs(runs, row_of)
+    return Profile(
+        nodes=_nodes(columns, order, row_of, op_logs, shapes, joined.devices, joined.node_device),
+        steps=joined.steps,
+        executions=joined.executions,
+        outputs=joined.outputs,
+        allocations=joined.allocations,
+        step_totals=add_up(joined.executions, joined.devices),
+        traces=_traces(row_of, op_logs, stacks),
+        graphs=graphs,
+        misses_accelerator_stream=any(misses_streams(run.devices) for _, run in runs),
+    )
+
+
+def _nodes(
+    columns: GraphColumns,
+    order: list[int],
+    row_of: Mapping[str, int],
+    op_logs: Sequence[OpLogColumns],
+    shapes: Sequence[tuple[int, ...]],
+    devices: tuple[str, ...],
+    device: Indices,
+) -> Nodes:
+    inputs, ports = _inputs([columns.inputs[index] for index in order], row_of)
+    ops = tuple(sorted(set(columns.ops)))
+    op_code = {op: code for code, op in enumerate(ops)}
+    op = np.array([op_code[columns.ops[index]] for index in order], np.int32)
+    shape = np.array([columns.shape[index] for index in order], np.int32)
+    type_names, types = _types(row_of, ops, op, devices, device, op_logs)
+    names = tuple(columns.names[index] for index in order)
+    return Nodes(
+        names=names,
+        ops=ops,
+        op=op,
+        type_names=type_names,
+        types=types,
+        devices=devices,
+        device=device,
+        shapes=tuple(shapes),
+        shape=shape,
+        output_shapes=_lists([columns.output_shapes[index] for index in order]),
+        inputs=inputs,
+        input_ports=ports,
+        parameters=_parameters(names, shape, shapes),
+        float_ops=_float_ops(row_of, op_logs),
+        identity=np.array(order, np.int32),
+    )
+
+
+def _lists(lists: Sequence[Sequence[int]]) -> Lists:
+    start = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum([len(each) for each in lists], out=start[1:])
+    return Lists(start, np.fromiter(chain.from_iterable(lists), np.int32, int(start[-1])))
+
+
+def _inputs(inputs: list[list[str]], row_of: Mapping[str, int]) -> tuple[Lists, Indices]:
+    """The sources of each node's inputs, and the outputs of them that are taken.
+
+    An input is `name`, `name:port` or, for a control input, `^name`.
+    """
+    known: dict[str, tuple[int, int]] = {}
+    rows: list[int] = []
+    ports: list[int] = []
+    for written in chain.from_iterable(inputs):
+        found = known.get(written)
+        if found is None:
+            name, _, port = written.partition(":")
+            row = row_of.get(name.removeprefix("^"), ABSENT)
+            found = known[written] = (row, int(port) if port.isdecimal() else 0)
+        rows.append(found[0])
+        ports.append(found[1])
+    start = np.zeros(len(inputs) + 1, np.int64)
+    np.cumsum([len(each) for each in inputs], out=start[1:])
+    return Lists(start, np.array(rows, np.int32)), np.array(ports, np.int32)
+
+
+def _types(
+    row_of: Mapping[str, int],
+    ops: tuple[str, ...],
+    op: Indices,
+    devices: tuple[str, ...],
+    device: Indices,
+    op_logs: Sequence[OpLogColumns],
+) -> tuple[tuple[str, ...], Lists]:
+    """Each node's types: its op, its device and those of the op log; a dictionary in byte order and sets over it."""
+    own = [
+        (row_of[name], type_name)
+        for op_log in op_logs
+        for name, given in op_log.types.items()
+        if name in row_of
+        for type_name in given
+    ]
+    placed = np.flatnonzero(device >= 0)
+    used_devices = {devices[code] for code in np.unique(device[placed]).tolist()}
+    names = tuple(sorted({*ops, *used_devices, *(type_name for _, type_name in own)}))
+    code_of = {name: code for code, name in enumerate(names)}
+    op_codes = np.array([code_of[name] for name in ops], np.int64)
+    device_codes = np.array([code_of.get(name, ABSENT) for name in devices], np.int64)
+    rows = np.concatenate([np.arange(len(op)), placed, [row for row, _ in own]]).astype(np.int64)
+    codes = np.concatenate([op_codes[op], device_codes[device[placed]], [code_of[name] for _, name in own]])
+    pairs = np.unique(rows * len(names) + codes.astype(np.int64))
+    start = np.searchsorted(pairs, np.arange(len(op) + 1) * len(names))
+    return names, Lists(start, (pairs % max(len(names), 1)).astype(np.int32))
+
+
+def _parameters(names: tuple[str, ...], shape: Indices, shapes: Sequence[tuple[int, ...]]) -> Integers:
+    sizes = [math.prod(known) if known and min(known) >= 0 else 0 for known in shapes]
+    used = set(shape.tolist()) - {ABSENT}
+    too_large = {code for code in used if sizes[code] > LARGEST_INTEGER}
+    if too_large:
+        row = next(row for row, code in enumerate(shape.tolist()) if code in too_large)
+        raise ProfileError(
+            f"graph: node {names[row]!r} has the shape {'x'.join(map(str, shapes[shape[row]]))}, whose product "
+            "is more than 2**63 - 1 parameters; the graph is damaged"
+        )
+    counts = np.array([size if code in used else 0 for code, size in enumerate(sizes)] + [0], np.int64)
+    parameters: Integers = counts[shape]
+    return parameters
+
+
+def _float_ops(row_of: Mapping[str, int], op_logs: Sequence[OpLogColumns]) -> Integers:
+    counts = np.zeros(len(row_of), np.int64)
+    for op_log in op_logs:
+        for name, count in op_log.float_ops.items():
+            if name in row_of:
+                counts[row_of[name]] = count
+    return counts
+
+
+def _traces(row_of: Mapping[str, int], op_logs: Sequence[OpLogColumns], stacks: Stacks) -> Traces | None:
+    """The stacks of the nodes, None if no node has one; the first op log that has a node's trace counts."""
+    stack = np.full(len(row_of), ABSENT, np.int32)
+    for op_log in reversed(op_logs):
+        for name, found in op_log.stack.items():
+            if name in row_of:
+                stack[row_of[name]] = found
+    if not (stack >= 0).any():
+        return None
+    frames = np.array(list(stacks.frames), np.int64).reshape(-1, 5).astype(np.int32)
+    return Traces(
+        strings=tuple(stacks.strings),
+        file=frames[:, 0],
+        line=frames[:, 1],
+        function=frames[:, 2],
+        source=frames[:, 3],
+        function_line=frames[:, 4],
+        stacks=_lists(list(stacks.stacks)),
+        stack=stack,
+    )

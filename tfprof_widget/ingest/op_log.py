@@ -1,0 +1,103 @@
+"""Reads an OpLogProto: own types, float operations and code traces of nodes, each distinct stack once."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfprof_widget.errors import ProfileError
+from tfprof_widget.tables import ABSENT
+
+FrameKey = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Stacks:
+    """Growing dictionaries of strings, frames and stacks.
+
+    A frame is (file, line, function, source line, line where the function starts), strings by index.
+    """
+
+    strings: dict[str, int] = field(default_factory=dict)
+    frames: dict[FrameKey, int] = field(default_factory=dict)
+    stacks: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    def string(self, text: str) -> int:
+        """The index of a string."""
+        return self.strings.setdefault(text, len(self.strings))
+
+    def frame(self, frame: FrameKey) -> int:
+        """The index of a frame."""
+        return self.frames.setdefault(frame, len(self.frames))
+
+    def stack(self, frames: tuple[int, ...]) -> int:
+        """The index of a stack of frames, outermost first."""
+        return self.stacks.setdefault(frames, len(self.stacks))
+
+
+@dataclass(frozen=True)
+class OpLogColumns:
+    """What an op log says of nodes, by name."""
+
+    types: dict[str, list[str]] = field(default_factory=dict)
+    float_ops: dict[str, int] = field(default_factory=dict)
+    stack: dict[str, int] = field(default_factory=dict)
+
+    def of_nodes(self, names: Container[str]) -> OpLogColumns:
+        """What is said of these nodes only."""
+        return OpLogColumns(
+            {name: types for name, types in self.types.items() if name in names},
+            {name: count for name, count in self.float_ops.items() if name in names},
+            {name: stack for name, stack in self.stack.items() if name in names},
+        )
+
+
+def read_op_log(op_log: Any, stacks: Stacks) -> OpLogColumns:
+    """The columns of an OpLogProto; of several entries for a node the last FLOPs and the first trace count.
+
+    >>> from tfprof_widget.messages import OpLogProto
+    >>> op_log = OpLogProto(log_entries=[{"name": "w", "types": ["mine"], "float_ops": 8}])
+    >>> read_op_log(op_log, Stacks())
+    OpLogColumns(types={'w': ['mine']}, float_ops={'w': 8}, stack={})
+    """
+    columns = OpLogColumns()
+    strings = {number: stacks.string(text) for number, text in op_log.id_to_string.items()}
+    known: dict[bytes, int] = {}
+    for entry in op_log.log_entries:
+        name = entry.name
+        if entry.types:
+            columns.types.setdefault(name, []).extend(entry.types)
+        float_ops = entry.float_ops
+        if float_ops:
+            columns.float_ops[name] = float_ops
+        if entry.HasField("code_def") and name not in columns.stack:
+            code = entry.code_def
+            key = code.SerializeToString()
+            if key not in known:
+                known[key] = _read_stack(code, strings, stacks, name)
+            columns.stack[name] = known[key]
+    return columns
+
+
+def _read_stack(code: Any, strings: dict[int, int], stacks: Stacks, name: str) -> int:
+    try:
+        return stacks.stack(
+            tuple(
+                stacks.frame(
+                    (
+                        strings[trace.file_id],
+                        trace.lineno,
+                        strings[trace.function_id],
+                        strings.get(trace.line_id, ABSENT),
+                        trace.func_start_line,
+                    )
+                )
+                for trace in code.traces
+            )
+        )
+    except KeyError as missing:
+        raise ProfileError(
+            f"op_log: the trace of {name!r} names string {missing}, which id_to_string lacks; "
+            "write the op log again with write_op_log"
+        ) from None

@@ -1,0 +1,93 @@
+"""Gathers what is given of a graph and its runs, one piece after another, for a Profile to be assembled from."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tfprof_widget.errors import ProfileError, ProfileWarning
+from tfprof_widget.ingest.assemble import assemble
+from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
+from tfprof_widget.ingest.op_log import OpLogColumns, Stacks, read_op_log
+from tfprof_widget.ingest.run_metadata import RunColumns, may_be_node, read_run
+from tfprof_widget.ingest.shapes import Shapes
+from tfprof_widget.ingest.wire import as_message
+from tfprof_widget.profiles import Profile
+
+
+class Parts:
+    """Graphs, steps and op logs as they come; `assemble` makes the profile of all that came so far.
+
+    >>> parts = Parts()
+    >>> parts.add_graph(b"")
+    >>> parts.assemble()
+    Profile(0 nodes, 0 executions, 0 steps)
+    """
+
+    def __init__(self) -> None:
+        self.shapes = Shapes()
+        self.stacks = Stacks()
+        self.nodes = GraphColumns()
+        self.op_logs: list[OpLogColumns] = []
+        self.runs: list[tuple[int, RunColumns]] = []
+        self.graphs: list[Any] = []
+        self._in_graph: set[str] = set()
+        self._ghosts: set[str] = set()
+
+    def add_graph(self, graph: Any) -> None:
+        """Add the nodes that are new in `graph`; None adds nothing."""
+        if graph is None:
+            return
+        message = as_message(graph, "GraphDef", "graph")
+        columns = read_graph(message, self.shapes, self._in_graph | self._ghosts)
+        self.nodes.extend(columns)
+        self._in_graph.update(columns.names)
+        self.graphs.append(message)
+
+    def add_op_log(self, op_log: Any) -> None:
+        """Add what `op_log` says of the nodes that are known by now; None adds nothing."""
+        if op_log is None:
+            return
+        columns = read_op_log(as_message(op_log, "OpLogProto", "op_log"), self.stacks)
+        self.op_logs.append(columns.of_nodes(self._in_graph | self._ghosts))
+
+    def add_step(self, step: int, run_meta: Any) -> None:
+        """Add a run; several runs of one step are added up, but the same run twice is refused.
+
+        A node that the graph lacks is added with its name for an op, as natively.
+        """
+        run = read_run(as_message(run_meta, "RunMetadata", "run_meta"), self.shapes)
+        if any(known_step == step and known.same_as(run) for known_step, known in self.runs):
+            raise ValueError(
+                f"step {step}: this run_meta is already in the profile under that step, "
+                "and would count twice; give each run a step of its own"
+            )
+        self._check_names(run)
+        for name in run.names:
+            if name not in self._in_graph and name not in self._ghosts and may_be_node(name):
+                self._ghosts.add(name)
+                self.nodes.add(name, name)
+        self.runs.append((step, run))
+
+    def assemble(self) -> Profile:
+        """The profile of everything added so far."""
+        return assemble(self.nodes, self.runs, self.op_logs, self.shapes.known, self.stacks, tuple(self.graphs))
+
+    def _check_names(self, run: RunColumns) -> None:
+        """A run of another graph gives a profile that means nothing; say so."""
+        ran = {name for name in run.names if may_be_node(name)}
+        if not ran or not self._in_graph:
+            return
+        missing = sorted(ran - self._in_graph)
+        if len(missing) == len(ran):
+            raise ProfileError(
+                f"run_meta: none of its {len(ran)} nodes is in the graph (such as {missing[0]!r}); "
+                "it was recorded from another graph: pass the graph of the session that ran"
+            )
+        if len(missing) > len(ran) // 2:
+            warnings.warn(
+                f"run_meta: {len(missing)} of its {len(ran)} nodes are not in the graph "
+                f"(such as {missing[0]!r}); was it recorded from another graph?",
+                ProfileWarning,
+                stacklevel=4,
+            )

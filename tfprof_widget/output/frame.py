@@ -1,0 +1,51 @@
+"""A view as a pandas DataFrame: a row a shown row, in order, with depth and parent kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfprof_widget.engine.measures import MEASURES, TIMES
+from tfprof_widget.engine.view import View
+from tfprof_widget.tables import ABSENT
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def view_frame(view: View) -> pandas.DataFrame:
+    """The rows of the view; `parent` is the position of the row above, times are in microseconds.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> frame = view_frame(demo_profile().view("scope", max_depth=2, order_by="micros"))
+    >>> frame.loc[0, ["name", "depth", "parent", "total_micros"]].tolist()
+    ['_TFProfRoot', 0, -1, 402.05]
+    """
+    import pandas
+
+    columns: dict[str, Any] = {"name": list(view.names), "depth": view.depth, "parent": view.parent}
+    columns |= _of_nodes(view)
+    columns["accounted"] = view.accounted
+    for measure in MEASURES:
+        unit = view.time_scale if measure in TIMES else view.scale
+        columns[measure] = _in_units(view.own[measure], unit)
+        columns[f"total_{measure}"] = _in_units(view.total[measure], unit)
+    columns["definitions"] = view.definitions
+    columns["hidden_ops"] = view.hidden
+    return pandas.DataFrame(columns)
+
+
+def _of_nodes(view: View) -> dict[str, list[str]]:
+    nodes, rows = view.profile.nodes, view.node.tolist()
+    ops = [nodes.ops[nodes.op[node]] if node != ABSENT else "" for node in rows]
+    devices = [
+        nodes.devices[nodes.device[node]] if node != ABSENT and nodes.device[node] != ABSENT else "" for node in rows
+    ]
+    if view.view == "op":
+        ops = list(view.names)
+    return {"op": ops, "device": devices}
+
+
+def _in_units(values: Any, unit: int) -> Any:
+    return values if unit == 1 else values / np.float64(unit)

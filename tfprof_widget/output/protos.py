@@ -1,0 +1,126 @@
+"""A view as tfprof's result messages, built row by row so that no depth or width is too much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfprof_widget.engine.measures import TIMES, Measures, measures
+from tfprof_widget.engine.view import View
+from tfprof_widget.messages import GraphNodeProto, MultiGraphNodeProto
+from tfprof_widget.output.numbers import whole
+from tfprof_widget.output.shapes import input_shapes
+from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import ABSENT
+
+MULTI_FIELDS = {
+    "micros": "exec_micros",
+    "accelerator_micros": "accelerator_exec_micros",
+    "cpu_micros": "cpu_exec_micros",
+    "bytes": "requested_bytes",
+    "peak_bytes": "peak_bytes",
+    "residual_bytes": "residual_bytes",
+    "output_bytes": "output_bytes",
+    "params": "parameters",
+    "float_ops": "float_ops",
+}
+GRAPH_FIELDS = MULTI_FIELDS | {"runs": "run_count"}
+
+
+def view_proto(view: View) -> GraphNodeProto | MultiGraphNodeProto:
+    """The message that native tfprof returns for the view.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> demo_profile().view("op", order_by="micros").proto().children[0].name
+    'MatMul'
+    """
+    if view.view in ("scope", "graph"):
+        return _graph_proto(view)
+    return _code_proto(view) if view.view == "code" else _op_proto(view)
+
+
+def _graph_proto(view: View) -> GraphNodeProto:
+    root = GraphNodeProto()
+    rows = _rows_of_tree(view, root)
+    for row, node in enumerate(view.node.tolist()):
+        if node != ABSENT:
+            _describe(rows[row], view.profile, node, view.options.timing)
+        rows[row].total_definition_count = int(view.definitions[row])
+    _fill(rows, view, GRAPH_FIELDS)
+    return root
+
+
+def _code_proto(view: View) -> MultiGraphNodeProto:
+    root = MultiGraphNodeProto()
+    rows = _rows_of_tree(view, root)
+    _fill(rows, view, MULTI_FIELDS)
+    _add_members(rows, view)
+    return root
+
+
+def _op_proto(view: View) -> MultiGraphNodeProto:
+    """The rows as a chain: each the only child of the one before it."""
+    root = MultiGraphNodeProto(name="_TFProfRoot")
+    rows: list[Any] = []
+    message = root
+    for name in view.names:
+        message = message.children.add(name=name)
+        rows.append(message)
+    for measure, field in MULTI_FIELDS.items():
+        setattr(root, f"total_{field}", whole(view.grand_total[measure], _unit(view, measure)))
+    _fill(rows, view, MULTI_FIELDS)
+    _add_members(rows, view)
+    return root
+
+
+def _rows_of_tree(view: View, root: Any) -> list[Any]:
+    rows = [root]
+    root.name = view.names[0]
+    for name, parent in zip(view.names[1:], view.parent[1:].tolist(), strict=True):
+        rows.append(rows[parent].children.add(name=name))
+    return rows
+
+
+def _fill(rows: list[Any], view: View, fields: dict[str, str]) -> None:
+    for measure, field in fields.items():
+        unit = _unit(view, measure)
+        for prefix, columns in (("", view.own), ("total_", view.total)):
+            for message, value in zip(rows, columns[measure].tolist(), strict=True):
+                if value:
+                    setattr(message, prefix + field, whole(value, unit) if unit > 1 else value)
+
+
+def _unit(view: View, measure: str) -> int:
+    return view.time_scale if measure in TIMES else view.scale
+
+
+def _add_members(rows: list[Any], view: View) -> None:
+    costs = measures(view.profile, view.options)
+    for row, message in enumerate(rows):
+        for node in view.members_of(row).tolist():
+            _fill_member(message.graph_nodes.add(), view, node, costs)
+
+
+def _fill_member(message: Any, view: View, node: int, costs: Measures) -> None:
+    message.name = view.profile.nodes.names[node]
+    message.total_definition_count = 1
+    _describe(message, view.profile, node, view.options.timing)
+    for measure, field in GRAPH_FIELDS.items():
+        value = int(costs.columns[measure][node])
+        if value:
+            rounded = whole(value, costs.unit(measure))
+            setattr(message, field, rounded)
+            setattr(message, f"total_{field}", rounded)
+
+
+def _describe(message: Any, profile: Profile, node: int, timing: str) -> None:
+    """What the message says of the graph node itself: its device and the shapes that it takes in."""
+    device = int(profile.nodes.device[node])
+    if device != ABSENT:
+        message.devices.append(profile.nodes.devices[device])
+    for index, shape in enumerate(input_shapes(profile, node, timing)):
+        entry = message.input_shapes[index]
+        if shape:
+            for size in shape:
+                entry.dim.add(size=size)
+        else:
+            entry.unknown_rank = True

@@ -1,0 +1,91 @@
+"""The Profile: everything known of a graph and its runs, as columns; views of it are made on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tfprof_widget.tables import Allocations, Executions, Nodes, Outputs, StepTotals, Traces
+
+if TYPE_CHECKING:
+    from tfprof_widget.engine.view import View
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """A graph's nodes and what was measured of them, as tables of columns.
+
+    `graphs` are the graphs as they were given, for what no column holds (the attributes of nodes).
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> profile
+    Profile(16 nodes, 11 executions, 1 step)
+    >>> len(profile.view("op", min_micros=50))
+    2
+    """
+
+    nodes: Nodes
+    steps: tuple[int, ...]
+    executions: Executions
+    outputs: Outputs
+    allocations: Allocations
+    step_totals: StepTotals
+    traces: Traces | None
+    graphs: tuple[Any, ...]
+    misses_accelerator_stream: bool = False
+    _memory: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_protos(cls, graph: Any = None, run_metas: Any = (), op_log: Any = None) -> Profile:
+        """Build a profile from a GraphDef, RunMetadata and an OpLogProto: messages or their bytes.
+
+        `run_metas` is one RunMetadata, a list of them (steps 0, 1, ...), or a dict from step to one or more.
+        A tf.Graph is taken too; without an `op_log` its own traces, variables and FLOPs are read.
+
+        >>> Profile.from_protos(b"")
+        Profile(0 nodes, 0 executions, 0 steps)
+        """
+        from tfprof_widget.ingest.parts import Parts
+
+        parts = Parts()
+        parts.add_graph(graph)
+        for step, run_meta in _by_step(run_metas):
+            parts.add_step(step, run_meta)
+        parts.add_op_log(op_log)
+        return parts.assemble()
+
+    def view(self, view: str = "scope", **options: Any) -> View:
+        """The rows of one of tfprof's views under the given options; what is not given takes its default.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().view("op", order_by="micros", max_depth=0).names
+        ('MatMul',)
+        """
+        from tfprof_widget.engine.evaluate import evaluate
+        from tfprof_widget.options import Options
+
+        return evaluate(self, view, Options.of(**options))
+
+    def __repr__(self) -> str:
+        counts = {"node": len(self.nodes), "execution": len(self.executions), "step": len(self.steps)}
+        return f"Profile({', '.join(_counted(count, noun) for noun, count in counts.items())})"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _by_step(run_metas: Any) -> list[tuple[int, Any]]:
+    if run_metas is None:
+        return []
+    if isinstance(run_metas, Mapping):
+        return [
+            (step, run_meta)
+            for step, given in run_metas.items()
+            for run_meta in (given if isinstance(given, list | tuple) else [given])
+        ]
+    if isinstance(run_metas, list | tuple):
+        return list(enumerate(run_metas))
+    return [(0, run_metas)]

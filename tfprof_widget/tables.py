@@ -1,0 +1,147 @@
+"""The columns of a profile: tables of numpy arrays over dictionaries of strings, without behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Indices = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+ABSENT = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Many short lists in one array: list `i` is `values[start[i]:start[i + 1]]`.
+
+    >>> lists = Lists(np.array([0, 2, 2]), np.array([7, 8]))
+    >>> lists[0].tolist(), lists[1].tolist(), len(lists)
+    ([7, 8], [], 2)
+    """
+
+    start: Integers
+    values: NDArray[np.integer]
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, index: int) -> NDArray[np.integer]:
+        return self.values[self.start[index] : self.start[index + 1]]
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The graph nodes, sorted by name (by code point, which is also the byte order of UTF-8).
+
+    `shapes` is a dictionary of shapes, into which `shape` and `output_shapes` are indices; a shape that is
+    not known is ABSENT, and so is the source of an input that the graph lacks. `inputs` lists the
+    sources of each node and `input_ports`, entry by entry, which of the source's outputs it takes.
+    `identity` numbers the nodes in the order in which they were met.
+    """
+
+    names: tuple[str, ...]
+    ops: tuple[str, ...]
+    op: Indices
+    type_names: tuple[str, ...]
+    types: Lists
+    devices: tuple[str, ...]
+    device: Indices
+    shapes: tuple[tuple[int, ...], ...]
+    shape: Indices
+    output_shapes: Lists
+    inputs: Lists
+    input_ports: Indices
+    parameters: Integers
+    float_ops: Integers
+    identity: Indices
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Executions:
+    """One row an execution of a node, in the order recorded; `step` and `device` index the profile's.
+
+    An execution without a start time counts for no time and no memory; it only says that the node was seen.
+    """
+
+    node: Indices
+    step: Indices
+    device: Indices
+    start_micros: Integers
+    duration_micros: Integers
+    start_nanos: Integers
+    duration_nanos: Integers
+    thread: Integers
+    counts_memory: Flags
+    requested_bytes: Integers
+    peak_bytes: Integers
+    residual_bytes: Integers
+    output_bytes: Integers
+    temporary_bytes: Integers
+    persistent_bytes: Integers
+    bytes_in_use: Integers
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """One row an output tensor of an execution: where it lies, how large it is and its shape at run time."""
+
+    execution: Indices
+    slot: Indices
+    bytes: Integers
+    address: NDArray[np.uint64]
+    shape: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Allocations:
+    """One row an allocation (or, with negative bytes, a release) that an execution made."""
+
+    execution: Indices
+    micros: Integers
+    bytes: Integers
+    on_accelerator: Flags
+
+
+@dataclass(frozen=True, eq=False)
+class StepTotals:
+    """One row a node and step in which it was seen: its sums over the executions of that step."""
+
+    node: Indices
+    step: Indices
+    accelerator_nanos: Integers
+    cpu_nanos: Integers
+    accelerator_micros: Integers
+    cpu_micros: Integers
+    run_count: Integers
+    requested_bytes: Integers
+    peak_bytes: Integers
+    residual_bytes: Integers
+    output_bytes: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Traces:
+    """The Python stacks in which nodes were created, each distinct frame and stack once.
+
+    `stack` gives a node's stack or ABSENT; `stacks` lists frames, outermost first; the frame columns
+    `file`, `function` and `source` index `strings`.
+    """
+
+    strings: tuple[str, ...]
+    file: Indices
+    line: Indices
+    function: Indices
+    source: Indices
+    function_line: Indices
+    stacks: Lists
+    stack: Indices
