@@ -1,0 +1,130 @@
+"""Random profiles under random options: this package answers what native tfprof answers, to the byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import re2
+from tensorflow.core.profiler.tfprof_log_pb2 import ProfileProto
+
+import tfprof_widget as tfprof
+from tfprof_widget.compat import profile as TEMP
+from tests.oracle.native import VIEWS, NativeAnswer, NativeCrash, NativeRefusal, NativeTfprof, Request, Step
+from tests.oracle.random_options import ROOT, options_proto, random_options
+from tests.oracle.random_profiles import RandomProfile, random_profile
+from tests.oracle.rows import rows
+from tests.oracle.stdout import with_stdout
+
+pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
+
+PROFILES = 240
+STEP_IDS = ((0, 1, 2), (7,), (100, 3, 3), (5, 2, 9, 4))
+
+
+@pytest.fixture(scope="module")
+def native() -> Iterator[NativeTfprof]:
+    with NativeTfprof() as started:
+        yield started
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("seed", range(PROFILES))
+def test_a_random_profile(native: NativeTfprof, tmp_path: Path, seed: int, view: str) -> None:
+    profile = random_profile(seed)
+    ((_, run_meta),) = profile.steps
+    protos = profile.graph, run_meta, profile.op_log
+    graph, run_metadata, op_log = (proto.SerializeToString() for proto in protos)
+    rng = Random(f"{seed} {view}")
+    for output in ("stdout", f"file:outfile={tmp_path / 'report'}", "none"):
+        options = random_options(rng, view, profile) | {"output": output}
+        answer = native.analyze(Request(view, options_proto(options)), graph, run_metadata, op_log)
+        compare(answer, view, options, profile, partial(TEMP, *protos, view))
+
+
+@pytest.mark.parametrize("seed", range(PROFILES, PROFILES + 60))
+def test_random_steps(native: NativeTfprof, seed: int) -> None:
+    rng = Random(seed)
+    profile = random_profile(seed, rng.choice(STEP_IDS))
+    profiler = tfprof.Profiler(profile.graph, profile.op_log)
+    for step, run_meta in profile.steps:
+        profiler.add_step(step, run_meta)
+    methods = {
+        "scope": profiler.profile_name_scope,
+        "graph": profiler.profile_graph,
+        "op": profiler.profile_operations,
+        "code": profiler.profile_python,
+    }
+    graph, op_log = profile.graph.SerializeToString(), profile.op_log.SerializeToString()
+    steps = [Step(step, run_meta.SerializeToString()) for step, run_meta in profile.steps]
+    for view, method in methods.items():
+        options = random_options(rng, view, profile)
+        answer = native.profile_steps(Request(view, options_proto(options)), graph, op_log, steps)
+        compare(answer, view, options, profile, method)
+    compare_serialized(native.serialize_steps(graph, op_log, steps), profiler, profile)
+
+
+def compare(
+    answer: object,
+    view: str,
+    options: dict[str, Any],
+    profile: RandomProfile,
+    ask_us: Callable[[dict[str, Any]], Any],
+) -> None:
+    """Our proto, field by field, and our printed or written bytes are native's; we answer where it dies."""
+    outfile = Path(options["output"].rpartition("=")[2])
+    outfile.unlink(missing_ok=True)
+    ours, printed = with_stdout(partial(ask_us, options))
+    our_rows = rows(ours.SerializeToString(), VIEWS[view])
+    cause = why_native_dies(view, options, profile)
+    if cause:
+        assert isinstance(answer, NativeCrash), cause
+        assert our_rows[0].fields["name"] == ROOT
+        return
+    assert isinstance(answer, NativeAnswer), options
+    assert our_rows == rows(answer.proto, VIEWS[view]), options
+    assert printed.decode() == answer.stdout.decode(), options
+    assert (outfile.read_bytes() if outfile.exists() else None) == answer.file, options
+
+
+def compare_serialized(answer: object, profiler: Any, profile: RandomProfile) -> None:
+    ours = ProfileProto.FromString(profiler.serialize_to_string())
+    sources = {name.split(":")[0].removeprefix("^") for node in profile.graph.node for name in node.input}
+    if sources <= {node.name for node in profile.graph.node}:
+        assert isinstance(answer, NativeAnswer)
+        assert ours == ProfileProto.FromString(answer.proto)
+    else:
+        assert answer == NativeRefusal("IndexError: map::at")  # native looks up every input's node
+        assert {node.name for node in profile.graph.node} <= {node.name for node in ours.nodes.values()}
+
+
+def why_native_dies(view: str, options: dict[str, Any], profile: RandomProfile) -> str | None:
+    """What native dies of here, always in the code view: a tree without its root."""
+    stacks: dict[str, Any] = {}
+    for entry in profile.op_log.log_entries:
+        if entry.HasField("code_def") and entry.name in _known_names(profile):
+            stacks.setdefault(entry.name, entry.code_def.traces)
+    if view != "code" or not stacks:
+        return None
+    if not any(frames and not _is_gradient(name) for name, frames in stacks.items()):
+        return "no forward node has a call stack, so there is no root"
+    if options["max_depth"] < 1:
+        return "the root, at depth 1, is too deep to be shown"
+    if any(re2.fullmatch(regex, ROOT) for regex in options["trim_name_regexes"]):
+        return "the root is trimmed"
+    return None
+
+
+def _known_names(profile: RandomProfile) -> set[str]:
+    devices = [device for _, run_meta in profile.steps for device in run_meta.step_stats.dev_stats]
+    ran = {execution.node_name.split(":")[0] for device in devices for execution in device.node_stats}
+    return ran | {node.name for node in profile.graph.node}
+
+
+def _is_gradient(name: str) -> bool:
+    prefix, suffix = name.find("gradients/"), name.find("_grad/")
+    return min(prefix, suffix) >= 0 and suffix != prefix + len("gradients/")
