@@ -142,7 +142,7 @@ def print_model_analysis(
 def _show(profile: Profile, view: str, options: Mapping[str, Any]) -> Any:
     chosen = Options.of(**({"timing": "tfprof"} | of_mapping(options)))
     destination = parse_output(chosen.output)
-    if view == "code" and profile.traces is None:
+    if view == "code" and not profile.has_traces:
         return _no_code(chosen, destination)
     found = evaluate(profile, view, chosen)
     deliver(found, destination)

@@ -32,7 +32,7 @@ class Profile:
     outputs: Outputs
     allocations: Allocations
     step_totals: StepTotals
-    traces: Traces | None
+    traces: Traces
     graphs: tuple[Any, ...]
     misses_accelerator_stream: bool = False
     _memory: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -55,6 +55,15 @@ class Profile:
             parts.add_step(step, run_meta)
         parts.add_op_log(op_log)
         return parts.assemble()
+
+    @property
+    def has_traces(self) -> bool:
+        """Whether it is known of any node in which Python stack it was created, as the code view needs.
+
+        >>> Profile.from_protos(b"").has_traces
+        False
+        """
+        return bool((self.traces.stack >= 0).any())
 
     def view(self, view: str = "scope", **options: Any) -> View:
         """The rows of one of tfprof's views under the given options; what is not given takes its default.

@@ -114,10 +114,16 @@ class Allocations:
 
 @dataclass(frozen=True, eq=False)
 class StepTotals:
-    """One row a node and step in which it was seen: its sums over the executions of that step."""
+    """One row a node and step in which it was seen: its sums over the executions of that step.
+
+    `start_micros` is when its first execution started and `end_micros` when its last ended, both 0 where
+    no start was recorded.
+    """
 
     node: Indices
     step: Indices
+    start_micros: Integers
+    end_micros: Integers
     accelerator_nanos: Integers
     cpu_nanos: Integers
     accelerator_micros: Integers
@@ -134,10 +140,11 @@ class Traces:
     """The Python stacks in which nodes were created, each distinct frame and stack once.
 
     `stack` gives a node's stack or ABSENT; `stacks` lists frames, outermost first; the frame columns
-    `file`, `function` and `source` index `strings`.
+    `file`, `function` and `source` index `strings`, and `string_numbers` are the op log's own for them.
     """
 
     strings: tuple[str, ...]
+    string_numbers: Integers
     file: Indices
     line: Indices
     function: Indices

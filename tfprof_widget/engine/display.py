@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.matching import Names
 from tfprof_widget.engine.measures import BYTES, TIMES, Measures
 from tfprof_widget.engine.sums import Sums
@@ -17,16 +18,15 @@ from tfprof_widget.tables import Flags, Integers
 
 @dataclass(frozen=True, eq=False)
 class Display:
-    """What decides about showing: the tree, its names, the places kept by accounting and their sums.
+    """What decides about showing: the tree after accounting, its names and its sums.
 
     `own_thresholds`: scope and graph view compare parameters, float operations and runs of the place
     itself, code view those of its subtree (and no runs). `cuts_itself`: in code view a place that is
     trimmed or too deep goes with its subtree, in the others only what is below it.
     """
 
-    tree: Tree
+    forest: Forest
     names: Names
-    kept: Flags
     sums: Sums
     devices: Flags | None
     own_thresholds: bool
@@ -35,9 +35,9 @@ class Display:
 
 def shown_places(display: Display, options: Options) -> Integers:
     """The places to show, in preorder; the root is always the first."""
-    tree, names = display.tree, display.names
-    visible = display.kept.copy()
-    depth = above(tree, display.kept) + 2
+    forest, tree, names = display.forest, display.forest.tree, display.names
+    visible = forest.kept.copy()
+    depth = forest.depth + 2
     if options.start_name_regexes != EVERYTHING:
         start = _topmost(tree, names.matching("start_name_regexes", options.start_name_regexes) & visible)
         before = above(tree, np.where(start, depth - 2, 0)) + np.where(start, depth - 2, 0)
@@ -80,7 +80,7 @@ def _trimmed(display: Display, options: Options, visible: Flags) -> Flags:
     if marked[0]:
         return np.ones(len(marked), np.bool_)
     inside = marked & visible
-    below = above(display.tree, inside) > 0
+    below = above(display.forest.tree, inside) > 0
     return below | inside if display.cuts_itself else below
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from tfprof_widget.engine.code import code_forest, code_tree
 from tfprof_widget.engine.display import Display
-from tfprof_widget.engine.forest import forest_view
 from tfprof_widget.engine.graph import graph_forest, graph_tree
 from tfprof_widget.engine.matching import Names
 from tfprof_widget.engine.measures import measures
@@ -17,6 +16,7 @@ from tfprof_widget.engine.op import op_tree, op_view
 from tfprof_widget.engine.scope import scope_forest, scope_tree
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import Tree
+from tfprof_widget.engine.tree_view import tree_view
 from tfprof_widget.engine.view import View
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.options import EVERYTHING, Options, check_view
@@ -50,8 +50,8 @@ def evaluate(profile: Profile, view: str, options: Options) -> View:
         ("sums", view, options.timing, options.account_type_regexes, options.step),
         lambda: Sums(tree, costs, forest.weight),
     )
-    display = Display(tree, names, forest.kept, sums, devices, view != "code", view == "code")
-    return forest_view(profile, view, options, forest, display, costs)
+    display = Display(forest, names, sums, devices, view != "code", view == "code")
+    return tree_view(profile, view, options, display, costs)
 
 
 def view_tree(profile: Profile, view: str) -> Tree:
@@ -65,12 +65,11 @@ def code_frames(profile: Profile) -> tuple[int, ...]:
 
 
 def _grown_code(profile: Profile) -> tuple[Tree, tuple[int, ...]]:
-    traces = profile.traces
-    if traces is None:
+    if not profile.has_traces:
         raise ProfileError(
             "code view: the profile has no code traces; give an op_log with traces, or the tf.Graph itself"
         )
-    return _kept(profile, "code", lambda: code_tree(profile.nodes.names, traces))
+    return _kept(profile, "code", lambda: code_tree(profile.nodes.names, profile.traces))
 
 
 _TREES: dict[str, Callable[[Profile], Tree]] = {

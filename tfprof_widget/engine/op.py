@@ -10,7 +10,7 @@ from tfprof_widget.engine.matching import Names
 from tfprof_widget.engine.measures import MEASURES, Measures
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
-from tfprof_widget.engine.view import View
+from tfprof_widget.engine.view import Columns, View
 from tfprof_widget.options import EVERYTHING, Options
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Flags, Integers
@@ -39,24 +39,50 @@ def op_view(
     places = np.arange(1, len(tree))
     if options.account_type_regexes != EVERYTHING:
         places = places[members[places] > 0]
-    own = {measure: sums.own(measure, places) for measure in MEASURES}
-    order = np.argsort(_key(options, own, members[places]), kind="stable")
-    places = places[order]
-    own = {measure: values[order] for measure, values in own.items()}
-    total = {measure: _from_here_on(values) for measure, values in own.items()}
-    shown = _shown(options, names, places, total, members, devices, measures)
-    root = total if not options.account_displayed_op_only else {}
-    own = {measure: values[shown] for measure, values in own.items()}
+    places = places[np.argsort(_key(options, sums, places, members[places]), kind="stable")]
+    before = Columns(MEASURES, lambda measure: _from_here_on(sums.own(measure, places)))
+    shown = places[_shown(options, names, places, before, members, devices, measures)]
     if options.account_displayed_op_only:
-        total = root = {measure: _from_here_on(values) for measure, values in own.items()}
+        counted, rows = shown, np.arange(len(shown))
     else:
-        total = {measure: values[shown] for measure, values in total.items()}
-    return _view(profile, options, measures, tree, weight, places[shown], own, total, root)
+        counted, rows = places, np.flatnonzero(np.isin(places, shown))
+    own = Columns(MEASURES, lambda measure: sums.own(measure, shown))
+    total = Columns(
+        (*MEASURES, "definitions", "hidden"),
+        lambda name: _total(name, sums, counted, members)[rows],
+    )
+    grand = Columns(total.names, lambda name: _grand_total(_total(name, sums, counted, members)))
+    return View(
+        profile=profile,
+        view="op",
+        options=options,
+        tree=tree,
+        places=shown,
+        parent=np.full(len(shown), -1, np.int64),
+        depth=np.zeros(len(shown), np.int64),
+        accounted=np.ones(len(shown), np.bool_),
+        weight=weight,
+        own=own,
+        total=total,
+        grand_total=grand,
+        scale=measures.scale,
+        time_scale=measures.time_scale,
+    )
 
 
-def _key(options: Options, own: dict[str, Integers], members: Integers) -> Integers:
-    if options.order_by in own:
-        return -own[options.order_by]
+def _total(name: str, sums: Sums, places: Integers, members: Integers) -> Integers:
+    if name == "hidden":
+        return np.zeros(len(places), np.int64)
+    return _from_here_on(members[places] if name == "definitions" else sums.own(name, places))
+
+
+def _grand_total(total: Integers) -> Integers:
+    return total[:1] if len(total) else np.zeros(1, np.int64)
+
+
+def _key(options: Options, sums: Sums, places: Integers, members: Integers) -> Integers:
+    if options.order_by in MEASURES:
+        return -sums.own(options.order_by, places)
     if options.order_by == "occurrence":
         return -members
     return np.arange(len(members))
@@ -71,7 +97,7 @@ def _shown(
     options: Options,
     names: Names,
     places: Integers,
-    total: dict[str, Integers],
+    total: Columns,
     members: Integers,
     devices: Flags | None,
     measures: Measures,
@@ -98,41 +124,3 @@ def _shown(
 def _first(marked: Flags) -> int:
     found = np.flatnonzero(marked)
     return int(found[0]) if len(found) else len(marked)
-
-
-def _view(
-    profile: Profile,
-    options: Options,
-    measures: Measures,
-    tree: Tree,
-    weight: Integers,
-    places: Integers,
-    own: dict[str, Integers],
-    total: dict[str, Integers],
-    root: dict[str, Integers],
-) -> View:
-    lists = [tree.rows[start:end][weight[start:end] > 0] for start, end in _ranges(tree, places)]
-    count = len(places)
-    return View(
-        profile=profile,
-        view="op",
-        options=options,
-        names=tuple(tree.names[place] for place in places.tolist()),
-        parent=np.full(count, -1, np.int64),
-        depth=np.zeros(count, np.int64),
-        node=np.full(count, -1, np.int32),
-        accounted=np.ones(count, np.bool_),
-        own=own,
-        total=total,
-        definitions=np.array([len(each) for each in lists], np.int64),
-        hidden=np.zeros(count, np.int64),
-        grand_total={measure: int(values[0]) if len(values) else 0 for measure, values in root.items()},
-        scale=measures.scale,
-        time_scale=measures.time_scale,
-        member_start=prefix_sums(np.array([len(each) for each in lists], np.int64)),
-        members=np.concatenate([np.zeros(0, np.int32), *lists]),
-    )
-
-
-def _ranges(tree: Tree, places: Integers) -> list[tuple[int, int]]:
-    return list(zip(tree.row_start[places].tolist(), tree.row_start[places + 1].tolist(), strict=True))

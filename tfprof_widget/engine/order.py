@@ -6,6 +6,20 @@ import numpy as np
 
 from tfprof_widget.tables import Integers
 
+LARGEST_INTEGER = 2**63 - 1
+
+
+def depths(size: Integers) -> Integers:
+    """How many subtrees each row lies in, from the sizes of the subtrees in preorder.
+
+    >>> depths(np.array([4, 2, 1, 1])).tolist()
+    [0, 1, 2, 1]
+    """
+    change = np.zeros(len(size) + 1, np.int64)
+    change[1:] += 1
+    change -= np.bincount(np.arange(len(size)) + size, minlength=len(size) + 1)
+    return np.cumsum(change[:-1])
+
 
 def nearest_above(depth: Integers) -> Integers:
     """The parent of each row: the last row before it that is one level higher, -1 for the root.
@@ -34,7 +48,7 @@ def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:
     [0, 3, 1, 2]
     """
     count = len(parent)
-    by_parent = np.lexsort((key, parent))
+    by_parent = _by_parent(parent, key)
     sizes = size[by_parent]
     before = np.cumsum(sizes) - sizes
     first = np.flatnonzero(np.diff(parent[by_parent], prepend=-2))
@@ -42,9 +56,18 @@ def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:
     offset = np.empty(count, np.int64)
     offset[by_parent] = before - group + 1
     change = np.zeros(count + 1, np.int64)
-    change[:count] += offset
+    change[:count] = offset
     np.subtract.at(change, np.arange(count) + size, offset)
     place = np.cumsum(change[:count]) - 1
     result = np.empty(count, np.int64)
     result[place] = np.arange(count)
     return result
+
+
+def _by_parent(parent: Integers, key: Integers) -> Integers:
+    """A stable sort by parent and then key; by one number that holds both, where they fit into one."""
+    lowest = int(key.min())
+    span = int(key.max()) - lowest + 1
+    if span * (len(parent) + 1) > LARGEST_INTEGER:
+        return np.lexsort((key, parent))
+    return np.argsort((parent + 1) * span + (key - lowest), kind="stable")

@@ -162,18 +162,20 @@ def _float_ops(row_of: Mapping[str, int], op_logs: Sequence[OpLogColumns]) -> In
     return counts
 
 
-def _traces(row_of: Mapping[str, int], op_logs: Sequence[OpLogColumns], stacks: Stacks) -> Traces | None:
-    """The stacks of the nodes, None if no node has one; the first op log that has a node's trace counts."""
+def _traces(row_of: Mapping[str, int], op_logs: Sequence[OpLogColumns], stacks: Stacks) -> Traces:
+    """The stacks of the nodes; the first op log that has a node's trace counts."""
     stack = np.full(len(row_of), ABSENT, np.int32)
     for op_log in reversed(op_logs):
         for name, found in op_log.stack.items():
             if name in row_of:
                 stack[row_of[name]] = found
-    if not (stack >= 0).any():
-        return None
+    numbers = [number for number, _ in stacks.strings]
+    if len(set(numbers)) < len(numbers):  # op logs that number their strings differently
+        numbers = list(range(len(numbers)))
     frames = np.array(list(stacks.frames), np.int64).reshape(-1, 5).astype(np.int32)
     return Traces(
-        strings=tuple(stacks.strings),
+        strings=tuple(text for _, text in stacks.strings),
+        string_numbers=np.array(numbers, np.int64),
         file=frames[:, 0],
         line=frames[:, 1],
         function=frames[:, 2],

@@ -16,16 +16,17 @@ FrameKey = tuple[int, int, int, int, int]
 class Stacks:
     """Growing dictionaries of strings, frames and stacks.
 
-    A frame is (file, line, function, source line, line where the function starts), strings by index.
+    A string comes with the number that its op log gives it. A frame is (file, line, function, source line,
+    line where the function starts), strings by index.
     """
 
-    strings: dict[str, int] = field(default_factory=dict)
+    strings: dict[tuple[int, str], int] = field(default_factory=dict)
     frames: dict[FrameKey, int] = field(default_factory=dict)
     stacks: dict[tuple[int, ...], int] = field(default_factory=dict)
 
-    def string(self, text: str) -> int:
+    def string(self, number: int, text: str) -> int:
         """The index of a string."""
-        return self.strings.setdefault(text, len(self.strings))
+        return self.strings.setdefault((number, text), len(self.strings))
 
     def frame(self, frame: FrameKey) -> int:
         """The index of a frame."""
@@ -62,7 +63,7 @@ def read_op_log(op_log: Any, stacks: Stacks) -> OpLogColumns:
     OpLogColumns(types={'w': ['mine']}, float_ops={'w': 8}, stack={})
     """
     columns = OpLogColumns()
-    strings = {number: stacks.string(text) for number, text in op_log.id_to_string.items()}
+    strings = {number: stacks.string(number, text) for number, text in sorted(op_log.id_to_string.items())}
     known: dict[bytes, int] = {}
     for entry in op_log.log_entries:
         name = entry.name

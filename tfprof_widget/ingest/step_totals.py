@@ -7,6 +7,13 @@ import numpy as np
 from tfprof_widget.ingest.devices import accelerator_streams, canonical
 from tfprof_widget.tables import Executions, Flags, Integers, StepTotals
 
+LARGEST_INTEGER = 2**63 - 1
+
+
+def counted_micros(executions: Executions) -> Integers:
+    """How long each execution took as native counts: whole microseconds, and one for less."""
+    return np.where(executions.duration_micros == 0, 1, executions.duration_micros)
+
 
 def add_up(executions: Executions, devices: tuple[str, ...]) -> StepTotals:
     """The sums over the executions of each node in each step, by node and then step.
@@ -20,18 +27,24 @@ def add_up(executions: Executions, devices: tuple[str, ...]) -> StepTotals:
     on_stream = accelerator_streams(devices)
     is_stream = on_stream[executions.device] & started
     is_run = (canonical(devices) & ~on_stream)[executions.device] & started
-    # Native counts whole microseconds, and an execution of less than one as one.
-    micros = np.where(executions.duration_micros == 0, 1, executions.duration_micros)
+    micros = counted_micros(executions)
 
     def total(values: Integers, counted: Flags) -> Integers:
         sums = np.zeros(len(keys), np.int64)
         np.add.at(sums, group[counted], values[counted])
         return sums
 
+    first = np.full(len(keys), LARGEST_INTEGER)
+    np.minimum.at(first, group[started], executions.start_micros[started])
+    first[first == LARGEST_INTEGER] = 0
+    last = np.zeros(len(keys), np.int64)
+    np.maximum.at(last, group[started], (executions.start_micros + micros)[started])
     memory = executions.counts_memory
     return StepTotals(
         node=(keys // steps).astype(np.int32),
         step=(keys % steps).astype(np.int32),
+        start_micros=first,
+        end_micros=last,
         accelerator_nanos=total(executions.duration_nanos, is_stream),
         cpu_nanos=total(executions.duration_nanos, is_run),
         accelerator_micros=total(micros, is_stream),

@@ -59,6 +59,7 @@ def _traces(stack: Any, distinct: Sequence[Iterable[Any]]) -> Traces:
     file, line, function, source = np.array(list(frames), np.int32).reshape(-1, 4).T
     return Traces(
         strings=tuple(strings),
+        string_numbers=np.arange(len(strings)),
         file=file,
         line=line,
         function=function,

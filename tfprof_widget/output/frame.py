@@ -31,8 +31,8 @@ def view_frame(view: View) -> pandas.DataFrame:
         unit = view.time_scale if measure in TIMES else view.scale
         columns[measure] = _in_units(view.own[measure], unit)
         columns[f"total_{measure}"] = _in_units(view.total[measure], unit)
-    columns["definitions"] = view.definitions
-    columns["hidden_ops"] = view.hidden
+    columns["definitions"] = view.total["definitions"]
+    columns["hidden_ops"] = view.total["hidden"]
     return pandas.DataFrame(columns)
 
 

@@ -52,7 +52,7 @@ def _pieces(view: View, column: str, row: int) -> list[str]:
 
 def _value(view: View, measure: str, row: int) -> str:
     own, total = int(view.own[measure][row]), int(view.total[measure][row])
-    grand = view.grand_total[measure]
+    grand = int(view.grand_total[measure][0])
     if measure in TIMES:
         return _with_shares(numbers.time(own, view.time_scale), total > 0, own, total, grand)
     if measure in ("params", "float_ops"):

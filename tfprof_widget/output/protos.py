@@ -44,7 +44,7 @@ def _graph_proto(view: View) -> GraphNodeProto:
     for row, node in enumerate(view.node.tolist()):
         if node != ABSENT:
             _describe(rows[row], view.profile, node, view.options.timing)
-        rows[row].total_definition_count = int(view.definitions[row])
+        rows[row].total_definition_count = int(view.total["definitions"][row])
     _fill(rows, view, GRAPH_FIELDS)
     return root
 
@@ -66,7 +66,7 @@ def _op_proto(view: View) -> MultiGraphNodeProto:
         message = message.children.add(name=name)
         rows.append(message)
     for measure, field in MULTI_FIELDS.items():
-        setattr(root, f"total_{field}", whole(view.grand_total[measure], _unit(view, measure)))
+        setattr(root, f"total_{field}", whole(int(view.grand_total[measure][0]), _unit(view, measure)))
     _fill(rows, view, MULTI_FIELDS)
     _add_members(rows, view)
     return root

@@ -41,7 +41,7 @@ def _cell(view: View, column: str) -> Cell:
         return _code_devices(view) if in_code else _device(view)
     if column == "op_types":
         return _code_types(view) if in_code else _types(view)
-    hidden = view.hidden
+    hidden = view.total["hidden"]
     return lambda row: [f"{hidden[row]} hidden ops"] if hidden[row] else []
 
 
@@ -79,7 +79,7 @@ def _occurrence(view: View) -> Cell:
         defined = "1" if counted else "--"
         all_ran, all_defined = (
             numbers.count(total[row], view.scale),
-            numbers.count(int(view.definitions[row])),
+            numbers.count(int(view.total["definitions"][row])),
         )
         return [f"{ran}/{all_ran}|{defined}/{all_defined}"]
 

@@ -1,0 +1,238 @@
+"""A view as an HTML table for notebooks: no scripts, no ids, and colours that fit light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+from tfprof_widget.engine.measures import MEASURES, TIMES
+from tfprof_widget.engine.view import View
+from tfprof_widget.options import OPTIONS
+from tfprof_widget.output import cells, numbers
+from tfprof_widget.output.rows import columns
+from tfprof_widget.output.shapes import input_shapes, joined
+from tfprof_widget.tables import ABSENT
+
+MOST_ROWS = 200
+MOST_INDENTED = 24
+
+_NAMES = {
+    "micros": "time",
+    "accelerator_micros": "accelerator",
+    "cpu_micros": "cpu",
+    "bytes": "requested",
+    "peak_bytes": "peak",
+    "residual_bytes": "residual",
+    "output_bytes": "output",
+    "params": "parameters",
+    "float_ops": "float ops",
+    "op_types": "op types",
+    "input_shapes": "input shapes",
+}
+_COUNTS = {"occurrence": "defined", "num_hidden_ops": "hidden ops"}
+# What is not a filter: it takes no row away.
+_KEEPS_ALL_ROWS = ("step", "order_by", "account_displayed_op_only", "select", "output", "timing")
+
+# Notebooks style tables too: each selector here is at least as strong as JupyterLab's, and comes later.
+_STYLE = """
+.tfprof-view { overflow-x: auto; max-width: 100% }
+.tfprof-view table { border-collapse: collapse; border: 0; margin: 0; color: inherit; background: transparent;
+  font: 12px/16px system-ui, -apple-system, "Segoe UI", sans-serif; font-variant-numeric: tabular-nums }
+.tfprof-view caption { caption-side: top; text-align: left; padding: 4px 8px; color: inherit; white-space: nowrap }
+.tfprof-view thead tr, .tfprof-view tbody tr:nth-child(n) { background: transparent; border: 0 }
+.tfprof-view tbody tr:nth-child(n):hover { background: rgba(128, 128, 128, .12) }
+.tfprof-view tr > :nth-child(n) { padding: 3px 8px; border: 0; border-bottom: 1px solid rgba(128, 128, 128, .2);
+  color: inherit; background-color: transparent; text-align: right; vertical-align: top; white-space: nowrap }
+.tfprof-view tr > .text { text-align: left; white-space: pre-line }
+.tfprof-view tr > .name { position: relative; text-align: left; max-width: 36em;
+  overflow: hidden; text-overflow: ellipsis }
+.tfprof-view thead th { font-weight: 600 }
+.tfprof-view thead tr > .group { text-align: center }
+.tfprof-view tbody th { font-weight: 400 }
+.tfprof-view tr > .bar { min-width: 10em; background: linear-gradient(90deg, rgba(58, 128, 220, .6) var(--own),
+  rgba(58, 128, 220, .3) var(--own) var(--total), rgba(128, 128, 128, .08) var(--total)) 0 2px / 100% 18px no-repeat }
+.tfprof-view .dim { opacity: .62 }
+.tfprof-view .above { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+"""
+
+
+def table(view: View) -> str:
+    """The first rows of a view as HTML, with a bar where the rows are compared.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> table(demo_profile().view("op"))[:48]
+    '<div class="tfprof-view" translate="no"><style>\\n'
+    """
+    count = min(len(view), MOST_ROWS)
+    shown = [_numbers(view, measure, count) for measure in _measures(view)]
+    shown += [_counts(view, column, count) for column in columns(view) if column in _COUNTS]
+    shown += [_texts(view, column, count) for column in columns(view) if column not in (*MEASURES, *_COUNTS)]
+    head = "".join(column.heading for column in shown)
+    below = "".join(column.subheading for column in shown)
+    body = "".join(
+        f"<tr>{_name(view, row)}{''.join(column.cells[row] for column in shown)}</tr>" for row in range(count)
+    )
+    width = 1 + sum(column.width for column in shown)
+    return (
+        f'<div class="tfprof-view" translate="no"><style>{_STYLE}</style>'
+        f'<table dir="ltr"><caption>{_title(view)}</caption>'
+        f'<thead><tr><th scope="col" rowspan="2" class="name">name</th>{head}</tr><tr>{below}</tr></thead>'
+        f"<tbody>{body}</tbody>{_foot(view, count, width)}</table></div>"
+    )
+
+
+class Column:
+    """A column, or a pair of them under one heading: its headings, and its cells row by row."""
+
+    def __init__(self, heading: str, subheading: str, width: int, cells: Sequence[str]) -> None:
+        self.heading, self.subheading, self.width, self.cells = heading, subheading, width, cells
+
+
+def _measures(view: View) -> list[str]:
+    """The selected measures; the parts of the time only where there is time on an accelerator."""
+    chosen: list[str] = []
+    for column in columns(view):
+        if column == "micros" and view.grand_total["accelerator_micros"].any():
+            chosen += TIMES
+        elif column == "occurrence":
+            chosen.append("runs")
+        elif column in MEASURES:
+            chosen.append(column)
+    return chosen
+
+
+def _numbers(view: View, measure: str, count: int) -> Column:
+    unit = view.time_scale if measure in TIMES else view.scale
+    written = _writer(measure)
+    own, total = view.own[measure][:count].tolist(), view.total[measure][:count].tolist()
+    counted = view.accounted[:count].tolist()
+    bars = [""] * count
+    if measure == _compared(view):
+        most = max(1, int(view.total[measure].max(initial=0)))
+        bars = [_bar(own[row], total[row], most) for row in range(count)]
+    rows = [
+        (_number(written(own[row], unit), own[row]) if counted[row] else '<td class="dim">--</td>')
+        + _number(written(total[row], unit), total[row], bars[row])
+        for row in range(count)
+    ]
+    heading = f'<th scope="colgroup" colspan="2" class="group">{_NAMES.get(measure, measure)}</th>'
+    # A total of the op view is that of the row and of all rows after it.
+    subheading = f'<th scope="col">own</th><th scope="col">{"cumulative" if view.view == "op" else "total"}</th>'
+    return Column(heading, subheading, 2, rows)
+
+
+def _writer(measure: str) -> Callable[[int, int], str]:
+    if measure in TIMES:
+        return numbers.time
+    return numbers.memory if measure.endswith("bytes") else numbers.count
+
+
+def _compared(view: View) -> str | None:
+    """The measure whose totals get bars: that of the order if it is shown, else the first that is."""
+    shown = _measures(view)
+    return view.options.order_by if view.options.order_by in shown else next(iter(shown), None)
+
+
+def _bar(own: int, total: int, most: int) -> str:
+    ends = [100 * max(0, value) / most for value in (min(own, total), total)]
+    return f' class="bar" style="--own:{ends[0]:.1f}%;--total:{ends[1]:.1f}%"'
+
+
+def _number(written: str, value: int, attributes: str = "") -> str:
+    return f"<td{attributes}>{written}</td>" if value else f'<td{attributes}><span class="dim">{written}</span></td>'
+
+
+def _counts(view: View, column: str, count: int) -> Column:
+    if column == "occurrence" and view.view in ("op", "code"):
+        values = [len(view.members_of(row)) for row in range(count)]
+    else:
+        values = view.total["definitions" if column == "occurrence" else "hidden"][:count].tolist()
+    rows = [_number(f"{value:,}", value) for value in values]
+    return Column(f'<th scope="col" rowspan="2">{_COUNTS[column]}</th>', "", 1, rows)
+
+
+def _texts(view: View, column: str, count: int) -> Column:
+    rows = [f'<td class="text dim">{visible(_text(view, column, row))}</td>' for row in range(count)]
+    return Column(f'<th scope="col" rowspan="2" class="text">{_NAMES.get(column, column)}</th>', "", 1, rows)
+
+
+def _text(view: View, column: str, row: int) -> str:
+    node = int(view.node[row])
+    members = [node] if node != ABSENT else view.members_of(row).tolist()
+    match column:
+        case "device":
+            return "\n".join(filter(None, cells.devices(view.profile, members)))
+        case "op_types":
+            return "\n".join(cells.type_names(view.profile, members))
+    if view.view == "op":
+        return cells.shapes_by_count(view, row)
+    shapes = input_shapes(view.profile, node, view.options.timing) if node != ABSENT else []
+    return "\n".join(f"{index}: {joined(shape)}" for index, shape in enumerate(shapes))
+
+
+def visible(text: str) -> str:
+    """Text for HTML in which nothing is hidden: what prints nothing, or turns the text around, is spelled out.
+
+    >>> visible("a<b"), visible("a\\u202eb")
+    ('a&lt;b', 'a\\\\u202eb')
+    """
+    return escape(
+        "".join(each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text)
+    )
+
+
+def _name(view: View, row: int) -> str:
+    """The name by its last part; what the rows above say already is there for search, copy and screen readers."""
+    name, parent = view.names[row], int(view.parent[row])
+    above = f"{view.names[parent]}/" if view.view == "scope" and parent > 0 else ""
+    if not name.startswith(above):
+        above = ""
+    hidden = f'<span class="above">{_one_line(above)}</span>' if above else ""
+    indent = 8 + 14 * min(int(view.depth[row]), MOST_INDENTED)
+    return (
+        f'<th scope="row" class="name" style="padding-left:{indent}px" title="{_one_line(name)}">'
+        f"{hidden}{_one_line(name[len(above) :])}</th>"
+    )
+
+
+def _one_line(text: str) -> str:
+    return visible(text).replace("\n", "\\n")
+
+
+def _title(view: View) -> str:
+    clock = "nanosecond clock" if view.options.timing == "exact" else "tfprof's clock of whole microseconds"
+    count = len(view.profile.steps)
+    if not count:
+        measured = "nothing was run"
+    elif view.options.step >= 0:
+        measured = f"step {view.options.step}, {clock}"
+    else:
+        measured = f"mean of {count:,} steps, {clock}" if count > 1 else f"one step, {clock}"
+    rows = "1 row" if len(view) == 1 else f"{len(view):,} rows"
+    return f'<b>{view.view} view</b> <span class="dim">{rows} · {measured}</span>'
+
+
+def _foot(view: View, count: int, width: int) -> str:
+    said = []
+    if len(view) > count:
+        said.append(
+            f"{len(view) - count:,} more rows: see .to_dataframe() or .text(), or ask for fewer, "
+            "as with view(min_micros=…, max_depth=…)"
+        )
+    if len(view) <= (0 if view.view == "op" else 1):
+        said.append(_why_empty(view))
+    cells = "".join(f'<tr><td class="text" colspan="{width}">{escape(each)}</td></tr>' for each in said)
+    return f"<tfoot>{cells}</tfoot>" if cells else ""
+
+
+def _why_empty(view: View) -> str:
+    if not len(view.profile.nodes):
+        return "Nothing to show: the profile has no nodes. Give a graph, as in Profile.from_protos(graph, run_metas)."
+    filters = [
+        f"{option.name}={list(value) if isinstance(value, tuple) else value!r}"
+        for option in OPTIONS
+        if option.name not in _KEEPS_ALL_ROWS and (value := getattr(view.options, option.name)) != option.default
+    ]
+    if not filters:
+        return "Nothing to show: none of the nodes is part of this view. Try another, as 'scope' or 'op'."
+    return f"Nothing to show: no node passes {', '.join(filters)}. Loosen one of these."
