@@ -13,7 +13,6 @@ import re2
 from tensorflow.core.profiler.tfprof_log_pb2 import ProfileProto
 
 import tfprof_widget as tfprof
-from tfprof_widget.compat import profile as TEMP
 from tests.oracle.native import VIEWS, NativeAnswer, NativeCrash, NativeRefusal, NativeTfprof, Request, Step
 from tests.oracle.random_options import ROOT, options_proto, random_options
 from tests.oracle.random_profiles import RandomProfile, random_profile
@@ -43,7 +42,7 @@ def test_a_random_profile(native: NativeTfprof, tmp_path: Path, seed: int, view:
     for output in ("stdout", f"file:outfile={tmp_path / 'report'}", "none"):
         options = random_options(rng, view, profile) | {"output": output}
         answer = native.analyze(Request(view, options_proto(options)), graph, run_metadata, op_log)
-        compare(answer, view, options, profile, partial(TEMP, *protos, view))
+        compare(answer, view, options, profile, partial(tfprof.profile, *protos, view))
 
 
 @pytest.mark.parametrize("seed", range(PROFILES, PROFILES + 60))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,16 +19,18 @@ from tensorflow.python.profiler import tfprof_logger
 
 from tests.oracle.models import MODELS
 from tests.oracle.native import VIEWS, NativeAnswer, NativeTfprof, Request, Step
-from tests.oracle.random_options import DEFAULTS, COLUMNS, options_proto, random_options
+from tests.oracle.random_options import DEFAULTS, options_proto, random_options
 from tests.oracle.random_profiles import RandomProfile, random_profile
 from tests.oracle.rows import rows
 
 DIRECTORY = Path(__file__).parent.parent / "conformance"
+REAL = ("mnist", "resnet", "rnn in frames", "parameter servers")
 # Seeds of random profiles, with the ids of their steps: chosen for unlike devices, names and stacks.
-RANDOM = {5: (0,), 8: (0,), 13: (0,), 15: (0,), 33: (1, 2, 3), 38: (7, 7, 8)}
-CHAIN = 31  # over 100 nodes deep and over 100 op types wide
-ROWS = range(3, 40)
-TRIES = 200
+RANDOM = {10: (0,), 14: (0,), 29: (0,), 33: (1, 2, 3), 47: (7, 7, 8), 31: (0,)}
+DEEPEST = "random 31"  # over 100 nodes deep, over 100 op types wide
+FIT_ROWS, FIT_CHARACTERS = range(3, 60), 10_000
+
+Case = dict[str, Any]
 
 
 def main() -> None:
@@ -36,19 +39,23 @@ def main() -> None:
         stale.unlink()
     with NativeTfprof() as native:
         for name, profile in _profiles():
-            cases = list(_deep_cases(profile) if name.endswith(str(CHAIN)) else _cases(native, name, profile))
-            answered = [_answered(native, profile, view, options) for view, options in cases]
-            _write(DIRECTORY / f"{name.replace(' ', '-')}.json", profile, answered)
+            cases = _deep_cases(native, profile) if name == DEEPEST else _fit_cases(native, name, profile)
+            document = {
+                "graph": _packed(profile.graph),
+                "op_log": _packed(profile.op_log),
+                "steps": [[step, _packed(run_meta)] for step, run_meta in profile.steps],
+            }
+            _write(DIRECTORY / f"{name.replace(' ', '-')}.json", document, list(cases))
 
 
 def _profiles() -> Iterator[tuple[str, RandomProfile]]:
-    for name, model in MODELS.items():
-        traced = model()
+    for name in REAL:
+        traced = MODELS[name]()
         op_log = tfprof_logger.merge_default_with_oplog(traced.graph, run_meta=traced.run_meta)
         for number, string in op_log.id_to_string.items():
             op_log.id_to_string[number] = _without_machine(string)
         yield name, RandomProfile(traced.graph.as_graph_def(add_shapes=True), ((0, traced.run_meta),), op_log)
-    for seed, steps in (RANDOM | {CHAIN: (0,)}).items():
+    for seed, steps in RANDOM.items():
         yield f"random {seed}", random_profile(seed, steps)
 
 
@@ -57,14 +64,64 @@ def _without_machine(string: str) -> str:
     return "/".join(string.split("/")[-2:]) if string.startswith("/") else string
 
 
-def _cases(native: NativeTfprof, name: str, profile: RandomProfile) -> Iterator[tuple[str, dict[str, Any]]]:
-    """For each view the first random options under which it is neither empty nor long."""
+def _fit_cases(native: NativeTfprof, name: str, profile: RandomProfile) -> Iterator[Case]:
+    """For each view the first random options under which it is neither next to empty nor long."""
     for view in VIEWS:
         rng = Random(f"{name} {view}")
-        tried = (random_options(rng, view, profile) for _ in range(TRIES))
-        yield view, next(options for options in tried if _is_fit(native, profile, view, options))
+        while True:
+            case = _case(native, profile, view, random_options(rng, view, profile))
+            if case and len(case["rows"]) in FIT_ROWS and len(_case_json(case)) < FIT_CHARACTERS:
+                yield case
+                break
 
 
-def _deep_cases(profile: RandomProfile) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield "graph", DEFAULTS | {"order_by": "micros"}
-    yield "op", DEFAULTS | {"order_by": "bytes", "select": ["bytes", "occurrence"]}
+def _deep_cases(native: NativeTfprof, profile: RandomProfile) -> Iterator[Case]:
+    for view, column in (("graph", "float_ops"), ("op", "bytes")):
+        case = _case(native, profile, view, DEFAULTS | {"select": [column], "order_by": column})
+        assert case is not None
+        assert len(case["rows"]) > 100
+        yield case
+
+
+def _case(native: NativeTfprof, profile: RandomProfile, view: str, options: dict[str, Any]) -> Case | None:
+    """Native's answer to one question; the op log comes after the last step, so that it knows all nodes."""
+    *earlier, (last, run_meta) = profile.steps
+    steps = [Step(step, meta.SerializeToString()) for step, meta in earlier]
+    steps.append(Step(last, run_meta.SerializeToString(), op_log=profile.op_log.SerializeToString()))
+    with tempfile.TemporaryDirectory() as directory:
+        request = Request(view, options_proto(options | {"output": f"file:outfile={directory}/text"}))
+        answer = native.profile_steps(request, profile.graph.SerializeToString(), b"", steps)
+    if not isinstance(answer, NativeAnswer) or answer.file is None:
+        return None
+    return {
+        "view": view,
+        "options": {name: value for name, value in options.items() if name != "output"},
+        "text": answer.file.decode().split("\n"),
+        "rows": rows(answer.proto, VIEWS[view]),
+    }
+
+
+def _packed(proto: Any) -> str:
+    return base64.b64encode(gzip.compress(proto.SerializeToString(deterministic=True), mtime=0)).decode()
+
+
+def _write(path: Path, document: dict[str, Any], cases: list[Case]) -> None:
+    """JSON with a line for each printed line and each row, so that differences can be read."""
+    parts = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items()]
+    parts.append(f'"cases": {_array(_case_json(case) for case in cases)}')
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+def _case_json(case: Case) -> str:
+    parts = [f'"{key}": {json.dumps(case[key], ensure_ascii=False)}' for key in ("view", "options")]
+    for key in ("text", "rows"):
+        parts.append(f'"{key}": {_array(json.dumps(item, ensure_ascii=False) for item in case[key])}')
+    return "{" + ",\n".join(parts) + "}"
+
+
+def _array(items: Iterable[str]) -> str:
+    return "[\n" + ",\n".join(items) + "\n]"
+
+
+if __name__ == "__main__":
+    main()

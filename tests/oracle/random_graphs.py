@@ -38,8 +38,9 @@ def random_graph(rng: Random) -> Any:
 def _long_chain(rng: Random) -> Any:
     graph = GraphDef()
     length = rng.randint(101, 130)
+    op_types = rng.choice((5, length))
     for index in range(length):
-        _add_node(rng, graph, f"{rng.choice(PARTS)}/{index}", f"Op{index % rng.choice((5, length))}")
+        _add_node(rng, graph, f"{rng.choice(PARTS)}/{index}", f"Op{index % op_types}")
         if index:
             graph.node[index].input.append(graph.node[index - 1].name)
     return graph

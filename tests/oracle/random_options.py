@@ -85,8 +85,7 @@ def _frame_names(op_log: Any) -> list[str]:
     frames = [frame for entry in op_log.log_entries for frame in entry.code_def.traces]
     strings = op_log.id_to_string
     names = {
-        f"{strings[frame.file_id].rpartition('/')[2]}:{frame.lineno}:{strings[frame.function_id]}"
-        for frame in frames
+        f"{strings[frame.file_id].rpartition('/')[2]}:{frame.lineno}:{strings[frame.function_id]}" for frame in frames
     }
     return sorted(names)
 
@@ -115,7 +114,8 @@ def _regex(rng: Random, words: Sequence[str]) -> str:
     about_characters = (
         *("[[:alpha:]]+.*", "[[:word:]]*[/:.].*", r"\pL+.*", r".*\p{Greek}.*", r".*[é-ü\x{1d4b3}].*"),
         *(r".*\d.*", r"\PN*", "[^/]*", "[^/]*/[^/]*", ".{3,8}", r".*\bconv\d\b.*"),
-        *("(?s:.+)", ".*?", "", "no such name"),
+        *("(?s:.+)", ".*?", "", "no such name", r"\D+", r"\W*\w+\W?.*", "[^[:digit:]]*", "(?m)^.*$", "(?ism).*A.*"),
+        *("(?U).*b.*", r"(?:.|\n)*", r".*\s?.*", "^(?:.*/)?[a-c]$", r"\x62.*", "(.*)(.*)", ".{2,}?1*"),
     )
     return rng.choice(about_the_word if rng.random() < 0.7 else about_characters)
 

@@ -42,8 +42,8 @@ def random_run_meta(rng: Random, graph: Any) -> Any:
     stats = {name: run_meta.step_stats.dev_stats.add(device=name) for name in devices}
     names = [node.name for node in graph.node] + rng.sample(GHOSTS, rng.randint(0, 4))
     clock = rng.choice((1_000, 1_600_000_000_000_000))
-    for name in names:
-        if rng.random() < 0.15:
+    for number, name in enumerate(names):
+        if number and rng.random() < 0.15:  # of the graph some node runs, else it would be another graph's run
             continue
         home = rng.choice(devices)
         places = [home, *rng.sample(devices, rng.choice((0, 0, 0, 1, min(2, len(devices)))))]

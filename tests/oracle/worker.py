@@ -67,9 +67,7 @@ def _answer(tfprof: Any, question: str, arguments: tuple[Any, ...]) -> Reply:
     return "answer", (proto, printed, written, complaints)
 
 
-def _profile(
-    tfprof: Any, graph: bytes, op_log: bytes, steps: list[StepArguments], view: str, options: bytes
-) -> bytes:
+def _profile(tfprof: Any, graph: bytes, op_log: bytes, steps: list[StepArguments], view: str, options: bytes) -> bytes:
     with _profiler(tfprof, graph, op_log, steps):
         proto: bytes = tfprof.Profile(view, options)
     return proto

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,21 +45,22 @@ def read_graph(graph: Any, shapes: Shapes, known: Container[str] = ()) -> GraphC
     >>> read_graph(graph, Shapes()).ops
     ['VariableV2']
     """
-    columns = GraphColumns()
-    seen: set[str] = set()
-    for node in graph.node:
-        name = node.name
-        if name in seen or name in known:
-            continue
-        seen.add(name)
-        columns.names.append(name)
-        columns.ops.append(node.op)
-        columns.inputs.append(list(node.input))
-        attributes = node.attr
-        columns.shape.append(_shape(attributes["shape"], shapes) if "shape" in attributes else ABSENT)
-        listed = "_output_shapes" in attributes
-        columns.output_shapes.append(_output_shapes(attributes["_output_shapes"], shapes) if listed else ())
-    return columns
+    nodes = list(graph.node)
+    names = [node.name for node in nodes]
+    first = {name: index for index, name in reversed(list(enumerate(names))) if name not in known}
+    if len(first) < len(names):
+        nodes = [node for index, node in enumerate(nodes) if first.get(names[index]) == index]
+        names = [node.name for node in nodes]
+    attributes = [node.attr for node in nodes]
+    return GraphColumns(
+        names=names,
+        ops=[node.op for node in nodes],
+        inputs=[node.input[:] for node in nodes],
+        shape=[_shape(each["shape"], shapes) if "shape" in each else ABSENT for each in attributes],
+        output_shapes=[
+            _output_shapes(each["_output_shapes"], shapes) if "_output_shapes" in each else () for each in attributes
+        ],
+    )
 
 
 def _shape(value: Any, shapes: Shapes) -> int:
@@ -68,3 +69,19 @@ def _shape(value: Any, shapes: Shapes) -> int:
 
 def _output_shapes(value: Any, shapes: Shapes) -> tuple[int, ...]:
     return shapes.of_list(value) if value.HasField("list") else ()
+
+
+def first_of_each_name(graphs: Iterable[Any]) -> Iterator[Any]:
+    """The NodeDefs of graphs that were added one after another; the first of a name counts.
+
+    >>> from tfprof_widget.messages import GraphDef
+    >>> graph = GraphDef(node=[{"name": "w", "op": "VariableV2"}, {"name": "w", "op": "Const"}])
+    >>> [node.op for node in first_of_each_name([graph])]
+    ['VariableV2']
+    """
+    seen: set[str] = set()
+    for graph in graphs:
+        for node in graph.node:
+            if node.name not in seen:
+                seen.add(node.name)
+                yield node

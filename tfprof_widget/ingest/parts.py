@@ -7,6 +7,7 @@ from typing import Any
 
 from tfprof_widget.errors import ProfileError, ProfileWarning
 from tfprof_widget.ingest.assemble import assemble
+from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
 from tfprof_widget.ingest.op_log import OpLogColumns, Stacks, read_op_log
 from tfprof_widget.ingest.run_metadata import RunColumns, may_be_node, read_run
@@ -38,25 +39,29 @@ class Parts:
         """Add the nodes that are new in `graph`; None adds nothing."""
         if graph is None:
             return
-        message = as_message(graph, "GraphDef", "graph")
-        columns = read_graph(message, self.shapes, self._in_graph | self._ghosts)
+        with collector_paused():
+            message = as_message(graph, "GraphDef", "graph")
+            columns = read_graph(message, self.shapes, self._in_graph | self._ghosts)
         self.nodes.extend(columns)
         self._in_graph.update(columns.names)
-        self.graphs.append(message)
+        if columns.names:
+            self.graphs.append(message)
 
     def add_op_log(self, op_log: Any) -> None:
         """Add what `op_log` says of the nodes that are known by now; None adds nothing."""
         if op_log is None:
             return
-        columns = read_op_log(as_message(op_log, "OpLogProto", "op_log"), self.stacks)
-        self.op_logs.append(columns.of_nodes(self._in_graph | self._ghosts))
+        with collector_paused():
+            columns = read_op_log(as_message(op_log, "OpLogProto", "op_log"), self.stacks)
+            self.op_logs.append(columns.of_nodes(self._in_graph | self._ghosts))
 
     def add_step(self, step: int, run_meta: Any) -> None:
         """Add a run; several runs of one step are added up, but the same run twice is refused.
 
         A node that the graph lacks is added with its name for an op, as natively.
         """
-        run = read_run(as_message(run_meta, "RunMetadata", "run_meta"), self.shapes)
+        with collector_paused():
+            run = read_run(as_message(run_meta, "RunMetadata", "run_meta"), self.shapes)
         if any(known_step == step and known.same_as(run) for known_step, known in self.runs):
             raise ValueError(
                 f"step {step}: this run_meta is already in the profile under that step, "
@@ -71,7 +76,8 @@ class Parts:
 
     def assemble(self) -> Profile:
         """The profile of everything added so far."""
-        return assemble(self.nodes, self.runs, self.op_logs, self.shapes.known, self.stacks, tuple(self.graphs))
+        with collector_paused():
+            return assemble(self.nodes, self.runs, self.op_logs, self.shapes.known, self.stacks, tuple(self.graphs))
 
     def _check_names(self, run: RunColumns) -> None:
         """A run of another graph gives a profile that means nothing; say so."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,30 +76,30 @@ def _ascii_lower(text: str) -> str:
     return text.lower() if text.isascii() else text.encode().lower().decode()
 
 
-def _column(values: Iterable[int]) -> Integers:
-    return np.array(list(values), np.int64)
+def _column(values: list[int]) -> Integers:
+    return np.array(values, np.int64)
 
 
 def _times(stats: list[Any]) -> dict[str, Integers]:
-    start_micros = _column(stat.all_start_micros for stat in stats)
-    duration_micros = _column(stat.op_end_rel_micros for stat in stats)
-    start_nanos = _column(stat.all_start_nanos for stat in stats)
-    duration_nanos = _column(stat.op_end_rel_nanos for stat in stats)
+    start_micros = _column([stat.all_start_micros for stat in stats])
+    duration_micros = _column([stat.op_end_rel_micros for stat in stats])
+    start_nanos = _column([stat.all_start_nanos for stat in stats])
+    duration_nanos = _column([stat.op_end_rel_nanos for stat in stats])
     # Old recordings have microseconds only.
     return {
         "start_micros": start_micros,
         "duration_micros": duration_micros,
         "start_nanos": np.where(start_nanos > 0, start_nanos, start_micros * NANOS_A_MICRO),
         "duration_nanos": np.where(duration_nanos > 0, duration_nanos, duration_micros * NANOS_A_MICRO),
-        "thread": _column(stat.thread_id for stat in stats),
+        "thread": _column([stat.thread_id for stat in stats]),
     }
 
 
 def _memory(stats: list[Any]) -> dict[str, Integers]:
     """Bytes by execution: what allocators report of it, and the temporary and persistent memory beside."""
     kept = [stat.memory_stats if stat.HasField("memory_stats") else None for stat in stats]
-    temporary = _column(each.temp_memory_size if each is not None else 0 for each in kept)
-    persistent = _column(each.persistent_memory_size if each is not None else 0 for each in kept)
+    temporary = _column([each.temp_memory_size if each is not None else 0 for each in kept])
+    persistent = _column([each.persistent_memory_size if each is not None else 0 for each in kept])
     counts = [len(stat.memory) for stat in stats]
     execution = np.repeat(np.arange(len(stats)), counts)
     used = [memory for stat, count in zip(stats, counts, strict=True) if count for memory in stat.memory]
@@ -109,11 +108,11 @@ def _memory(stats: list[Any]) -> dict[str, Integers]:
     np.maximum.at(
         in_use,
         execution[on_accelerator],
-        _column(memory.allocator_bytes_in_use for memory in used)[on_accelerator],
+        _column([memory.allocator_bytes_in_use for memory in used])[on_accelerator],
     )
-    total = _added_up(execution, _column(memory.total_bytes for memory in used), len(stats))
-    peak = _added_up(execution, _column(memory.peak_bytes for memory in used), len(stats))
-    live = _added_up(execution, _column(memory.live_bytes for memory in used), len(stats))
+    total = _added_up(execution, _column([memory.total_bytes for memory in used]), len(stats))
+    peak = _added_up(execution, _column([memory.peak_bytes for memory in used]), len(stats))
+    live = _added_up(execution, _column([memory.live_bytes for memory in used]), len(stats))
     return {
         "requested_bytes": total + temporary + persistent,
         "peak_bytes": peak + temporary + persistent,
@@ -146,11 +145,11 @@ def _outputs(stats: list[Any], shapes: Shapes) -> dict[str, NDArray[Any]]:
         for tensor, known in zip(tensors, allocated.tolist(), strict=True)
         if known and tensor is not None
     ]
-    requested = _column(each.requested_bytes for each in described)
+    requested = _column([each.requested_bytes for each in described])
     return {
         "execution": execution[allocated],
         "slot": np.array([output.slot for output in outputs], np.int64)[allocated],
-        "bytes": np.maximum(requested, _column(each.allocated_bytes for each in described)),
+        "bytes": np.maximum(requested, _column([each.allocated_bytes for each in described])),
         "address": np.array([each.ptr for each in described], np.uint64),
         "shape": np.array(shape, np.int64)[allocated],
     }

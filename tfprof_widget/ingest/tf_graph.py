@@ -71,4 +71,4 @@ def read_trainable_variables(graph: Any) -> tuple[str, ...]:
     ()
     """
     variables: Iterable[Any] = graph.get_collection("trainable_variables")
-    return tuple(variable.op.name for variable in variables)
+    return tuple(dict.fromkeys(variable.op.name for variable in variables))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from tfprof_widget.ingest.graph_def import first_of_each_name
 from tfprof_widget.messages import CodeDef, GraphDef, ProfileNode, ProfileProto
 from tfprof_widget.output.step_protos import fill_steps
 from tfprof_widget.profiles import Profile
@@ -93,13 +94,10 @@ def _frames(traces: Traces) -> Iterator[CodeDef.Trace]:
 
 
 def _fill_attributes(rows: list[ProfileNode], profile: Profile) -> None:
-    """No column holds the attributes: they come from the graphs themselves, where a name's first node counts."""
-    waiting = dict(zip(profile.nodes.names, rows, strict=True))
-    for graph in profile.graphs:
-        for node in _ours(graph).node:
-            row = waiting.pop(node.name, None)
-            if row is not None:
-                row.attrs.MergeFrom(node.attr)
+    """No column holds the attributes: they come from the graphs themselves."""
+    row_of = dict(zip(profile.nodes.names, rows, strict=True))
+    for node in first_of_each_name(map(_ours, profile.graphs)):
+        row_of[node.name].attrs.MergeFrom(node.attr)
 
 
 def _ours(graph: Any) -> GraphDef:

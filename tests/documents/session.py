@@ -1,0 +1,112 @@
+"""The `tfprof>` prompt of the guide: its command lines, and what they print, without what native added since."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Any
+
+from tests.sketches import Protos
+from tfprof_widget.engine.view import View
+from tfprof_widget.options import OPTIONS
+from tfprof_widget.profiles import Profile
+
+# "Press enter to show the default options."
+DEFAULTS = (
+    "-max_depth 4 -order_by name -account_type_regexes Variable -start_name_regexes .* -show_name_regexes .*"
+    r" -hide_name_regexes IsVariableInitialized_[0-9]+,save\/.*,^zeros[0-9_]* -select params"
+)
+ROOT = "_TFProfRoot"
+
+
+@dataclass
+class Session:
+    """The prompt, over one profile; `set` keeps options for the commands after it."""
+
+    protos: Protos
+    kept: dict[str, Any] = field(default_factory=lambda: parse_options(_split(DEFAULTS)))
+
+    def __post_init__(self) -> None:
+        self.profile = Profile.from_protos(*self.protos)
+
+    def view(self, line: str) -> View:
+        """The view that a command asks for, by native's clock."""
+        view, *words = _split(line)
+        return self.profile.view(view, **self.kept | parse_options(words), timing="tfprof")
+
+    def run(self, line: str) -> str:
+        """What a command prints, as the guide's tfprof did: rows of graph nodes only, a time as one pair."""
+        if line.startswith("set "):
+            self.kept |= parse_options(_split(line)[1:])
+            return ""
+        names = {node.name for node in self.protos.graph.node} | {ROOT}
+        return node_rows(self.view(line).text(), names)
+
+
+def parse_options(words: Sequence[str]) -> dict[str, Any]:
+    """The options of `-name value`, `--name=value` and, for flags, `-name`."""
+    kinds = {option.name: option.kind for option in OPTIONS}
+    options: dict[str, Any] = {}
+    for position, word in enumerate(words):
+        if not word.startswith("-"):
+            continue
+        name, equals, value = word.lstrip("-").partition("=")
+        if not equals and kinds[name] != "flag":
+            value = words[position + 1]
+        options[name] = _value(kinds[name], value)
+    return options
+
+
+def node_rows(text: str, names: set[str]) -> str:
+    """The rows of a printed view that are graph nodes, nested among themselves.
+
+    Native prints rows for scopes today, and after a time its accelerator and CPU parts.
+    """
+    rows, above = [], [-1]
+    for line in text.split("\n")[text.split("Profile:")[0].count("\n") + 2 :]:
+        name = line.strip().partition(" (")[0]
+        indent = len(line) - len(line.lstrip())
+        while above[-1] >= indent and len(above) > 1:
+            above.pop()
+        if name in names:
+            rows.append("  " * (len(above) - 1) + re.sub(r"((?:us|ms|sec)), [^)]*", r"\1", line.strip()))
+            above.append(indent)
+    return "\n".join(rows)
+
+
+def document(text: str) -> str:
+    """Rows as a document prints them, but for two spellings that native changed: the root's own value and
+    the shape of a scalar.
+    """
+    rows = dedent(text).strip()
+    rows = re.sub(rf"^{ROOT} \(0(us)?/", f"{ROOT} (--/", rows)
+    return rows.replace("global_step (1/1 params)", "global_step (1, 1/1 params)")
+
+
+def values(rows: str) -> dict[str, str]:
+    """What rows say in brackets, by name."""
+    return dict(_named(rows))
+
+
+def _named(rows: str) -> Iterator[tuple[str, str]]:
+    for row in rows.splitlines():
+        name, _, value = row.strip().removesuffix(")").partition(" (")
+        yield name, value
+
+
+def _split(line: str) -> list[str]:
+    return shlex.split(line.replace("\\\n", " ").replace("\\", "\\\\"))
+
+
+def _value(kind: str, value: str) -> Any:
+    match kind:
+        case "integer":
+            return int(value)
+        case "flag":
+            return True
+        case "regexes" | "choices":
+            return value.split(",")
+    return value

@@ -1,0 +1,89 @@
+"""Stack traces are told apart without being written out, and only where that is proven to be right."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+import tensorflow as tf
+from tensorflow.python.profiler import tfprof_logger
+from tensorflow.python.util import tf_stack
+
+from tfprof_widget.ingest import tf_captures
+from tfprof_widget.ingest.tf_captures import find_place
+from tfprof_widget.ingest.tf_traces import read_traces
+
+
+@pytest.fixture
+def graph() -> Any:
+    with tf.Graph().as_default() as graph:
+        for _ in range(5):
+            tf.square(tf.add(1.0, 2.0))
+        matrix = tf.ones([2, 2])
+        tf.compat.v1.gradients(tf.matmul(matrix, matrix), matrix)
+    return graph
+
+
+def test_traces_are_told_apart_as_tensorflow_does(graph: Any) -> None:
+    """Where the tests run, the fast way must be the one taken: no place is None."""
+    place = find_place()
+    traces = [operation.traceback for operation in graph.get_operations()]
+    places = [place(trace) for trace in traces]
+    assert None not in places
+    assert max(Counter(places).values()) >= 5
+    for trace, where in zip(traces, places, strict=True):
+        assert [other == where for other in places] == [other == trace for other in traces]
+
+
+def test_trace_of_another_kind_is_compared(graph: Any) -> None:
+    """A part of a trace is a C++ object laid out otherwise."""
+    trace = graph.get_operations()[0].traceback
+    assert type(trace[1:]) is type(trace)
+    assert find_place()(trace[1:]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("INSTANCE", 0),  # the reference count, which points nowhere
+        ("INSTANCE", 8),  # the Python type
+        ("POINTERS", slice(0, 8)),  # the C++ type: agrees for all
+        ("POINTERS", slice(24, 40)),  # the capture without map, filter and level
+        ("POINTERS", slice(24, 72)),  # all but the level
+        ("POINTERS", slice(8, 76)),  # the written frames too, which come later
+    ],
+)
+def test_memory_laid_out_otherwise_is_not_trusted(
+    graph: Any, name: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tf_captures, name, value)
+    assert find_place()(graph.get_operations()[0].traceback) is None
+    traces = read_traces(graph.get_operations())
+    entries, strings = tfprof_logger._get_logged_ops(graph)
+    assert traces.strings == tuple(strings)
+    for stack, entry in zip(traces.stack, entries.values(), strict=True):
+        lines = traces.line[traces.stacks[stack]].tolist()
+        assert lines == [each.lineno for each in entry.code_def.traces]
+
+
+def test_memory_that_may_not_be_read_is_done_without(graph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> bytes:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "pread", refuse)
+    assert find_place()(graph.get_operations()[0].traceback) is None
+
+
+def test_traces_of_one_line_differ_by_their_filter() -> None:
+    with tf.Graph().as_default() as graph:
+        for context in (nullcontext(), tf_stack.CurrentModuleFilter()):
+            with context:
+                tf.no_op()
+    traces = read_traces(graph.get_operations())
+    whole, filtered = (traces.stacks[stack] for stack in traces.stack)
+    here = traces.strings.index(__file__)
+    assert here in traces.file[whole]
+    assert filtered.tolist() == [frame for frame in whole if traces.file[frame] != here]

@@ -1,0 +1,106 @@
+"""Real models, really run: protos and printed text equal native tfprof's, from protos and from a tf.Graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any
+
+import pytest
+import tensorflow as tf
+from tensorflow.core.profiler.tfprof_log_pb2 import ProfileProto
+from tensorflow.python.profiler import tfprof_logger
+
+import tfprof_widget as tfprof
+from tests.oracle.models import MODELS, Traced
+from tests.oracle.native import VIEWS, NativeAnswer, NativeTfprof, Request
+from tests.oracle.random_options import COLUMNS, DEFAULTS, options_proto
+from tests.oracle.rows import rows
+from tests.oracle.stdout import with_stdout
+
+pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
+
+NativeBuilder: Any = tf.compat.v1.profiler.ProfileOptionBuilder
+READY_MADE: dict[str, dict[str, Any]] = {
+    "trainable_variables_parameter": NativeBuilder.trainable_variables_parameter(),
+    "float_operation": NativeBuilder.float_operation(),
+    "time_and_memory": NativeBuilder.time_and_memory(),
+}
+TIMES = {"order_by": "micros", "select": ["micros", "occurrence", "device"]}
+OPTION_SETS: dict[str, dict[str, Any]] = READY_MADE | {
+    "every column": {"select": COLUMNS, "order_by": "micros"},
+    "the slowest": {"min_micros": 5, **TIMES},
+    "what is shown": {"account_displayed_op_only": True, "max_depth": 3, "select": ["bytes", "params"]},
+    "variables": {"account_type_regexes": ["_trainable_variables"], "select": ["op_types", "input_shapes"]},
+    "gradients": {
+        "start_name_regexes": [".*grad.*"],
+        "hide_name_regexes": [".*_1"],
+        "order_by": "occurrence",
+    },
+    "a parameter server": {"account_type_regexes": [".*ps.*task:1.*", "Mat.*"], **TIMES},
+    "trimmed": {"trim_name_regexes": [".*conv.*", "Mul"], "order_by": "float_ops", "select": ["float_ops"]},
+}
+
+
+@pytest.fixture(scope="module")
+def native() -> Iterator[NativeTfprof]:
+    with NativeTfprof() as started:
+        yield started
+
+
+@cache
+def traced(model: str) -> Traced:
+    return MODELS[model]()
+
+
+@cache
+def protos(model: str) -> tuple[Any, Any, Any]:
+    """Graph, run metadata and op log as native's Python side makes them of a tf.Graph."""
+    graph, run_meta = traced(model).graph, traced(model).run_meta
+    op_log = tfprof_logger.merge_default_with_oplog(graph, run_meta=run_meta)
+    return graph.as_graph_def(add_shapes=True), run_meta, op_log
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("option_set", OPTION_SETS)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_from_its_protos(native: NativeTfprof, model: str, option_set: str, view: str) -> None:
+    options = DEFAULTS | OPTION_SETS[option_set]
+    graph, run_meta, op_log = (proto.SerializeToString() for proto in protos(model))
+    answer = native.analyze(Request(view, options_proto(options)), graph, run_meta, op_log)
+    ours, printed = with_stdout(partial(tfprof.profile, *protos(model), view, options))
+    assert isinstance(answer, NativeAnswer)
+    assert rows(ours.SerializeToString(), VIEWS[view]) == rows(answer.proto, VIEWS[view])
+    assert printed.decode() == answer.stdout.decode()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("option_set", READY_MADE)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_tf_graph(capfd: pytest.CaptureFixture[str], model: str, option_set: str, view: str) -> None:
+    theirs, ours = (MODELS[model]() for _ in range(2))  # two graphs, for native adds shapes to its own
+    options = READY_MADE[option_set]
+    capfd.readouterr()
+    answer = tf.compat.v1.profiler.profile(theirs.graph, theirs.run_meta, cmd=view, options=options)
+    printed = capfd.readouterr().out
+    message = tfprof.profile(ours.graph, theirs.run_meta, cmd=view, options=options)
+    assert rows(message.SerializeToString(), VIEWS[view]) == rows(answer.SerializeToString(), VIEWS[view])
+    assert capfd.readouterr().out == printed
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_op_log_of_a_tf_graph(model: str) -> None:
+    """Native's serialized profile holds all of its op log: stacks, types and float ops, node by node."""
+    theirs, ours = (MODELS[model]() for _ in range(2))
+    profiler = tf.compat.v1.profiler.Profiler(theirs.graph)
+    profiler.add_step(3, theirs.run_meta)
+    expected = ProfileProto.FromString(profiler.serialize_to_string())
+    del profiler  # native allows no second one
+    our_profiler = tfprof.Profiler(ours.graph)
+    our_profiler.add_step(3, theirs.run_meta)
+    assert ProfileProto.FromString(our_profiler.serialize_to_string()) == expected
+
+
+@pytest.mark.parametrize("name", READY_MADE)
+def test_the_ready_made_options(name: str) -> None:
+    assert getattr(tfprof.ProfileOptionBuilder, name)().items() >= READY_MADE[name].items()

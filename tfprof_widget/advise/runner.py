@@ -1,0 +1,53 @@
+"""Runs the checkers that are asked for, prints what they report and returns it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from tfprof_widget.advise.accelerator_utilization import accelerator_utilization
+from tfprof_widget.advise.expensive_operations import expensive_operations
+from tfprof_widget.advise.operations import operations
+from tfprof_widget.messages import AdviceProto
+from tfprof_widget.profiles import Profile
+
+CHECKERS: Mapping[str, Callable[[Profile], Iterator[str]]] = {
+    "AcceleratorUtilizationChecker": accelerator_utilization,
+    "ExpensiveOperationChecker": expensive_operations,
+    "OperationChecker": operations,
+}
+NOT_PUBLIC = "JobChecker"
+"""Native tfprof knows it by name, but its code never left Google: it reports nothing."""
+
+
+def advise_on(profile: Profile, options: Mapping[str, Mapping[str, str]]) -> AdviceProto:
+    """What the checkers named in `options` report; it is printed too, in the order of their names.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> advice = advise_on(demo_profile(), {"OperationChecker": {}})
+    <BLANKLINE>
+    OperationChecker:
+    >>> list(advice.checkers)
+    ['OperationChecker']
+    """
+    _check(options)
+    reports = {name: list(check(profile)) for name, check in CHECKERS.items() if name in options}
+    for name, found in reports.items():
+        sys.stdout.write("\n".join(["", f"{name}:", *found, ""]))
+    sys.stdout.flush()
+    return AdviceProto(checkers={name: AdviceProto.Checker(reports=found) for name, found in reports.items()})
+
+
+def _check(options: Any) -> None:
+    names = sorted([*CHECKERS, NOT_PUBLIC])
+    if not isinstance(options, Mapping):
+        raise ValueError(
+            f"options is {options!r}, but must be a dict from the names of checkers to their options; "
+            f"the checkers are {', '.join(names)}"
+        )
+    for name, of_checker in options.items():
+        if name not in names:
+            raise ValueError(f"there is no checker {name!r}; choose from {', '.join(names)}")
+        if not isinstance(of_checker, Mapping) or of_checker:
+            raise ValueError(f"the options of {name} are {of_checker!r}, but it takes none: give {{}}")
