@@ -15,7 +15,7 @@ from tfprof_widget.profiles import Profile
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 
-_LINE = re.compile(r"(?P<name>\S+) = (?P<op>[^\s(]+)\((?P<inputs>[^)]*)\)(?P<rest>[^|]*)(\|(?P<stack>.*))?")
+_LINE = re.compile(r"(?P<name>\S+) += (?P<op>[^\s(]+)\((?P<inputs>[^)]*)\)(?P<rest>[^|]*)(\|(?P<stack>.*))?")
 _RUNS = re.compile(r"(-|\d+(us|ns))([+;](-|\d+(us|ns)))*")
 _SHAPE = re.compile(r"\[\]|(\?|\d+)(x(\?|\d+))*")
 

@@ -23,7 +23,7 @@ LAYERS = (
     ("profiles", "messages", "option_builder"),
     ("engine", "ingest"),
     ("output", "flops", "capture"),
-    ("advise",),
+    ("advisor",),
     ("charts", "wire"),
     ("widget", "report"),
     ("compat",),

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 import re2
-from tensorflow.core.profiler.tfprof_log_pb2 import ProfileProto
+from google.protobuf.message import DecodeError
+from tensorflow.core.framework.graph_pb2 import GraphDef
+from tensorflow.core.profiler.tfprof_log_pb2 import OpLogProto, ProfileProto
 
 import tfprof_widget as tfprof
 from tests.oracle.native import VIEWS, NativeAnswer, NativeCrash, NativeRefusal, NativeTfprof, Request, Step
-from tests.oracle.random_options import ROOT, options_proto, random_options
+from tests.oracle.random_options import DEFAULTS, ROOT, options_proto, random_options
 from tests.oracle.random_profiles import RandomProfile, random_profile
 from tests.oracle.rows import rows
 from tests.oracle.stdout import with_stdout
@@ -39,8 +41,10 @@ def test_a_random_profile(native: NativeTfprof, tmp_path: Path, seed: int, view:
     protos = profile.graph, run_meta, profile.op_log
     graph, run_metadata, op_log = (proto.SerializeToString() for proto in protos)
     rng = Random(f"{seed} {view}")
-    for output in ("stdout", f"file:outfile={tmp_path / 'report'}", "none"):
-        options = random_options(rng, view, profile) | {"output": output}
+    file = str(tmp_path / "report")
+    for output in ({"output": "stdout"}, {"output": f"file:outfile={file}"}, {"output": "none"}):
+        older = {"dump_to_file": file} if rng.random() < 0.1 else {}
+        options = random_options(rng, view, profile) | output | older
         answer = native.analyze(Request(view, options_proto(options)), graph, run_metadata, op_log)
         compare(answer, view, options, profile, partial(tfprof.profile, *protos, view))
 
@@ -67,6 +71,45 @@ def test_random_steps(native: NativeTfprof, seed: int) -> None:
     compare_serialized(native.serialize_steps(graph, op_log, steps), profiler, profile)
 
 
+GRADIENT_STACK = [{"name": "gradients/a_grad/b", "code_def": {"traces": [{}]}}]
+STACK = [{"name": "a", "code_def": {"traces": [{}]}}]
+FATAL: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "no forward node has a call stack": (GRADIENT_STACK, {}),
+    "all call stacks are empty": ([{"name": "a", "code_def": {}}], {}),
+    "the root is too deep to be shown": (STACK, {"max_depth": 0}),
+    "the root is trimmed": (STACK, {"trim_name_regexes": ["_TF.*"]}),
+}
+
+
+@pytest.mark.parametrize("name", FATAL)
+def test_a_code_view_that_native_dies_of(native: NativeTfprof, name: str) -> None:
+    log_entries, changed = FATAL[name]
+    graph = GraphDef(node=[{"name": "a"}, {"name": "gradients/a_grad/b"}])
+    op_log = OpLogProto(log_entries=log_entries, id_to_string={0: "none"})
+    profile, options = RandomProfile(graph, (), op_log), DEFAULTS | changed
+    assert why_native_dies("code", options, profile)
+    request = Request("code", options_proto(options))
+    answer = native.analyze(request, graph.SerializeToString(), b"", op_log.SerializeToString())
+    assert answer == NativeCrash("SIGSEGV")
+    compare(answer, "code", options, profile, partial(tfprof.profile, graph, None, op_log, "code"))
+
+
+def test_a_function_name_that_native_cuts_inside_a_character(native: NativeTfprof) -> None:
+    graph = GraphDef(node=[{"name": "a"}])
+    frame = {"file_id": 1, "lineno": 7, "function_id": 2}
+    op_log = OpLogProto(log_entries=[{"name": "a", "code_def": {"traces": [frame]}}])
+    op_log.id_to_string.update({1: "model.py", 2: "sixteen_letters_éclair"})
+    request = Request("code", options_proto(DEFAULTS))
+    answer = native.analyze(request, graph.SerializeToString(), b"", op_log.SerializeToString())
+    assert isinstance(answer, NativeAnswer)
+    assert b"model.py:7:sixteen_letters_\xc3..." in answer.stdout
+    with pytest.raises(DecodeError):
+        VIEWS["code"].FromString(answer.proto)
+    ours, printed = with_stdout(partial(tfprof.profile, graph, None, op_log, "code", DEFAULTS))
+    assert ours.children[0].name == "model.py:7:sixteen_letters_..."
+    assert printed == answer.stdout.replace(b"\xc3...", b"...")
+
+
 def compare(
     answer: object,
     view: str,
@@ -75,7 +118,7 @@ def compare(
     ask_us: Callable[[dict[str, Any]], Any],
 ) -> None:
     """Our proto, field by field, and our printed or written bytes are native's; we answer where it dies."""
-    outfile = Path(options["output"].rpartition("=")[2])
+    outfile = Path(options.get("dump_to_file") or options["output"].rpartition("=")[2])
     outfile.unlink(missing_ok=True)
     ours, printed = with_stdout(partial(ask_us, options))
     our_rows = rows(ours.SerializeToString(), VIEWS[view])

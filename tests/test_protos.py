@@ -63,9 +63,7 @@ NATIVE_FILES = [
     versions_pb2,
     xplane_pb2,
 ]
-NATIVE = {
-    name: getattr(file, name) for file in NATIVE_FILES for name in file.DESCRIPTOR.message_types_by_name
-}
+NATIVE = {name: getattr(file, name) for file in NATIVE_FILES for name in file.DESCRIPTOR.message_types_by_name}
 
 # What google/pprof's profile.proto has beyond TensorFlow's older copy: (message, field) -> (number, type).
 YOUNGER = {
@@ -84,7 +82,19 @@ def descriptor_set() -> descriptor_pb2.FileDescriptorSet:
     return descriptor_pb2.FileDescriptorSet.FromString(path.read_bytes())
 
 
-MESSAGE_NAMES = sorted(message.name for file in descriptor_set().file for message in file.message_type)
+MESSAGE_NAMES = sorted(
+    message.name
+    for file in descriptor_set().file
+    for message in file.message_type
+    if file.name != "tfprof_widget/sealed.proto"
+)
+# What each sealed message leaves unread of the message whose bytes it takes: field and type of ours.
+SEALED = {
+    "SealedGraph": ("GraphDef", {"node": "SealedNode"}),
+    "SealedNode": ("NodeDef", {"attr": "bytes"}),
+    "SealedOpLog": ("OpLogProto", {"log_entries": "SealedEntry"}),
+    "SealedEntry": ("OpLogEntry", {"code_def": "bytes"}),
+}
 ENUM_NAMES = sorted(enum.name for file in descriptor_set().file for enum in file.enum_type)
 
 Field = tuple[str, int, int, int, str, str]
@@ -210,6 +220,27 @@ def test_field_younger_than_tensorflows_copy(message: str, field: str) -> None:
 def test_enum_has_the_values_of_tensorflows(name: str) -> None:
     native = {"DataType": types_pb2.DataType, "FullTypeId": full_type_pb2.FullTypeId}[name]
     assert getattr(messages, name).items() == native.items()
+
+
+@pytest.mark.parametrize(("name", "whole", "unread"), [(name, *sealed) for name, sealed in SEALED.items()])
+def test_sealed_message_has_the_fields_of_the_whole_one(name: str, whole: str, unread: dict[str, str]) -> None:
+    sealed, native = getattr(messages, name).DESCRIPTOR, NATIVE[whole].DESCRIPTOR
+    for field in sealed.fields:
+        assert native.fields_by_number[field.number].name == field.name
+        assert native.fields_by_number[field.number].is_repeated == field.is_repeated
+        if field.name in unread:
+            found = field.message_type.name if field.message_type else "bytes"
+            assert found == unread[field.name]
+        else:
+            assert native.fields_by_number[field.number].type == field.type
+
+
+def test_sealed_attributes_are_map_entries() -> None:
+    graph = messages.GraphDef(node=[{"name": "a", "attr": {"shape": {"i": 7}}}])
+    (entry,) = messages.SealedGraph.FromString(graph.SerializeToString()).node[0].attr
+    attribute = messages.SealedAttribute.FromString(entry)
+    assert attribute.key == "shape"
+    assert messages.AttrValue.FromString(attribute.value).i == 7
 
 
 @pytest.mark.parametrize("name", MESSAGE_NAMES)

@@ -162,7 +162,7 @@ def _no_code(options: Options, destination: Destination) -> MultiGraphNodeProto:
 
 
 def _advise(profile: Profile, options: Mapping[str, Mapping[str, str]] | None) -> AdviceProto:
-    from tfprof_widget.advise.runner import advise_on
+    from tfprof_widget.advisor.runner import advise_on
 
     return advise_on(profile, ALL_ADVICE if options is None else options)
 

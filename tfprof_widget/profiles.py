@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Profile:
     """A graph's nodes and what was measured of them, as tables of columns.
 
-    `graphs` are the graphs as they were given, for what no column holds (the attributes of nodes).
+    `graphs` are the graphs as they were read, for what no column holds (the attributes of nodes).
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()

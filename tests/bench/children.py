@@ -5,8 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from typing import Any, TypeVar
+from multiprocessing.connection import Connection
+from typing import Any, Literal, TypeVar
 
 Result = TypeVar("Result")
 
@@ -16,12 +16,26 @@ def call(function: Callable[..., Result], *arguments: Any) -> Result:
     return _call("spawn", function, *arguments)
 
 
-def call_in_fork(function: Callable[..., Result], *arguments: Any) -> Result:
-    """What the function returns in a copy of this process."""
+def call_in_copy(function: Callable[..., Result], *arguments: Any) -> Result:
+    """What the function returns in a copy of this process, which has all that this one has and leaves it as it is."""
     return _call("fork", function, *arguments)
 
 
-def _call(method: str, function: Callable[..., Result], *arguments: Any) -> Result:
+def _call(method: Literal["spawn", "fork"], function: Callable[..., Result], *arguments: Any) -> Result:
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
-        return pool.submit(function, *arguments).result()
+    context: Any = multiprocessing.get_context(method)
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_send_result, args=(theirs, function, arguments))
+    process.start()
+    theirs.close()
+    try:
+        result: Result = ours.recv()
+    except EOFError:
+        raise RuntimeError(f"{function.__name__} failed in its process; see above") from None
+    finally:
+        process.join()
+    return result
+
+
+def _send_result(connection: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    connection.send(function(*arguments))

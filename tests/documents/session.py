@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
@@ -42,8 +42,7 @@ class Session:
         if line.startswith("set "):
             self.kept |= parse_options(_split(line)[1:])
             return ""
-        names = {node.name for node in self.protos.graph.node} | {ROOT}
-        return node_rows(self.view(line).text(), names)
+        return node_rows(self.view(line).text(), {node.name for node in self.protos.graph.node})
 
 
 def parse_options(words: Sequence[str]) -> dict[str, Any]:
@@ -66,12 +65,12 @@ def node_rows(text: str, names: set[str]) -> str:
     Native prints rows for scopes today, and after a time its accelerator and CPU parts.
     """
     rows, above = [], [-1]
-    for line in text.split("\n")[text.split("Profile:")[0].count("\n") + 2 :]:
+    for line in text.partition("Profile:\n")[2].splitlines()[1:]:
         name = line.strip().partition(" (")[0]
         indent = len(line) - len(line.lstrip())
         while above[-1] >= indent and len(above) > 1:
             above.pop()
-        if name in names:
+        if name in names or name == ROOT:
             rows.append("  " * (len(above) - 1) + re.sub(r"((?:us|ms|sec)), [^)]*", r"\1", line.strip()))
             above.append(indent)
     return "\n".join(rows)
@@ -88,17 +87,12 @@ def document(text: str) -> str:
 
 def values(rows: str) -> dict[str, str]:
     """What rows say in brackets, by name."""
-    return dict(_named(rows))
-
-
-def _named(rows: str) -> Iterator[tuple[str, str]]:
-    for row in rows.splitlines():
-        name, _, value = row.strip().removesuffix(")").partition(" (")
-        yield name, value
+    named = (row.strip().removesuffix(")").partition(" (") for row in rows.splitlines())
+    return {name: value for name, _, value in named}
 
 
 def _split(line: str) -> list[str]:
-    return shlex.split(line.replace("\\\n", " ").replace("\\", "\\\\"))
+    return shlex.split(line.replace("\\", "\\\\"))
 
 
 def _value(kind: str, value: str) -> Any:

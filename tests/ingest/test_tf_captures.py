@@ -13,8 +13,13 @@ from tensorflow.python.profiler import tfprof_logger
 from tensorflow.python.util import tf_stack
 
 from tfprof_widget.ingest import tf_captures
-from tfprof_widget.ingest.tf_captures import find_place
+from tfprof_widget.ingest.tf_captures import Captures
 from tfprof_widget.ingest.tf_traces import read_traces
+
+
+def place_of(trace: object) -> bytes | None:
+    with Captures() as captures:
+        return captures.place(trace)
 
 
 @pytest.fixture
@@ -29,9 +34,9 @@ def graph() -> Any:
 
 def test_traces_are_told_apart_as_tensorflow_does(graph: Any) -> None:
     """Where the tests run, the fast way must be the one taken: no place is None."""
-    place = find_place()
     traces = [operation.traceback for operation in graph.get_operations()]
-    places = [place(trace) for trace in traces]
+    with Captures() as captures:
+        places = [captures.place(trace) for trace in traces]
     assert None not in places
     assert max(Counter(places).values()) >= 5
     for trace, where in zip(traces, places, strict=True):
@@ -42,7 +47,7 @@ def test_trace_of_another_kind_is_compared(graph: Any) -> None:
     """A part of a trace is a C++ object laid out otherwise."""
     trace = graph.get_operations()[0].traceback
     assert type(trace[1:]) is type(trace)
-    assert find_place()(trace[1:]) is None
+    assert place_of(trace[1:]) is None
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_memory_laid_out_otherwise_is_not_trusted(
     graph: Any, name: str, value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tf_captures, name, value)
-    assert find_place()(graph.get_operations()[0].traceback) is None
+    assert place_of(graph.get_operations()[0].traceback) is None
     traces = read_traces(graph.get_operations())
     entries, strings = tfprof_logger._get_logged_ops(graph)
     assert traces.strings == tuple(strings)
@@ -74,7 +79,7 @@ def test_memory_that_may_not_be_read_is_done_without(graph: Any, monkeypatch: py
         raise PermissionError
 
     monkeypatch.setattr(os, "pread", refuse)
-    assert find_place()(graph.get_operations()[0].traceback) is None
+    assert place_of(graph.get_operations()[0].traceback) is None
 
 
 def test_traces_of_one_line_differ_by_their_filter() -> None:

@@ -99,9 +99,7 @@ def test_truncated_bytes(native: Any) -> None:
 def test_random_bytes() -> None:
     message = refusal(b"\xde\xad\xbe\xef", "RunMetadata", "run_meta")
     assert message.startswith("run_meta: these 4 bytes are no RunMetadata (Error parsing message")
-    assert message.endswith(
-        "give a message RunMetadata of TensorFlow or tfprof_widget, or its serialized bytes"
-    )
+    assert message.endswith("give a message RunMetadata of TensorFlow or tfprof_widget, or its serialized bytes")
 
 
 def test_bytes_of_another_message_that_happen_to_parse() -> None:

@@ -15,6 +15,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tensorflow.core.framework.graph_pb2 import GraphDef
+from tensorflow.core.profiler.tfprof_log_pb2 import OpLogProto
+from tensorflow.core.protobuf.config_pb2 import RunMetadata
 from tensorflow.python.profiler import tfprof_logger
 
 from tests.oracle.models import MODELS
@@ -26,8 +29,8 @@ from tests.oracle.rows import rows
 DIRECTORY = Path(__file__).parent.parent / "conformance"
 REAL = ("mnist", "resnet", "rnn in frames", "parameter servers")
 # Seeds of random profiles, with the ids of their steps: chosen for unlike devices, names and stacks.
-RANDOM = {10: (0,), 14: (0,), 29: (0,), 33: (1, 2, 3), 47: (7, 7, 8), 31: (0,)}
-DEEPEST = "random 31"  # over 100 nodes deep, over 100 op types wide
+RANDOM = {10: (0,), 14: (0,), 29: (0,), 33: (1, 2, 3), 47: (7, 7, 8)}
+DEEPER_THAN_PROTOBUF = 105
 FIT_ROWS, FIT_CHARACTERS = range(3, 60), 10_000
 
 Case = dict[str, Any]
@@ -39,7 +42,7 @@ def main() -> None:
         stale.unlink()
     with NativeTfprof() as native:
         for name, profile in _profiles():
-            cases = _deep_cases(native, profile) if name == DEEPEST else _fit_cases(native, name, profile)
+            cases = _deep_cases(native, profile) if name == "chain" else _fit_cases(native, name, profile)
             document = {
                 "graph": _packed(profile.graph),
                 "op_log": _packed(profile.op_log),
@@ -57,6 +60,18 @@ def _profiles() -> Iterator[tuple[str, RandomProfile]]:
         yield name, RandomProfile(traced.graph.as_graph_def(add_shapes=True), ((0, traced.run_meta),), op_log)
     for seed, steps in RANDOM.items():
         yield f"random {seed}", random_profile(seed, steps)
+    yield "chain", _chain()
+
+
+def _chain() -> RandomProfile:
+    """Each node with an op type of its own and the next one as its input, so that graph and op view go deep."""
+    graph, run_meta = GraphDef(), RunMetadata()
+    device = run_meta.step_stats.dev_stats.add(device="/cpu:0")
+    for index in range(DEEPER_THAN_PROTOBUF):
+        graph.node.add(name=f"n{index}", op=f"Op{index}", input=[f"n{index + 1}"])
+        device.node_stats.add(node_name=f"n{index}", all_start_micros=1, op_end_rel_micros=1 + index % 7)
+    del graph.node[-1].input[:]
+    return RandomProfile(graph, ((0, run_meta),), OpLogProto())
 
 
 def _without_machine(string: str) -> str:
@@ -76,10 +91,10 @@ def _fit_cases(native: NativeTfprof, name: str, profile: RandomProfile) -> Itera
 
 
 def _deep_cases(native: NativeTfprof, profile: RandomProfile) -> Iterator[Case]:
-    for view, column in (("graph", "float_ops"), ("op", "bytes")):
-        case = _case(native, profile, view, DEFAULTS | {"select": [column], "order_by": column})
+    for view in ("graph", "op"):
+        case = _case(native, profile, view, DEFAULTS | {"order_by": "micros"})
         assert case is not None
-        assert len(case["rows"]) > 100
+        assert len(case["rows"]) == 1 + DEEPER_THAN_PROTOBUF
         yield case
 
 

@@ -111,7 +111,6 @@ def _content(file: IO[bytes]) -> bytes:
 def _outfile_content(options: bytes) -> bytes | None:
     from tensorflow.core.profiler.tfprof_options_pb2 import OptionsProto
 
-    kind, _, outfile = OptionsProto.FromString(options).output.partition(":outfile=")
-    if kind != "file" or not Path(outfile).exists():
-        return None
-    return Path(outfile).read_bytes()
+    asked = OptionsProto.FromString(options)
+    outfile = asked.dump_to_file or asked.output.partition(":outfile=")[2]
+    return Path(outfile).read_bytes() if Path(outfile).is_file() else None

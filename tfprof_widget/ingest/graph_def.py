@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from google.protobuf.message import DecodeError
+
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.shapes import Shapes
+from tfprof_widget.messages import AttrValue, SealedAttribute, SealedGraph
 from tfprof_widget.tables import ABSENT
 
 
@@ -36,12 +39,21 @@ class GraphColumns:
         self.shape.extend(other.shape)
         self.output_shapes.extend(other.output_shapes)
 
+    def with_output_shapes(self, found: Mapping[str, Sequence[tuple[int, ...] | None]], shapes: Shapes) -> GraphColumns:
+        """These nodes with other output shapes for some of them; None is an unknown rank."""
+        indices = {
+            name: tuple(shapes.index(() if each is None else each or (1,)) for each in of_node)
+            for name, of_node in found.items()
+        }
+        replaced = [indices.get(name, old) for name, old in zip(self.names, self.output_shapes, strict=True)]
+        return replace(self, output_shapes=replaced)
 
-def read_graph(graph: Any, shapes: Shapes, known: Container[str] = ()) -> GraphColumns:
-    """The columns of a GraphDef; the first node of a name counts, and none whose name is `known`.
 
-    >>> from tfprof_widget.messages import GraphDef
-    >>> graph = GraphDef(node=[{"name": "w", "op": "VariableV2"}, {"name": "w", "op": "Const"}])
+def read_graph(graph: SealedGraph, shapes: Shapes, known: Container[str] = ()) -> GraphColumns:
+    """The columns of a graph; the first node of a name counts, and none whose name is `known`.
+
+    >>> from tfprof_widget.messages import SealedGraph
+    >>> graph = SealedGraph(node=[{"name": "w", "op": "VariableV2"}, {"name": "w", "op": "Const"}])
     >>> read_graph(graph, Shapes()).ops
     ['VariableV2']
     """
@@ -51,37 +63,57 @@ def read_graph(graph: Any, shapes: Shapes, known: Container[str] = ()) -> GraphC
     if len(first) < len(names):
         nodes = [node for index, node in enumerate(nodes) if first.get(names[index]) == index]
         names = [node.name for node in nodes]
-    attributes = [node.attr for node in nodes]
+    attributes = Attributes(shapes)
+    read = [attributes.shapes_of(node.attr, name) for node, name in zip(nodes, names, strict=True)]
     return GraphColumns(
         names=names,
         ops=[node.op for node in nodes],
         inputs=[node.input[:] for node in nodes],
-        shape=[_shape(each["shape"], shapes) if "shape" in each else ABSENT for each in attributes],
-        output_shapes=[
-            _output_shapes(each["_output_shapes"], shapes) if "_output_shapes" in each else () for each in attributes
-        ],
+        shape=[shape for shape, _ in read],
+        output_shapes=[outputs for _, outputs in read],
     )
 
 
-def _shape(value: Any, shapes: Shapes) -> int:
-    return shapes.of_message(value.shape) if value.HasField("shape") else ABSENT
+# How a map entry starts: with its key, as every writer does, though none must.
+_KEY_FIRST = b"\x0a"
+_MAY_BE_SHAPES = (b"\x0a\x05shape", b"\x0a\x0e_output_shapes")
 
 
-def _output_shapes(value: Any, shapes: Shapes) -> tuple[int, ...]:
-    return shapes.of_list(value) if value.HasField("list") else ()
+class Attributes:
+    """Reads nodes' attributes, each distinct one once: a graph has few of them, and each node has several."""
 
+    def __init__(self, shapes: Shapes) -> None:
+        self.shapes = shapes
+        self._read: dict[bytes, tuple[int | None, tuple[int, ...] | None]] = {}
 
-def first_of_each_name(graphs: Iterable[Any]) -> Iterator[Any]:
-    """The NodeDefs of graphs that were added one after another; the first of a name counts.
+    def shapes_of(self, entries: Iterable[bytes], node: str) -> tuple[int, tuple[int, ...]]:
+        """The node's shape and those of its outputs, as the attributes `shape` and `_output_shapes` say."""
+        found_shape: int = ABSENT
+        found_outputs: tuple[int, ...] = ()
+        for entry in entries:
+            if not entry.startswith(_MAY_BE_SHAPES) and entry.startswith(_KEY_FIRST):
+                continue  # such as the value of a constant, which may be large
+            known = self._read.get(entry)
+            if known is None:
+                known = self._read[entry] = self._meaning(entry, node)
+            shape, outputs = known
+            if shape is not None:
+                found_shape = shape
+            if outputs is not None:
+                found_outputs = outputs
+        return found_shape, found_outputs
 
-    >>> from tfprof_widget.messages import GraphDef
-    >>> graph = GraphDef(node=[{"name": "w", "op": "VariableV2"}, {"name": "w", "op": "Const"}])
-    >>> [node.op for node in first_of_each_name([graph])]
-    ['VariableV2']
-    """
-    seen: set[str] = set()
-    for graph in graphs:
-        for node in graph.node:
-            if node.name not in seen:
-                seen.add(node.name)
-                yield node
+    def _meaning(self, entry: bytes, node: str) -> tuple[int | None, tuple[int, ...] | None]:
+        """The shape or the output shapes that one attribute gives, None for what it does not give."""
+        try:
+            attribute = SealedAttribute.FromString(entry)
+            if attribute.key not in ("shape", "_output_shapes"):
+                return None, None
+            value = AttrValue.FromString(attribute.value)
+        except DecodeError as error:
+            raise ProfileError(
+                f"graph: an attribute of node {node!r} cannot be read ({error}); check that the file is whole"
+            ) from None
+        if attribute.key == "shape":
+            return (self.shapes.of_message(value.shape) if value.HasField("shape") else None), None
+        return None, (self.shapes.of_messages(value.list.shape) if value.HasField("list") else None)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import Any
+
+from google.protobuf.message import DecodeError
 
 from tfprof_widget.errors import ProfileError
+from tfprof_widget.messages import CodeDef, SealedOpLog
 from tfprof_widget.tables import ABSENT
 
 FrameKey = tuple[int, int, int, int, int]
@@ -45,21 +47,12 @@ class OpLogColumns:
     float_ops: dict[str, int] = field(default_factory=dict)
     stack: dict[str, int] = field(default_factory=dict)
 
-    def of_nodes(self, names: Container[str]) -> OpLogColumns:
-        """What is said of these nodes only."""
-        return OpLogColumns(
-            {name: types for name, types in self.types.items() if name in names},
-            {name: count for name, count in self.float_ops.items() if name in names},
-            {name: stack for name, stack in self.stack.items() if name in names},
-        )
 
+def read_op_log(op_log: SealedOpLog, stacks: Stacks, nodes: Container[str]) -> OpLogColumns:
+    """What an op log says of `nodes`; of several entries for a node the last FLOPs and the first trace count.
 
-def read_op_log(op_log: Any, stacks: Stacks) -> OpLogColumns:
-    """The columns of an OpLogProto; of several entries for a node the last FLOPs and the first trace count.
-
-    >>> from tfprof_widget.messages import OpLogProto
-    >>> op_log = OpLogProto(log_entries=[{"name": "w", "types": ["mine"], "float_ops": 8}])
-    >>> read_op_log(op_log, Stacks())
+    >>> op_log = SealedOpLog(log_entries=[{"name": "w", "types": ["mine"], "float_ops": 8}])
+    >>> read_op_log(op_log, Stacks(), {"w"})
     OpLogColumns(types={'w': ['mine']}, float_ops={'w': 8}, stack={})
     """
     columns = OpLogColumns()
@@ -67,21 +60,29 @@ def read_op_log(op_log: Any, stacks: Stacks) -> OpLogColumns:
     known: dict[bytes, int] = {}
     for entry in op_log.log_entries:
         name = entry.name
-        if entry.types:
-            columns.types.setdefault(name, []).extend(entry.types)
+        if name not in nodes:
+            continue
+        types = entry.types[:]
+        if types:
+            columns.types.setdefault(name, []).extend(types)
         float_ops = entry.float_ops
         if float_ops:
             columns.float_ops[name] = float_ops
-        if entry.HasField("code_def") and name not in columns.stack:
-            code = entry.code_def
-            key = code.SerializeToString()
-            if key not in known:
-                known[key] = _read_stack(code, strings, stacks, name)
-            columns.stack[name] = known[key]
+        code = entry.code_def
+        if name not in columns.stack and (code or entry.HasField("code_def")):
+            if code not in known:
+                known[code] = _read_stack(code, strings, stacks, name)
+            columns.stack[name] = known[code]
     return columns
 
 
-def _read_stack(code: Any, strings: dict[int, int], stacks: Stacks, name: str) -> int:
+def _read_stack(sealed: bytes, strings: dict[int, int], stacks: Stacks, name: str) -> int:
+    try:
+        code = CodeDef.FromString(sealed)
+    except DecodeError as error:
+        raise ProfileError(
+            f"op_log: the trace of {name!r} cannot be read ({error}); check that the file is whole"
+        ) from None
     try:
         return stacks.stack(
             tuple(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tfprof_widget.errors import ProfileError, ProfileWarning
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
+from tfprof_widget.ingest.live_op_log import live_op_log
 from tfprof_widget.ingest.op_log import OpLogColumns, Stacks, read_op_log
 from tfprof_widget.ingest.run_metadata import RunColumns, may_be_node, read_run
 from tfprof_widget.ingest.shapes import Shapes
-from tfprof_widget.ingest.wire import as_message
+from tfprof_widget.ingest.tf_graph import LiveGraph, is_tf_graph, read_tf_graph
+from tfprof_widget.ingest.tf_shapes import OutputShapes, completed_output_shapes
+from tfprof_widget.ingest.wire import as_message, as_sealed
 from tfprof_widget.profiles import Profile
 
 
@@ -34,26 +38,37 @@ class Parts:
         self.graphs: list[Any] = []
         self._in_graph: set[str] = set()
         self._ghosts: set[str] = set()
+        self._live: LiveGraph | None = None
+        self._live_op_log: OpLogColumns | None = None
+        self._completed: dict[str, OutputShapes] = {}
 
     def add_graph(self, graph: Any) -> None:
-        """Add the nodes that are new in `graph`; None adds nothing."""
+        """Add the nodes that are new in `graph`; None adds nothing.
+
+        A tf.Graph brings its own op log, unless one is given.
+        """
         if graph is None:
             return
         with collector_paused():
-            message = as_message(graph, "GraphDef", "graph")
-            columns = read_graph(message, self.shapes, self._in_graph | self._ghosts)
+            if is_tf_graph(graph):
+                if self._live is not None and self._live.is_still(graph):
+                    return
+                self._live, self._live_op_log = read_tf_graph(graph), None
+                graph = self._live.definition
+            sealed = as_sealed(graph, "GraphDef", "graph")
+            columns = read_graph(sealed, self.shapes, self._known())
         self.nodes.extend(columns)
         self._in_graph.update(columns.names)
         if columns.names:
-            self.graphs.append(message)
+            self.graphs.append(sealed)
 
     def add_op_log(self, op_log: Any) -> None:
         """Add what `op_log` says of the nodes that are known by now; None adds nothing."""
         if op_log is None:
             return
         with collector_paused():
-            columns = read_op_log(as_message(op_log, "OpLogProto", "op_log"), self.stacks)
-            self.op_logs.append(columns.of_nodes(self._in_graph | self._ghosts))
+            sealed = as_sealed(op_log, "OpLogProto", "op_log")
+            self.op_logs.append(read_op_log(sealed, self.stacks, self._known()))
 
     def add_step(self, step: int, run_meta: Any) -> None:
         """Add a run; several runs of one step are added up, but the same run twice is refused.
@@ -61,7 +76,8 @@ class Parts:
         A node that the graph lacks is added with its name for an op, as natively.
         """
         with collector_paused():
-            run = read_run(as_message(run_meta, "RunMetadata", "run_meta"), self.shapes)
+            message = as_message(run_meta, "RunMetadata", "run_meta")
+            run = read_run(message, self.shapes)
         if any(known_step == step and known.same_as(run) for known_step, known in self.runs):
             raise ValueError(
                 f"step {step}: this run_meta is already in the profile under that step, "
@@ -73,11 +89,24 @@ class Parts:
                 self._ghosts.add(name)
                 self.nodes.add(name, name)
         self.runs.append((step, run))
+        if self._live is not None:
+            self._completed = completed_output_shapes(self._live, [message]) | self._completed
+            self._live_op_log = None
 
     def assemble(self) -> Profile:
         """The profile of everything added so far."""
         with collector_paused():
-            return assemble(self.nodes, self.runs, self.op_logs, self.shapes.known, self.stacks, tuple(self.graphs))
+            op_logs, nodes = self.op_logs, self.nodes
+            if self._live is not None and not op_logs:
+                if self._live_op_log is None:
+                    self._live_op_log = live_op_log(self._live, self._completed, self.stacks)
+                op_logs = [self._live_op_log]
+            if self._completed:
+                nodes = nodes.with_output_shapes(self._completed, self.shapes)
+            return assemble(nodes, self.runs, op_logs, self.shapes.known, self.stacks, tuple(self.graphs))
+
+    def _known(self) -> AbstractSet[str]:
+        return self._in_graph | self._ghosts if self._ghosts else self._in_graph
 
     def _check_names(self, run: RunColumns) -> None:
         """A run of another graph gives a profile that means nothing; say so."""

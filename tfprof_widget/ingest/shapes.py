@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -17,7 +18,6 @@ class Shapes:
         self.known: list[tuple[int, ...]] = []
         self._index: dict[tuple[int, ...], int] = {}
         self._of_message: dict[bytes, int] = {}
-        self._of_list: dict[bytes, tuple[int, ...]] = {}
 
     def index(self, dimensions: tuple[int, ...]) -> int:
         """The index of a shape; an unknown rank is the empty shape, and a scalar counts as one element, `(1,)`."""
@@ -36,10 +36,6 @@ class Shapes:
             found = self._of_message[key] = self.index(dimensions or (() if shape.unknown_rank else (1,)))
         return found
 
-    def of_list(self, value: Any) -> tuple[int, ...]:
-        """The indices of the shapes in an attribute that lists shapes."""
-        key = value.SerializeToString()
-        found = self._of_list.get(key)
-        if found is None:
-            found = self._of_list[key] = tuple(self.of_message(shape) for shape in value.list.shape)
-        return found
+    def of_messages(self, shapes: Iterable[Any]) -> tuple[int, ...]:
+        """The indices of several TensorShapeProtos."""
+        return tuple(self.of_message(shape) for shape in shapes)

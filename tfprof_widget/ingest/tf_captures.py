@@ -3,67 +3,77 @@
 A trace of TensorFlow's is a pointer to a shared capture (code objects and lines) and to what maps and filters
 its frames. All that Python is offered, be it `==`, makes it write out its frames, and keep them as long as
 the graph: 10 us and 8 kB an operation, most of the time and memory that native tfprof takes. So the pointers
-are read from memory, on one condition: traces made to try it must prove that they lie where they are sought.
+are read from memory, through the system's own file for that: a wrong address there is an error and never a
+crash. And only if traces made to try it prove that the pointers lie where they are sought.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from ctypes import c_uint64, string_at
-from pathlib import Path
-from typing import Any
-
-Place = Callable[[Any], bytes | None]
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any, cast
 
 INSTANCE = object.__basicsize__
 """Where pybind11 keeps the pointer to the C++ object: after the header of the Python object."""
 
+TYPE = 8
 POINTERS = slice(24, 76)
 """Where the C++ object says where it was captured; before are its type, a lock and the frames written out."""
 
 
-def find_place() -> Place:
-    """A function that gives equal bytes only to traces of equal frames, and None where they must be compared.
+class Captures:
+    """Tells captures apart while it is open; knows none where the layout is not proven.
 
-    >>> place = find_place()
-    >>> place("no trace") is None
+    >>> with Captures() as captures:
+    ...     captures.place("no trace") is None
     True
     """
-    stacks = sys.modules.get("tensorflow.python.util.tf_stack")
-    if stacks is None or sys.implementation.name != "cpython" or not _is_proven(stacks):
-        return lambda trace: None
-    example = stacks.extract_stack()
-    of_python, of_cpp = type(example), _pointer(_pointer(id(example) + INSTANCE))
 
-    def place(trace: Any) -> bytes | None:
-        if type(trace) is not of_python:
+    def __enter__(self) -> Captures:
+        self._stacks = sys.modules.get("tensorflow.python.util.tf_stack")
+        self._memory: int | None = None
+        if self._stacks is not None and sys.implementation.name == "cpython":
+            with suppress(OSError):
+                self._memory = os.open("/proc/self/mem", os.O_RDONLY)
+                self._prove()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def place(self, trace: object) -> bytes | None:
+        """Bytes that are equal only for traces of equal frames; None where the traces must be compared."""
+        if self._memory is None or type(trace) is not self._of_python:
             return None
-        address = _pointer(id(trace) + INSTANCE)
-        return string_at(address, POINTERS.stop)[POINTERS] if _pointer(address) == of_cpp else None
+        found = self._read(trace)
+        return found[POINTERS] if found[:TYPE] == self._of_cpp and len(found) == POINTERS.stop else None
 
-    return place
+    def _prove(self) -> None:
+        """Whether the bytes agree for traces of one place, and only for these, before and after writing out."""
+        first, *others = _example_traces(self._stacks)
+        before = self._read(first)
+        same, *different = [self._read(trace)[POINTERS] for trace in others]
+        is_written_out = len(first) > 0
+        after = self._read(first)[POINTERS]
+        proven = is_written_out and before[POINTERS] == same == after and len({same, *different}) == len(others)
+        self._of_python, self._of_cpp = type(first), before[:TYPE]
+        if not proven:
+            self._close()
 
+    def _read(self, trace: object) -> bytes:
+        """The C++ object of a trace, as far as POINTERS; empty where it is not readable."""
+        memory = cast(int, self._memory)
+        try:
+            address = int.from_bytes(os.pread(memory, 8, id(trace) + INSTANCE), sys.byteorder)
+            return os.pread(memory, POINTERS.stop, address)
+        except (OSError, OverflowError):
+            return b""
 
-def _pointer(address: int) -> int:
-    return c_uint64.from_address(address).value
-
-
-def _is_proven(stacks: Any) -> bool:
-    """Whether the bytes agree for traces of one place, and only for these, before and after writing out."""
-    first, *others = _example_traces(stacks)
-    try:
-        with Path("/proc/self/mem").open("rb", buffering=0) as memory:  # reading there fails, and cannot crash
-            descriptor = memory.fileno()
-            before = _read_safely(descriptor, first)
-            same, *different = [_read_safely(descriptor, trace) for trace in others]
-            written_out = len(first) > 0
-            after = _read_safely(descriptor, first)
-    except (OSError, OverflowError):
-        return False
-    return written_out and before == same == after and len({same, *different}) == len(others)
+    def _close(self) -> None:
+        if self._memory is not None:
+            os.close(self._memory)
+            self._memory = None
 
 
 def _example_traces(stacks: Any) -> list[Any]:
@@ -89,8 +99,3 @@ def _example_traces(stacks: Any) -> list[Any]:
         with context:
             traces.append(stacks.extract_stack(level))
     return [*traces, stacks.extract_stack()]
-
-
-def _read_safely(descriptor: int, trace: Any) -> bytes:
-    address = int.from_bytes(os.pread(descriptor, 8, id(trace) + INSTANCE), sys.byteorder)
-    return os.pread(descriptor, POINTERS.stop, address)[POINTERS]

@@ -68,7 +68,7 @@ def _circumstances(node: Any, shapes: Mapping[str, OutputShapes]) -> tuple[Any, 
     inputs = []
     for entry in node.input:
         name, _, port = entry.partition(":")
-        inputs.append((shapes.get(name), 0))
+        inputs.append((shapes.get(name), port))
     return (
         node.op,
         shapes[node.name],

@@ -18,6 +18,11 @@ class LiveGraph:
     definition: Any
     operations: tuple[Any, ...]
     output_shapes: tuple[OutputShapes, ...]
+    version: int
+
+    def is_still(self, graph: Any) -> bool:
+        """Whether this is that graph, and no node has been added to it since it was read."""
+        return graph is self.graph and graph.version == self.version
 
 
 def is_tf_graph(value: object) -> bool:
@@ -58,7 +63,7 @@ def read_tf_graph(graph: Any) -> LiveGraph:
         raise TypeError(f"graph: got {type(graph).__name__}; give a tf.Graph")
     definition = graph.as_graph_def()
     operations = tuple(graph.get_operation_by_name(node.name) for node in definition.node)
-    return LiveGraph(graph, definition, operations, add_output_shapes(definition, operations))
+    return LiveGraph(graph, definition, operations, add_output_shapes(definition, operations), graph.version)
 
 
 def read_trainable_variables(graph: Any) -> tuple[str, ...]:

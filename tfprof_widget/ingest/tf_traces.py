@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfprof_widget.ingest.tf_captures import find_place
+from tfprof_widget.ingest.tf_captures import Captures
 from tfprof_widget.tables import ABSENT, Lists, Traces
 
 NONE = "none"
@@ -26,19 +26,19 @@ def read_traces(operations: Iterable[Any]) -> Traces:
 
 def _distinct_stacks(operations: Iterable[Any]) -> tuple[list[int], list[Any]]:
     """The stack of each operation, and one of TensorFlow's traces for each stack."""
-    place = find_place()
     of_place: dict[bytes, int] = {}
     of_trace: dict[Any, int] = {}
     stack = []
-    for operation in operations:
-        trace = operation.traceback
-        where = place(trace)
-        index = None if where is None else of_place.get(where)
-        if index is None:
-            index = of_trace.setdefault(trace, len(of_trace)) if trace else ABSENT
-            if where is not None:
-                of_place[where] = index
-        stack.append(index)
+    with Captures() as captures:
+        for operation in operations:
+            trace = operation.traceback
+            place = captures.place(trace)
+            index = None if place is None else of_place.get(place)
+            if index is None:
+                index = of_trace.setdefault(trace, len(of_trace)) if trace else ABSENT
+                if place is not None:
+                    of_place[place] = index
+            stack.append(index)
     return stack, list(of_trace)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
-from tfprof_widget.ingest.graph_def import first_of_each_name
-from tfprof_widget.messages import CodeDef, GraphDef, ProfileNode, ProfileProto
+from tfprof_widget.ingest.definitions import node_definitions
+from tfprof_widget.messages import CodeDef, ProfileNode, ProfileProto
 from tfprof_widget.output.step_protos import fill_steps
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import ABSENT, Lists, Nodes, Traces
@@ -23,8 +22,8 @@ def profile_proto(profile: Profile) -> ProfileProto:
 
     >>> from tfprof_widget.demo import demo_profile
     >>> message = profile_proto(demo_profile())
-    >>> len(message.nodes), message.has_trace, list(message.steps)
-    (16, True, [0])
+    >>> message.has_trace, list(message.steps)
+    (True, [0])
     """
     traces = profile.traces
     message = ProfileProto(
@@ -96,13 +95,8 @@ def _frames(traces: Traces) -> Iterator[CodeDef.Trace]:
 def _fill_attributes(rows: list[ProfileNode], profile: Profile) -> None:
     """No column holds the attributes: they come from the graphs themselves."""
     row_of = dict(zip(profile.nodes.names, rows, strict=True))
-    for node in first_of_each_name(map(_ours, profile.graphs)):
+    for node in node_definitions(profile.graphs):
         row_of[node.name].attrs.MergeFrom(node.attr)
-
-
-def _ours(graph: Any) -> GraphDef:
-    """The graph as our message: only messages of one class can be merged, and as a whole it is quick."""
-    return graph if isinstance(graph, GraphDef) else GraphDef.FromString(graph.SerializeToString())
 
 
 def _each(lists: Lists) -> Iterator[list[int]]:

@@ -35,9 +35,7 @@ def _step_of_each(profile: Profile) -> list[int]:
     """The row of the step totals that each execution counts in."""
     totals, executions, count = profile.step_totals, profile.executions, len(profile.steps)
     keys = totals.node.astype(np.int64) * count + totals.step
-    found: list[int] = np.searchsorted(
-        keys, executions.node.astype(np.int64) * count + executions.step
-    ).tolist()
+    found: list[int] = np.searchsorted(keys, executions.node.astype(np.int64) * count + executions.step).tolist()
     return found
 
 
@@ -91,9 +89,7 @@ def _fill_outputs(memory: Mapping[int, ExecMemory], profile: Profile) -> None:
             output.bytes, output.ptr = size, address
 
 
-def _fill_allocations(
-    of_execution: list[ExecProfile], memory: Mapping[int, ExecMemory], profile: Profile
-) -> None:
+def _fill_allocations(of_execution: list[ExecProfile], memory: Mapping[int, ExecMemory], profile: Profile) -> None:
     """Native keeps what was allocated on accelerators only."""
     allocations = profile.allocations
     columns = (allocations.execution, allocations.micros, allocations.bytes, allocations.on_accelerator)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Integers
+from tfprof_widget.tables import Indices, Integers
 
 LOW = 0.5
 
@@ -36,7 +36,7 @@ def accelerator_utilization(profile: Profile) -> Iterator[str]:
             yield f"device: {devices[code]} {low}utilization: {utilization:.2f}"
 
 
-def _last_of_each_node(node: Integers) -> Integers:
+def _last_of_each_node(node: Indices) -> Integers:
     """The row of each node's last step, where rows are sorted by node and then step."""
     result: Integers = np.flatnonzero(np.diff(node, append=-1))
     return result

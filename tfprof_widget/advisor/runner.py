@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tfprof_widget.advise.accelerator_utilization import accelerator_utilization
-from tfprof_widget.advise.expensive_operations import expensive_operations
-from tfprof_widget.advise.operations import operations
+from tfprof_widget.advisor.accelerator_utilization import accelerator_utilization
+from tfprof_widget.advisor.expensive_operations import expensive_operations
+from tfprof_widget.advisor.operations import operations
 from tfprof_widget.messages import AdviceProto
 from tfprof_widget.profiles import Profile
 
@@ -32,11 +32,13 @@ def advise_on(profile: Profile, options: Mapping[str, Mapping[str, str]]) -> Adv
     ['OperationChecker']
     """
     _check(options)
-    reports = {name: list(check(profile)) for name, check in CHECKERS.items() if name in options}
-    for name, found in reports.items():
-        sys.stdout.write("\n".join(["", f"{name}:", *found, ""]))
+    advice = AdviceProto()
+    for name, check in CHECKERS.items():
+        if name in options:
+            advice.checkers[name].reports.extend(check(profile))
+            sys.stdout.write("\n".join(["", f"{name}:", *advice.checkers[name].reports, ""]))
     sys.stdout.flush()
-    return AdviceProto(checkers={name: AdviceProto.Checker(reports=found) for name, found in reports.items()})
+    return advice
 
 
 def _check(options: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tfprof_widget.ingest.graph_def import first_of_each_name
+from tfprof_widget.ingest.definitions import node_definitions
 from tfprof_widget.profiles import Profile
 
 
@@ -30,5 +30,5 @@ def _has_channels_last_on_accelerator(profile: Profile) -> bool:
     names = {nodes.names[node] for node in np.flatnonzero(on_accelerator).tolist()}
     return any(
         node.name in names and "data_format" in node.attr and node.attr["data_format"].s == b"NHWC"
-        for node in (first_of_each_name(profile.graphs) if names else ())
+        for node in (node_definitions(profile.graphs) if names else ())
     )
