@@ -67,7 +67,8 @@ class Profiler:
 
     def __init__(self, graph: Any = None, op_log: Any = None) -> None:
         self._graph = graph if graph is not None else default_graph()
-        self._parts = Parts()
+        # Native's Profiler takes the shapes of the graph before it knows of any run.
+        self._parts = Parts(completes_shapes=False)
         self._parts.add_graph(self._graph)
         self._parts.add_op_log(op_log)
         self._profile: Profile | None = None

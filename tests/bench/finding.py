@@ -77,7 +77,7 @@ def _line(finding: Finding) -> str:
         finding.what,
         _amount(finding.native, finding.unit),
         _amount(finding.ours, finding.unit),
-        f"{finding.ratio:.1f}",
+        f"{finding.ratio:.1f}" if finding.most is None else "",
         _target(finding),
         ("ok" if finding.passes else "**missed**") if has_target else "",
     ]

@@ -49,6 +49,11 @@ def run(model: Model) -> Any:
     return run_meta
 
 
+def silence_deprecations() -> None:
+    """Let TensorFlow not say that its profiler is deprecated."""
+    tf.get_logger().setLevel("ERROR")
+
+
 def _size(graph: Any) -> int:
     return len(graph.get_operations())
 

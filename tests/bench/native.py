@@ -1,31 +1,37 @@
-"""Native tfprof's core, as `tf.compat.v1.profiler` calls it, without the Python around it."""
+"""Native tfprof's core, as `tf.compat.v1.profiler` calls it, without the Python around it; for a process of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.bench.recordings import Recording
+from tests.bench.gauges import seconds
+from tests.bench.recordings import recording
 
 
-def read(recording: Recording) -> None:
-    """Read graph, op log and step; the process has one profiler, so the one before goes."""
+def read(nodes: int) -> float:
+    """The seconds to read graph, op log and step of a recording; what was read before goes first."""
     from tensorflow.python.util import _pywrap_tfprof
+
+    recorded = recording(nodes)
+
+    def work() -> None:
+        _pywrap_tfprof.NewProfiler(recorded.graph, recorded.op_log)
+        _pywrap_tfprof.AddStep(0, b"", recorded.run_meta, b"")
 
     _pywrap_tfprof.DeleteProfiler()
-    _pywrap_tfprof.NewProfiler(recording.graph, recording.op_log)
-    _pywrap_tfprof.AddStep(0, b"", recording.run_meta, b"")
+    return seconds(work)
 
 
-def view(name: str, options: bytes) -> bytes:
-    """What native makes of a view; it goes by serialized options."""
+def view(name: str, options: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The seconds to make a view of what was read, for each of the options."""
     from tensorflow.python.util import _pywrap_tfprof
 
-    proto: bytes = _pywrap_tfprof.Profile(name, options)
-    return proto
+    given = [_serialized(each) for each in options]
+    return [seconds(_pywrap_tfprof.Profile, name, each) for each in given]
 
 
-def serialized(options: Mapping[str, Any]) -> bytes:
+def _serialized(options: Mapping[str, Any]) -> bytes:
     """Options as native takes them, set to give no output; what is not given takes its default."""
     from tensorflow.core.profiler.tfprof_options_pb2 import OptionsProto
 
@@ -33,4 +39,6 @@ def serialized(options: Mapping[str, Any]) -> bytes:
 
     values = {option.name: option.default for option in OPTIONS} | dict(options) | {"output": "none"}
     known = OptionsProto.DESCRIPTOR.fields_by_name
-    return OptionsProto(**{name: value for name, value in values.items() if name in known}).SerializeToString()
+    proto = OptionsProto(**{name: value for name, value in values.items() if name in known})
+    serialized: bytes = proto.SerializeToString()
+    return serialized

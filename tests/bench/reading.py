@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
-
-from tests.bench import native
+from tests.bench import children, native
 from tests.bench.finding import Finding, of_medians
+from tests.bench.gauges import seconds
 from tests.bench.recordings import recording
 from tfprof_widget.profiles import Profile
 
@@ -24,18 +22,11 @@ def findings(nodes: int) -> list[Finding]:
     parts = (recorded.graph, recorded.run_meta, recorded.op_log)
     kinds = (GraphDef, RunMetadata, OpLogProto)
     messages = [kind.FromString(part) for kind, part in zip(kinds, parts, strict=True)]
-    seconds: dict[str, list[float]] = {"native": [], "bytes": [], "TensorFlow's messages": []}
-    for _ in range(ROUNDS):
-        seconds["native"].append(_seconds(lambda: native.read(recorded)))
-        seconds["bytes"].append(_seconds(lambda: Profile.from_protos(*parts)))
-        seconds["TensorFlow's messages"].append(_seconds(lambda: Profile.from_protos(*messages)))
-    return [
-        of_medians(f"Profile from {form}", nodes, seconds["native"], seconds[form], LEAST_RATIO)
-        for form in ("bytes", "TensorFlow's messages")
-    ]
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = perf_counter()
-    work()
-    return perf_counter() - start
+    forms = {"bytes": parts, "TensorFlow's messages": messages}
+    taken: dict[str, list[float]] = {"native": [], **{form: [] for form in forms}}
+    with children.Child() as child:
+        for _ in range(ROUNDS):
+            taken["native"].append(child.call(native.read, nodes))
+            for form, given in forms.items():
+                taken[form].append(seconds(Profile.from_protos, *given))
+    return [of_medians(f"Profile from {form}", nodes, taken["native"], taken[form], LEAST_RATIO) for form in forms]

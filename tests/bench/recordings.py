@@ -1,4 +1,4 @@
-"""The protos that the benchmark reads: recorded once from a real run, then kept in the directory for temporary files."""
+"""The protos that the benchmark reads: recorded from a real run, and kept in the directory for temporary files."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def record(nodes: int, directory: Path) -> None:
 
     from tests.bench import model
 
+    model.silence_deprecations()
     built = model.build(nodes)
     run_meta = model.run(built)
     op_log = tfprof_logger.merge_default_with_oplog(built.graph, run_meta=run_meta)

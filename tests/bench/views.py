@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from time import perf_counter
 from typing import Any
 
-from tests.bench import native
+from tests.bench import children, native
 from tests.bench.finding import Finding, of_medians
+from tests.bench.gauges import seconds
 from tests.bench.recordings import recording
 from tfprof_widget.options import ORDERS, TIMINGS, VIEWS
 from tfprof_widget.profiles import Profile
@@ -25,58 +25,65 @@ TIME_AND_MEMORY: Options = {
     "order_by": "micros",
     "select": ["micros", "bytes", "peak_bytes", "residual_bytes", "output_bytes"],
 }
-CHANGES: dict[str, Callable[[int], Options]] = {
-    "other thresholds": lambda number: {"min_micros": 1 + number, "min_bytes": number % 7, "max_depth": 90 - number % 80},
-    "other order": lambda number: {"order_by": ORDERS[number % len(ORDERS)], "min_bytes": number},
-    "all rows, other order": lambda number: {
-        "order_by": ORDERS[number % len(ORDERS)],
-        "min_micros": 0,
-        "min_bytes": 0,
-        "max_depth": 1000 + number,
-    },
-    "other regexes": lambda number: {
-        "hide_name_regexes": [f".*/[a-z]*_{number}/.*", "_SOURCE"],
-        "show_name_regexes": [f".*[a-z{number}]"],
-    },
+
+
+def _thresholds(number: int, _: str) -> Options:
+    return {"min_micros": 1 + number, "min_bytes": number % 7, "max_depth": 90 - number % 80}
+
+
+def _order(number: int, _: str) -> Options:
+    return {"order_by": ORDERS[number % len(ORDERS)], "min_bytes": number}
+
+
+def _all_rows(number: int, _: str) -> Options:
+    return {"order_by": ORDERS[number % len(ORDERS)], "min_micros": 0, "min_bytes": 0, "max_depth": 1000 + number}
+
+
+def _regexes(number: int, who: str) -> Options:
+    """The matches of a regex are kept, so each who asks has his own."""
+    return {"hide_name_regexes": [f".*/[a-z]*_{number}/({who})?.*"], "show_name_regexes": [f".*([a-z0-9]|{who})"]}
+
+
+CHANGES: dict[str, Callable[[int, str], Options]] = {
+    "other thresholds": _thresholds,
+    "other order": _order,
+    "all rows, other order": _all_rows,
+    "other regexes": _regexes,
 }
 
 
 def findings(nodes: int) -> list[Finding]:
-    """The findings on all views; to be called in a process of its own, which native is loaded into."""
+    """The findings on all views; to be called in a process of its own."""
     recorded = recording(nodes)
-    native.read(recorded)
     profile = Profile.from_protos(recorded.graph, recorded.run_meta, recorded.op_log)
-    return [finding for view in VIEWS for finding in _of_view(view, nodes, profile)]
+    with children.Child() as child:
+        child.call(native.read, nodes)
+        return [finding for view in VIEWS for finding in _of_view(view, nodes, profile, child)]
 
 
-def _of_view(view: str, nodes: int, profile: Profile) -> Iterator[Finding]:
-    native.view(view, native.serialized(TIME_AND_MEMORY))
+def _of_view(view: str, nodes: int, profile: Profile, child: children.Child) -> Iterator[Finding]:
+    child.call(native.view, view, [TIME_AND_MEMORY])
     for timing in TIMINGS:
         profile.view(view, timing=timing)
     for change, changed in CHANGES.items():
-        measured = _measure(view, nodes, profile, changed)
+        taken: dict[str, list[float]] = {"native": [], **{timing: [] for timing in TIMINGS}}
+        for turns in _rounds(nodes):
+            for who, seconds_taken in taken.items():
+                options = [TIME_AND_MEMORY | changed(turn, who) for turn in turns]
+                if who == "native":
+                    seconds_taken.extend(child.call(native.view, view, options))
+                else:
+                    seconds_taken.extend(_show(profile, view, [each | {"timing": who} for each in options]))
         for timing in TIMINGS:
             what = f"{view} view, {change}, timing={timing}"
-            yield of_medians(what, nodes, measured["native"], measured[timing], LEAST_RATIO[view])
+            yield of_medians(what, nodes, taken["native"], taken[timing], LEAST_RATIO[view])
 
 
-def _measure(view: str, nodes: int, profile: Profile, changed: Callable[[int], Options]) -> dict[str, list[float]]:
-    """Seconds of each view; several rounds, in each of which everyone has his turn."""
+def _rounds(nodes: int) -> list[range]:
+    """Several rounds, in each of which everyone has his turns, which are more for small graphs."""
     turns = max(1, NODES_A_ROUND // nodes)
-    seconds: dict[str, list[float]] = {"native": [], **{timing: [] for timing in TIMINGS}}
-    for first in range(0, ROUNDS * turns, turns):
-        chosen = [TIME_AND_MEMORY | changed(number) for number in range(first, first + turns)]
-        for options in [native.serialized(each) for each in chosen]:
-            seconds["native"].append(_seconds(lambda options=options: native.view(view, options)))
-        for shift, timing in enumerate(TIMINGS, start=1):
-            # Other regexes for each timing: their matches are kept.
-            for number in range(first, first + turns):
-                options = TIME_AND_MEMORY | changed(number + shift * ROUNDS * turns) | {"timing": timing}
-                seconds[timing].append(_seconds(lambda options=options: len(profile.view(view, **options))))
-    return seconds
+    return [range(first, first + turns) for first in range(0, ROUNDS * turns, turns)]
 
 
-def _seconds(work: Callable[[], object]) -> float:
-    start = perf_counter()
-    work()
-    return perf_counter() - start
+def _show(profile: Profile, view: str, options: list[Options]) -> list[float]:
+    return [seconds(profile.view, view, **each) for each in options]

@@ -87,9 +87,7 @@ def code_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
     if options.account_type_regexes == EVERYTHING:
         marked[:] = True
     marked[0] = False
-    kept = any_below(tree, marked)
-    kept[0] = False
-    return Forest(tree, marked, kept, weight)
+    return Forest.of(tree, marked, any_below(tree, marked), weight)
 
 
 def _frame_names(traces: Traces) -> list[str]:

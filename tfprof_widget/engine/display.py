@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.matching import Names
 from tfprof_widget.engine.measures import BYTES, TIMES, Measures
 from tfprof_widget.engine.sums import Sums
-from tfprof_widget.engine.tree import Tree, above
+from tfprof_widget.engine.tree import above
 from tfprof_widget.options import EVERYTHING, Options
 from tfprof_widget.tables import Flags, Integers
+
+OWN_THRESHOLDS = ("params", "float_ops", "runs")
 
 
 @dataclass(frozen=True, eq=False)
 class Display:
-    """What decides about showing: the tree after accounting, its names and its sums.
+    """What decides about showing: the places' names, their sums, and the peculiarities of the view.
 
     `own_thresholds`: scope and graph view compare parameters, float operations and runs of the place
     itself, code view those of its subtree (and no runs). `cuts_itself`: in code view a place that is
-    trimmed or too deep goes with its subtree, in the others only what is below it.
+    trimmed goes with its subtree, in the others only what is below it.
     """
 
-    forest: Forest
     names: Names
     sums: Sums
     devices: Flags | None
@@ -33,72 +32,63 @@ class Display:
     cuts_itself: bool
 
 
-def shown_places(display: Display, options: Options) -> Integers:
-    """The places to show, in preorder; the root is always the first."""
-    forest, tree, names = display.forest, display.forest.tree, display.names
-    visible = forest.kept.copy()
-    depth = forest.depth + 2
+def visible_places(display: Display, options: Options) -> Flags:
+    """Whether each place is shown; the root always is."""
+    tree, names = display.sums.forest.tree, display.names
+    depth = tree.depth
+    visible: Flags | None = None
     if options.start_name_regexes != EVERYTHING:
-        start = _topmost(tree, names.matching("start_name_regexes", options.start_name_regexes) & visible)
-        before = above(tree, np.where(start, depth - 2, 0)) + np.where(start, depth - 2, 0)
-        depth -= before
-        visible &= start | (above(tree, start) > 0)
+        start = names.matching("start_name_regexes", options.start_name_regexes)
+        depth, visible = _started(tree.end, depth, start)
     if options.trim_name_regexes:
-        visible &= ~_trimmed(display, options, visible)
-    visible &= depth <= options.max_depth
+        trimmed = names.matching("trim_name_regexes", options.trim_name_regexes)
+        visible = _trimmed(tree.end, visible, trimmed, display.cuts_itself)
+    shallow: Flags = depth < options.max_depth
+    visible = shallow if visible is None else visible & shallow
     if options.show_name_regexes != EVERYTHING:
-        visible &= names.matching("show_name_regexes", options.show_name_regexes)
+        visible = visible & names.matching("show_name_regexes", options.show_name_regexes)
     if options.hide_name_regexes:
-        visible &= ~names.matching("hide_name_regexes", options.hide_name_regexes)
+        visible = visible & ~names.matching("hide_name_regexes", options.hide_name_regexes)
     if display.devices is not None:
-        visible &= display.devices
-    places = np.flatnonzero(visible)
-    places = places[_reached(display, places, options)]
-    return np.concatenate((np.zeros(1, np.int64), places))
+        visible = visible & display.devices
+    for measure, least in thresholds(options, display.sums.measures):
+        if display.own_thresholds and measure in OWN_THRESHOLDS:
+            visible &= display.sums.own(measure) >= least
+        elif measure != "runs":
+            visible &= display.sums.total(measure) >= least
+    visible[0] = True
+    return visible
 
 
-def _reached(display: Display, places: Integers, options: Options) -> Flags:
-    wanted = thresholds(options, display.sums.measures)
-    if not display.own_thresholds:
-        wanted.pop("runs", None)
-
-    def value(measure: str, places: Integers) -> Integers:
-        of_itself = display.own_thresholds and measure in ("params", "float_ops", "runs")
-        return display.sums.own(measure, places) if of_itself else display.sums.total(measure, places)
-
-    return reaches(places, wanted, value)
+def _started(end: Integers, depth: Integers, start: Flags) -> tuple[Integers, Flags]:
+    """Depths counted from the topmost matching places, and what is at or below these."""
+    start = start.copy()
+    start[0] = False
+    start &= above(end, start.astype(np.int64)) == 0
+    skipped = np.where(start, depth - 1, 0)
+    visible: Flags = start | (above(end, start.astype(np.int64)) > 0)
+    return depth - skipped - above(end, skipped), visible
 
 
-def _topmost(tree: Tree, marked: Flags) -> Flags:
-    marked[0] = False
-    topmost: Flags = marked & (above(tree, marked) == 0)
-    return topmost
+def _trimmed(end: Integers, visible: Flags | None, trimmed: Flags, cuts_itself: bool) -> Flags:
+    """What of the visible is not below a visible place that is trimmed."""
+    if trimmed[0]:
+        return np.zeros(len(trimmed), np.bool_)
+    if visible is not None:
+        trimmed = trimmed & visible
+    kept: Flags = above(end, trimmed.astype(np.int64)) == 0
+    if cuts_itself:
+        kept &= ~trimmed
+    return kept if visible is None else kept & visible
 
 
-def _trimmed(display: Display, options: Options, visible: Flags) -> Flags:
-    marked = display.names.matching("trim_name_regexes", options.trim_name_regexes)
-    if marked[0]:
-        return np.ones(len(marked), np.bool_)
-    inside = marked & visible
-    below = above(display.forest.tree, inside) > 0
-    return below | inside if display.cuts_itself else below
+def thresholds(options: Options, measures: Measures) -> list[tuple[str, int]]:
+    """The measures of which at least something is asked, and how much in the units of their columns."""
+    asked = [(measure, getattr(options, option)) for measure, option in _THRESHOLDS]
+    return [(measure, least * measures.unit(measure)) for measure, least in asked if least > 0]
 
 
-def reaches(rows: Integers, wanted: Mapping[str, int], value: Callable[[str, Integers], Integers]) -> Flags:
-    """Whether each row has at least the wanted value of every measure.
-
-    >>> columns = {"micros": np.array([5, 1]), "bytes": np.array([0, 9])}
-    >>> reaches(np.arange(2), {"micros": 2}, lambda measure, rows: columns[measure][rows]).tolist()
-    [True, False]
-    """
-    reached = np.ones(len(rows), np.bool_)
-    for measure, least in wanted.items():
-        reached &= value(measure, rows) >= least
-    return reached
-
-
-def thresholds(options: Options, measures: Measures) -> dict[str, int]:
-    """The thresholds that ask for something, in the units of the measures' columns."""
-    asked = {measure: int(getattr(options, f"min_{measure}")) for measure in (*TIMES, *BYTES, "params", "float_ops")}
-    asked["runs"] = options.min_occurrence
-    return {measure: least * measures.unit(measure) for measure, least in asked.items() if least > 0}
+_THRESHOLDS = (
+    *((measure, f"min_{measure}") for measure in (*TIMES, *BYTES, "params", "float_ops")),
+    ("runs", "min_occurrence"),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from tfprof_widget.engine.code import code_forest, code_tree
 from tfprof_widget.engine.display import Display
+from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.graph import graph_forest, graph_tree
 from tfprof_widget.engine.matching import Names
 from tfprof_widget.engine.measures import measures
-from tfprof_widget.engine.op import op_tree, op_view
+from tfprof_widget.engine.op import op_forest, op_tree, op_view
 from tfprof_widget.engine.scope import scope_forest, scope_tree
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import Tree
@@ -34,24 +36,24 @@ def evaluate(profile: Profile, view: str, options: Options) -> View:
     ('_TFProfRoot', 'layer1/MatMul', 'layer1/Relu', 'layer1/w')
     """
     check_view(view)
-    costs = measures(profile, options)
-    tree = view_tree(profile, view)
-    names = _kept(profile, ("names", view), lambda: Names(tree.names))
-    devices = _device_matches(profile, tree, options)
+    accounting = (view, options.timing, options.account_type_regexes)
+    forest = _recent(profile, ("forest", *accounting), lambda: _forest(profile, view, options))
+    sums = _recent(profile, ("sums", *accounting, options.step), lambda: Sums(forest, measures(profile, options)))
+    names = _recent(profile, ("names", *accounting), lambda: Names(forest.tree.names))
+    display = Display(
+        names=names,
+        sums=sums,
+        devices=_device_matches(profile, forest.tree, options),
+        own_thresholds=view in ("scope", "graph"),
+        cuts_itself=view == "code",
+    )
     if view == "op":
-        return op_view(profile, options, tree, names, devices, costs)
-    forest = _kept(
-        profile,
-        ("forest", view, options.timing, options.account_type_regexes),
-        lambda: _FORESTS[view](profile, tree, options),
-    )
-    sums = _kept(
-        profile,
-        ("sums", view, options.timing, options.account_type_regexes, options.step),
-        lambda: Sums(tree, costs, forest.weight),
-    )
-    display = Display(forest, names, sums, devices, view != "code", view == "code")
-    return tree_view(profile, view, options, display, costs)
+        return op_view(profile, options, display)
+    return tree_view(profile, view, options, display)
+
+
+def _forest(profile: Profile, view: str, options: Options) -> Forest:
+    return _FORESTS[view](profile, view_tree(profile, view), options)
 
 
 def view_tree(profile: Profile, view: str) -> Tree:
@@ -78,7 +80,9 @@ _TREES: dict[str, Callable[[Profile], Tree]] = {
     "code": lambda profile: _grown_code(profile)[0],
     "op": op_tree,
 }
-_FORESTS = {"scope": scope_forest, "graph": graph_forest, "code": code_forest}
+_FORESTS = {"scope": scope_forest, "graph": graph_forest, "code": code_forest, "op": op_forest}
+# As many forests, sums and name lists as a few views with a few regexes need; a hundred megabytes for a large graph.
+RECENT = 24
 
 
 def _kept(profile: Profile, key: Any, make: Callable[[], Found]) -> Found:
@@ -86,6 +90,19 @@ def _kept(profile: Profile, key: Any, make: Callable[[], Found]) -> Found:
     if key not in profile._memory:
         profile._memory[key] = make()
     found: Found = profile._memory[key]
+    return found
+
+
+def _recent(profile: Profile, key: Any, make: Callable[[], Found]) -> Found:
+    """As `_kept`, but what has not been asked for in a while is dropped."""
+    recent: OrderedDict[Any, Any] = profile._memory.setdefault("recent", OrderedDict())
+    if key in recent:
+        recent.move_to_end(key)
+    else:
+        recent[key] = make()
+        if len(recent) > RECENT:
+            recent.popitem(last=False)
+    found: Found = recent[key]
     return found
 
 

@@ -1,29 +1,34 @@
-"""A tree after accounting: which of its places count, and which are kept because something below them counts."""
+"""A tree after accounting: its kept places, which of them count themselves, and how often each row counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from tfprof_widget.engine.tree import Tree, above, prefix_sums
+from tfprof_widget.engine.tree import Tree, prefix_sums
 from tfprof_widget.tables import Flags, Integers
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Which places of a tree count themselves, which are kept, and how often each row counts."""
+    """The kept places of a tree with the rows that count, and how often each does.
+
+    A place is kept, but not accounted, if it is there only for the sake of what is below it.
+    """
 
     tree: Tree
     accounted: Flags
-    kept: Flags
     weight: Integers
 
-    @cached_property
-    def depth(self) -> Integers:
-        """The number of kept places above each place."""
-        return above(self.tree, self.kept)
+    @classmethod
+    def of(cls, tree: Tree, accounted: Flags, kept: Flags, weight: Integers) -> Forest:
+        """Contract a tree to the places that are kept and the rows whose weight is not 0; the root always stays."""
+        kept = kept.copy()
+        kept[0] = True
+        accounted[0] = False
+        counted = weight > 0
+        return cls(tree.contracted(kept, counted), accounted[kept], weight[counted])
 
 
 def any_below(tree: Tree, marked: Flags) -> Flags:

@@ -35,7 +35,7 @@ def graph_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
     """What is accounted in a graph tree; only accounted places are kept, the others hand their children up."""
     marked = np.zeros(len(tree), np.bool_)
     marked[1:] = accounted(profile, options)[tree.rows]
-    return Forest(tree, marked, marked, marked[1:].astype(np.int64))
+    return Forest.of(tree, marked, marked, marked[1:].astype(np.int64))
 
 
 def _walk(count: int, inputs: Lists) -> tuple[list[int], list[int]]:

@@ -19,7 +19,7 @@ from tfprof_widget.tables import Flags
 _WITHIN_A_LINE = re.compile(
     r"(?:[^\\\[\]()^$\x00-\x1f]|\\[^A-Za-z0-9\x00-\x1f]|\\[dw]|\((?!\?)|\(\?:|\)|\[[ -Z_-~]+\])*"
 )
-_LITERAL_THEN_ANYTHING = re.compile(r"((?:[^\\.+*?()|\[\]{}^$\n]|\\[^A-Za-z0-9\n])*)(\.\*|$)")
+_LITERAL_THEN_ANYTHING = re.compile(r"((?:[^\\.+*?()|\[\]{}^$\n]|\\[^A-Za-z0-9\n])*)(\.\*|\Z)")
 
 
 class Names:
@@ -54,7 +54,7 @@ class Names:
         return self._masks[regex]
 
     def _match(self, pattern: Any, regex: str) -> Flags:
-        if not self._has_line_ends:
+        if self.names and not self._has_line_ends:
             literals = _literals(regex)
             if literals is not None:
                 return self._filled(_holds(literals))

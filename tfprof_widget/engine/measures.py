@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tfprof_widget.errors import ProfileError
+from tfprof_widget.integers import check_sum
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Flags, Indices, Integers, StepTotals
@@ -22,7 +20,6 @@ MEASURES = (*TIMES, *BYTES, "runs", "float_ops", "params")
 # Divisible by 1 to 10, so that the usual means have no rest; see `_common_divisor`.
 LARGEST_DIVISOR = 5040
 NANOS_A_MICRO = 1000
-LARGEST_INTEGER = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,37 +122,19 @@ def _common_divisor(steps_seen: Integers) -> int:
 
 def _mean(name: str, sums: Integers, steps_seen: Integers, scale: int) -> Integers:
     divisor = np.maximum(steps_seen, 1)
-    check_sum(name, sums, scale)
-    scaled = sums * scale
-    if scale > 1:
-        scaled += divisor // 2  # no effect where the divisor divides the scale
-    # Native divides as C++ does, towards zero.
-    return np.where(scaled < 0, -(-scaled // divisor), scaled // divisor)
+    check_sum(name, sums, factor=scale)
+    # Rounding has no effect where the divisor divides the scale. Native divides as C++ does, towards zero.
+    rounding = divisor // 2 if scale > 1 else np.int64(0)
+    mean: Integers = np.sign(sums) * ((np.abs(sums) * scale + rounding) // divisor)
+    return mean
 
 
 def _static(profile: Profile, runs: Integers, ran: Flags, scale: int) -> dict[str, Integers]:
     nodes = profile.nodes
     times = np.where(ran, runs, scale)
     check_sum("float_ops", nodes.float_ops.astype(np.float64) * times)
-    check_sum("params", nodes.parameters, scale)
+    check_sum("params", nodes.parameters, factor=scale)
     return {
         "float_ops": nodes.float_ops * times,
         "params": nodes.parameters * scale,
     }
-
-
-def check_sum(name: str, values: NDArray[Any], factor: int = 1) -> None:
-    """Refuse values whose sum does not fit 64 bits: a wrapped sum would be a silent lie.
-
-    >>> check_sum("bytes", np.array([2**62, 2**62]))
-    Traceback (most recent call last):
-        ...
-    tfprof_widget.errors.ProfileError: bytes: the values add up to more than 2**63 - 1, ...
-    """
-    if np.abs(values.astype(np.float64)).sum() * factor * 1.001 < LARGEST_INTEGER:
-        return
-    if sum(abs(value) for value in values.tolist()) * factor > LARGEST_INTEGER:
-        raise ProfileError(
-            f"{name}: the values add up to more than 2**63 - 1, which no 64-bit count can hold; "
-            "the run metadata or the shapes of the graph are damaged"
-        )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tfprof_widget.engine.account import row_weights
-from tfprof_widget.engine.display import reaches, thresholds
-from tfprof_widget.engine.matching import Names
-from tfprof_widget.engine.measures import MEASURES, Measures
+from tfprof_widget.engine.display import Display, thresholds
+from tfprof_widget.engine.forest import Forest
+from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
 from tfprof_widget.engine.view import Columns, View
@@ -28,99 +28,91 @@ def op_tree(profile: Profile) -> Tree:
     )
 
 
-def op_view(
-    profile: Profile, options: Options, tree: Tree, names: Names, devices: Flags | None, measures: Measures
-) -> View:
-    """The rows of the op view: sort the op types, sum from the last to the first, then choose what to show."""
+def op_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
+    """What is accounted of the op types: those with a node that is."""
     weight = row_weights(profile, options)[tree.rows]
-    sums = Sums(tree, measures, weight)
     picked = prefix_sums((weight > 0).astype(np.int64))
-    members = picked[tree.row_start[1:]] - picked[tree.row_start[:-1]]
-    places = np.arange(1, len(tree))
-    if options.account_type_regexes != EVERYTHING:
-        places = places[members[places] > 0]
-    places = places[np.argsort(_key(options, sums, places, members[places]), kind="stable")]
-    before = Columns(MEASURES, lambda measure: _from_here_on(sums.own(measure, places)))
-    shown = places[_shown(options, names, places, before, members, devices, measures)]
+    accounted = picked[tree.row_start[1:]] > picked[tree.row_start[:-1]]
+    return Forest.of(tree, accounted, accounted, weight)
+
+
+def op_view(profile: Profile, options: Options, display: Display) -> View:
+    """The rows of the op view: sort the op types, sum from the last to the first, then choose what to show."""
+    sums = display.sums
+    places = _ranking(sums, options.order_by)
+    ranked = _totals_of(sums, places)
+    shown = _shown(options, display, places, ranked)
     if options.account_displayed_op_only:
-        counted, rows = shown, np.arange(len(shown))
+        total = grand = _totals_of(sums, places[shown])
     else:
-        counted, rows = places, np.flatnonzero(np.isin(places, shown))
-    own = Columns(MEASURES, lambda measure: sums.own(measure, shown))
-    total = Columns(
-        (*MEASURES, "definitions", "hidden"),
-        lambda name: _total(name, sums, counted, members)[rows],
-    )
-    grand = Columns(total.names, lambda name: _grand_total(_total(name, sums, counted, members)))
+        total, grand = Columns(ranked.names, lambda name: ranked[name][shown]), ranked
+    places = places[shown]
     return View(
         profile=profile,
         view="op",
         options=options,
-        tree=tree,
-        places=shown,
-        parent=np.full(len(shown), -1, np.int64),
-        depth=np.zeros(len(shown), np.int64),
-        accounted=np.ones(len(shown), np.bool_),
-        weight=weight,
-        own=own,
+        forest=sums.forest,
+        places=places,
+        own=Columns(MEASURES, lambda measure: sums.own(measure)[places]),
         total=total,
-        grand_total=grand,
-        scale=measures.scale,
-        time_scale=measures.time_scale,
+        grand_total=Columns(grand.names, lambda name: grand[name] if len(grand[name]) else np.zeros(1, np.int64)),
+        scale=sums.measures.scale,
+        time_scale=sums.measures.time_scale,
     )
 
 
-def _total(name: str, sums: Sums, places: Integers, members: Integers) -> Integers:
-    if name == "hidden":
-        return np.zeros(len(places), np.int64)
-    return _from_here_on(members[places] if name == "definitions" else sums.own(name, places))
+def _ranking(sums: Sums, order_by: str) -> Integers:
+    places = np.arange(1, len(sums.forest.tree))
+    if order_by in MEASURES:
+        return places[np.argsort(-sums.own(order_by)[1:], kind="stable")]
+    if order_by == "occurrence":
+        return places[np.argsort(-sums.forest.tree.row_count[1:], kind="stable")]
+    return places
 
 
-def _grand_total(total: Integers) -> Integers:
-    return total[:1] if len(total) else np.zeros(1, np.int64)
+def _totals_of(sums: Sums, places: Integers) -> Columns:
+    """The totals of some op types: of each, and of all after it."""
+
+    def make(name: str) -> Integers:
+        if name == "hidden":
+            return np.zeros(len(places), np.int64)
+        own = sums.forest.tree.row_count if name == "definitions" else sums.own(name)
+        total: Integers = np.cumsum(own[places][::-1])[::-1]
+        return total
+
+    return Columns((*MEASURES, "definitions", "hidden"), make)
 
 
-def _key(options: Options, sums: Sums, places: Integers, members: Integers) -> Integers:
-    if options.order_by in MEASURES:
-        return -sums.own(options.order_by, places)
-    if options.order_by == "occurrence":
-        return -members
-    return np.arange(len(members))
+def _shown(options: Options, display: Display, places: Integers, total: Columns) -> Integers:
+    """Which of the ranked rows are shown: from the start row to the first trimmed one, `max_depth` rows on."""
+    names = display.names
 
+    def matching(option: str) -> Flags:
+        return names.matching(option, getattr(options, option))[places]
 
-def _from_here_on(values: Integers) -> Integers:
-    result: Integers = np.cumsum(values[::-1])[::-1]
-    return result
-
-
-def _shown(
-    options: Options,
-    names: Names,
-    places: Integers,
-    total: Columns,
-    members: Integers,
-    devices: Flags | None,
-    measures: Measures,
-) -> Integers:
-    """Which of the sorted rows are shown: from the start row to the first trimmed one, `max_depth` rows on."""
     first, last = 0, len(places)
     if options.start_name_regexes not in ((), EVERYTHING):
-        first = _first(names.matching("start_name_regexes", options.start_name_regexes)[places])
+        first = _first(matching("start_name_regexes"), 0)
     if options.trim_name_regexes:
-        last = first + _first(names.matching("trim_name_regexes", options.trim_name_regexes)[places[first:]])
-    last = min(last, first + options.max_depth + 1)
-    rows = np.arange(first, max(first, last))
-    wanted = thresholds(options, measures)
-    wanted.pop("runs", None)
-    visible = reaches(rows, wanted, lambda measure, rows: total[measure][rows])
-    visible &= members[places[rows]] >= options.min_occurrence
-    visible &= names.matching("show_name_regexes", options.show_name_regexes)[places[rows]]
-    visible &= ~names.matching("hide_name_regexes", options.hide_name_regexes)[places[rows]]
-    if devices is not None:
-        visible &= devices[places[rows]]
-    return rows[visible]
+        last = _first(matching("trim_name_regexes"), first)
+    rows = np.arange(first, min(last, first + options.max_depth + 1))
+    visible: list[Flags] = []
+    if options.show_name_regexes != EVERYTHING:
+        visible.append(matching("show_name_regexes"))
+    if options.hide_name_regexes:
+        visible.append(~matching("hide_name_regexes"))
+    if display.devices is not None:
+        visible.append(display.devices[places])
+    if options.min_occurrence > 0:
+        visible.append(display.sums.forest.tree.row_count[places] >= options.min_occurrence)
+    for measure, least in thresholds(options, display.sums.measures):
+        if measure != "runs":
+            visible.append(total[measure] >= least)
+    for each in visible:
+        rows = rows[each[rows]]
+    return rows
 
 
-def _first(marked: Flags) -> int:
-    found = np.flatnonzero(marked)
-    return int(found[0]) if len(found) else len(marked)
+def _first(marked: Flags, start: int) -> int:
+    found = np.flatnonzero(marked[start:])
+    return start + int(found[0]) if len(found) else len(marked)

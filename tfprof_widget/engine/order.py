@@ -1,4 +1,4 @@
-"""The order of the shown rows: siblings by `order_by`, each followed by its own rows."""
+"""The order of rows: siblings by a key, each followed by what is below it."""
 
 from __future__ import annotations
 
@@ -9,39 +9,11 @@ from tfprof_widget.tables import Integers
 LARGEST_INTEGER = 2**63 - 1
 
 
-def depths(size: Integers) -> Integers:
-    """How many subtrees each row lies in, from the sizes of the subtrees in preorder.
-
-    >>> depths(np.array([4, 2, 1, 1])).tolist()
-    [0, 1, 2, 1]
-    """
-    change = np.zeros(len(size) + 1, np.int64)
-    change[1:] += 1
-    change -= np.bincount(np.arange(len(size)) + size, minlength=len(size) + 1)
-    return np.cumsum(change[:-1])
-
-
-def nearest_above(depth: Integers) -> Integers:
-    """The parent of each row: the last row before it that is one level higher, -1 for the root.
-
-    >>> nearest_above(np.array([0, 1, 2, 1, 2, 2])).tolist()
-    [-1, 0, 1, 0, 3, 3]
-    """
-    count = np.int64(len(depth))
-    levels = np.argsort(depth, kind="stable")
-    keys = depth[levels] * count + levels
-    wanted = (depth - 1) * count + np.arange(count)
-    found = np.searchsorted(keys, wanted) - 1
-    parent = levels[np.maximum(found, 0)]
-    parent[depth == 0] = -1
-    return parent
-
-
 def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:
     """The rows in the order to show them: under each parent by ascending key, ties as they were.
 
-    `size` counts the rows of each subtree. The place of a row is the sum, over itself and all above
-    it, of one plus the sizes of the siblings before.
+    The rows come in preorder, the root first; `size` counts the rows of each subtree. The place of a row
+    is the sum, over itself and all above it, of one plus the sizes of the siblings before.
 
     >>> parent, size = np.array([-1, 0, 1, 0]), np.array([4, 2, 1, 1])
     >>> ordered(parent, size, np.array([0, 5, 0, 3])).tolist()
@@ -51,10 +23,12 @@ def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:
     by_parent = _by_parent(parent, key)
     sizes = size[by_parent]
     before = np.cumsum(sizes) - sizes
-    first = np.flatnonzero(np.diff(parent[by_parent], prepend=-2))
-    group = np.repeat(before[first], np.diff(first, append=count))
+    # The first sibling of each group gives what was before the group; it is found by its parent.
+    sorted_parent = parent[by_parent]
+    first = np.zeros(count + 1, np.int64)
+    first[sorted_parent[::-1]] = before[::-1]
     offset = np.empty(count, np.int64)
-    offset[by_parent] = before - group + 1
+    offset[by_parent] = before - first[sorted_parent] + 1
     change = np.zeros(count + 1, np.int64)
     change[:count] = offset
     np.subtract.at(change, np.arange(count) + size, offset)

@@ -46,13 +46,7 @@ def scope_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
     marked[node >= 0] = accounted(profile, options)[node[node >= 0]]
     marked[0] = False
     kept = any_below(tree, marked)
-    kept[0] = False
-    return Forest(tree, marked, kept, kept[node_places(tree)].astype(np.int64))
-
-
-def node_places(tree: Tree) -> Indices:
-    """The place of each row of a tree in which a place has one graph node at most."""
-    return np.flatnonzero(tree.single >= 0).astype(np.int32)
+    return Forest.of(tree, marked, kept, kept[node >= 0].astype(np.int64))
 
 
 def _missing_scopes(names: dict[str, int]) -> set[str]:

@@ -1,41 +1,73 @@
-"""Own values and totals of the places of a tree, as differences of prefix sums."""
+"""Own values and totals of the places of a tree, as differences of prefix sums, and the order that they give."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tfprof_widget.engine.measures import Measures
-from tfprof_widget.engine.tree import Tree, prefix_sums
+from tfprof_widget.engine.forest import Forest
+from tfprof_widget.engine.measures import MEASURES, Measures
+from tfprof_widget.engine.order import ordered
+from tfprof_widget.engine.tree import prefix_sums
 from tfprof_widget.tables import Integers
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """The measures summed over a tree, each row of it counted `weight` times."""
+    """The measures of a forest in one step and clock; each column is made when it is first asked for.
 
-    tree: Tree
+    >>> from tfprof_widget.engine.tree import Tree
+    >>> tree = Tree("abc", np.array([-1, 0, 1]), np.array([1, 0]), np.array([0, 0, 1, 2]))
+    >>> forest = Forest(tree, np.ones(3, bool), np.array([1, 1]))
+    >>> sums = Sums(forest, Measures({"runs": np.array([5, 7])}, 1, 1))
+    >>> sums.own("runs").tolist(), sums.total("runs").tolist()
+    ([0, 7, 5], [12, 12, 5])
+    """
+
+    forest: Forest
     measures: Measures
-    weight: Integers
-    _prefix: dict[str, Integers] = field(default_factory=dict)
+    _made: dict[tuple[str, str], Integers] = field(default_factory=dict)
 
-    def own(self, measure: str, places: NDArray[np.int64]) -> Integers:
+    def own(self, measure: str) -> Integers:
         """The measure of the graph nodes of each place itself."""
-        prefix, start = self.prefix(measure), self.tree.row_start
-        result: Integers = prefix[start[places + 1]] - prefix[start[places]]
-        return result
+        key = ("own", measure)
+        if key not in self._made:
+            prefix, start = self._prefix(measure), self.forest.tree.row_start
+            self._made[key] = prefix[start[1:]] - prefix[start[:-1]]
+        return self._made[key]
 
-    def total(self, measure: str, places: NDArray[np.int64]) -> Integers:
+    def total(self, measure: str) -> Integers:
         """The measure of all graph nodes in the subtree of each place."""
-        prefix, start = self.prefix(measure), self.tree.row_start
-        result: Integers = prefix[start[self.tree.end[places]]] - prefix[start[places]]
-        return result
+        key = ("total", measure)
+        if key not in self._made:
+            tree, prefix = self.forest.tree, self._prefix(measure)
+            self._made[key] = prefix[tree.row_start[tree.end]] - prefix[tree.row_start[:-1]]
+        return self._made[key]
 
-    def prefix(self, measure: str) -> Integers:
-        """The sums of the measure over the first rows of the tree."""
-        if measure not in self._prefix:
-            values = self.measures.columns[measure][self.tree.rows]
-            self._prefix[measure] = prefix_sums(values * self.weight)
-        return self._prefix[measure]
+    def order(self, order_by: str, view: str) -> Integers:
+        """All places in the order to show them."""
+        key = ("order", order_by)
+        if key not in self._made:
+            tree = self.forest.tree
+            size = tree.end - np.arange(len(tree))
+            self._made[key] = ordered(tree.parent.astype(np.int64), size, self.key(order_by, view))
+        return self._made[key]
+
+    def key(self, order_by: str, view: str) -> Integers:
+        """What siblings are sorted by, ascending."""
+        tree = self.forest.tree
+        if order_by in MEASURES:
+            return -self.total(order_by)
+        if order_by == "depth":
+            return tree.depth
+        if order_by == "occurrence" and view == "code":
+            return -tree.row_count
+        return tree.name_rank
+
+    def _prefix(self, measure: str) -> Integers:
+        key = ("prefix", measure)
+        if key not in self._made:
+            values = self.measures.columns[measure][self.forest.tree.rows]
+            self._made[key] = prefix_sums(values * self.forest.weight)
+        return self._made[key]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,6 @@ from numpy.typing import NDArray
 from tfprof_widget.tables import Flags, Indices, Integers
 
 ROOT_NAME = "_TFProfRoot"
-
-Number = TypeVar("Number", np.int64, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,28 +31,54 @@ class Tree:
 
     @cached_property
     def end(self) -> Integers:
-        """Where the subtree of each place ends.
-
-        >>> Tree("abcd", np.array([-1, 0, 1, 0]), np.array([]), np.array([])).end.tolist()
-        [4, 3, 3, 4]
-        """
+        """Where the subtree of each place ends."""
         return subtree_end(self.parent)
+
+    @cached_property
+    def depth(self) -> Integers:
+        """The number of places above each place."""
+        return above(self.end, np.ones(len(self), np.int64))
 
     @cached_property
     def name_rank(self) -> Integers:
         """The position of each place's name among all names, for ordering by name."""
         rank = np.empty(len(self), np.int64)
-        order = sorted(range(len(self)), key=self.names.__getitem__)
-        rank[order] = np.arange(len(self))
+        rank[sorted(range(len(self)), key=self.names.__getitem__)] = np.arange(len(self))
         return rank
+
+    @cached_property
+    def row_count(self) -> Integers:
+        """How many graph nodes each place has itself."""
+        return np.diff(self.row_start)
 
     @cached_property
     def single(self) -> Indices:
         """The graph node of each place that has exactly one, else -1 (scope and graph view)."""
-        count = np.diff(self.row_start)
         node = np.full(len(self), -1, np.int32)
-        node[count == 1] = self.rows[self.row_start[:-1][count == 1]]
+        node[self.row_count == 1] = self.rows[self.row_start[:-1][self.row_count == 1]]
         return node
+
+    def contracted(self, kept: Flags, counted: Flags) -> Tree:
+        """The tree of the kept places and counted rows; what was below a dropped place goes to the next above it.
+
+        The root has to be kept, and the rows of dropped places must not be counted.
+
+        >>> tree = Tree("abcd", np.array([-1, 0, 1, 0]), np.array([5, 6, 7]), np.array([0, 0, 1, 2, 3]))
+        >>> smaller = tree.contracted(np.array([True, False, True, True]), np.array([False, True, True]))
+        >>> smaller.names, smaller.parent.tolist(), smaller.rows.tolist(), smaller.row_start.tolist()
+        (('a', 'c', 'd'), [-1, 0, 0], [6, 7], [0, 0, 1, 2])
+        """
+        if kept.all() and counted.all():
+            return self
+        places = np.flatnonzero(kept)
+        parent = nearest_above(subtree_sizes(self.end, places))
+        row_start = prefix_sums(counted.astype(np.int64))[self.row_start]
+        return Tree(
+            names=tuple([self.names[place] for place in places.tolist()]),
+            parent=parent.astype(np.int32),
+            rows=self.rows[counted],
+            row_start=np.append(row_start[:-1][kept], row_start[-1]),
+        )
 
 
 def subtree_end(parent: NDArray[np.integer]) -> Integers:
@@ -67,25 +90,48 @@ def subtree_end(parent: NDArray[np.integer]) -> Integers:
     end = list(range(1, len(parent) + 1))
     parents = parent.tolist()
     for place in range(len(end) - 1, 0, -1):
-        above = parents[place]
-        if end[place] > end[above]:
-            end[above] = end[place]
+        if end[place] > end[parents[place]]:
+            end[parents[place]] = end[place]
     return np.array(end, np.int64)
 
 
-def above(tree: Tree, marked: NDArray[np.integer] | Flags) -> Integers:
-    """The sum of `marked` over the ancestors of each place, the place itself left out.
+def above(end: Integers, weight: Integers) -> Integers:
+    """The sum of the weights of the ancestors of each place, its own left out.
 
-    >>> tree = Tree("abcd", np.array([-1, 0, 1, 0]), np.array([]), np.array([]))
-    >>> above(tree, np.array([1, 1, 1, 1])).tolist()
+    >>> above(np.array([4, 3, 3, 4]), np.array([1, 1, 1, 1])).tolist()
     [0, 1, 2, 1]
     """
-    weight = marked.astype(np.int64)
-    change = np.zeros(len(tree) + 1, np.int64)
-    change[1:] += weight
-    places = np.flatnonzero(weight)
-    np.subtract.at(change, tree.end[places], weight[places])
+    change = np.zeros(len(end) + 1, np.int64)
+    change[1:] = weight
+    np.subtract.at(change, end, weight)
     return np.cumsum(change[:-1])
+
+
+def subtree_sizes(end: Integers, places: Integers) -> Integers:
+    """How many of some places, given in preorder, are in the subtree of each.
+
+    >>> subtree_sizes(np.array([6, 5, 4, 4, 5, 6]), np.array([0, 2, 3, 5])).tolist()
+    [4, 2, 1, 1]
+    """
+    sizes: Integers = np.searchsorted(places, end[places]) - np.arange(len(places))
+    return sizes
+
+
+def nearest_above(size: Integers) -> Integers:
+    """The parent of each row in preorder, the root first, from the sizes of their subtrees.
+
+    >>> nearest_above(np.array([4, 2, 1, 1])).tolist()
+    [-1, 0, 1, 0]
+    """
+    rows = np.arange(len(size))
+    depth = above(rows + size, np.ones(len(size), np.int64))
+    levels = np.argsort(depth, kind="stable")
+    keys = depth[levels] * len(size) + levels
+    # The parent is the last row before that is one level higher.
+    found = np.searchsorted(keys, (depth - 1) * len(size) + rows) - 1
+    parent = levels[np.maximum(found, 0)]
+    parent[depth == 0] = -1
+    return parent
 
 
 def prefix_sums(values: NDArray[np.int64]) -> Integers:

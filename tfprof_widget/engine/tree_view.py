@@ -2,110 +2,113 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from tfprof_widget.engine.display import Display, shown_places
-from tfprof_widget.engine.forest import Forest
-from tfprof_widget.engine.measures import MEASURES, Measures
-from tfprof_widget.engine.order import depths, nearest_above, ordered
-from tfprof_widget.engine.tree import prefix_sums
+from tfprof_widget.engine.display import Display, visible_places
+from tfprof_widget.engine.measures import MEASURES
+from tfprof_widget.engine.order import ordered
+from tfprof_widget.engine.sums import Sums
+from tfprof_widget.engine.tree import nearest_above, prefix_sums, subtree_sizes
 from tfprof_widget.engine.view import Columns, View
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Flags, Integers
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """The shown places in preorder, with their nesting among themselves."""
-
-    forest: Forest
-    places: Integers
-    size: Integers
-    parent: Integers
-    depth: Integers
-
-    @classmethod
-    def of(cls, forest: Forest, places: Integers) -> Shown:
-        """Find the nesting of the places, of which the first is the root."""
-        size = np.searchsorted(places, forest.tree.end[places]) - np.arange(len(places))
-        depth = depths(size)
-        return cls(forest, places, size, _parents(forest, places, depth), depth)
-
-    def over(self, values: Integers) -> Integers:
-        """The sums of the values of the shown places over each shown subtree."""
-        prefix = prefix_sums(values)
-        result: Integers = prefix[np.arange(len(values)) + self.size] - prefix[:-1]
-        return result
-
-    def count_below(self, marked: Flags) -> Integers:
-        """How many marked places, shown or not, are in each subtree."""
-        count = prefix_sums(marked.astype(np.int64))
-        result: Integers = count[self.forest.tree.end[self.places]] - count[self.places]
-        return result
-
-
-def tree_view(profile: Profile, view: str, options: Options, display: Display, measures: Measures) -> View:
+def tree_view(profile: Profile, view: str, options: Options, display: Display) -> View:
     """The rows of a tree view: the shown places, ordered, with their own values and totals."""
-    forest, sums = display.forest, display.sums
-    shown = Shown.of(forest, shown_places(display, options))
+    sums, forest = display.sums, display.sums.forest
     displayed_only = options.account_displayed_op_only and view != "code"
-
-    def total(measure: str) -> Integers:
-        match measure:
-            case "hidden":
-                accounted = forest.accounted
-                return shown.count_below(accounted) - shown.over(accounted[shown.places].astype(np.int64))
-            case "definitions":
-                # Native counts the root itself only where it counts shown rows.
-                return shown.size if displayed_only else shown.count_below(forest.kept)
-        own = sums.own(measure, shown.places)
-        return shown.over(own) if displayed_only else sums.total(measure, shown.places)
-
-    totals = Columns((*MEASURES, "definitions", "hidden"), total)
-    order = ordered(shown.parent, shown.size, _key(view, options, shown, totals))
-    places = shown.places[order]
-    position = np.empty(len(order) + 1, np.int64)
-    position[order] = np.arange(len(order))
-    position[-1] = -1
+    visible = visible_places(display, options)
+    places = _in_order(view, options, sums, visible, displayed_only)
+    total = _displayed_totals(sums, places) if displayed_only else _totals(sums, places)
+    root = places[:1]
     return View(
         profile=profile,
         view=view,
         options=options,
-        tree=forest.tree,
+        forest=forest,
         places=places,
-        parent=position[shown.parent[order]],
-        depth=shown.depth[order],
-        accounted=forest.accounted[places],
-        weight=forest.weight,
-        own=Columns(MEASURES, lambda measure: sums.own(measure, places)),
-        total=Columns(totals.names, lambda measure: totals[measure][order]),
-        grand_total=Columns(totals.names, lambda measure: totals[measure][:1]),
-        scale=measures.scale,
-        time_scale=measures.time_scale,
+        own=Columns(MEASURES, lambda measure: sums.own(measure)[places]),
+        total=total,
+        grand_total=total if displayed_only else _totals(sums, root),
+        scale=sums.measures.scale,
+        time_scale=sums.measures.time_scale,
     )
 
 
-def _parents(forest: Forest, places: Integers, depth: Integers) -> Integers:
-    """The position among the shown places of the nearest one above each; mostly that is simply its parent."""
-    position = np.full(len(forest.tree), -1, np.int64)
-    position[places] = np.arange(len(places))
-    parent = position[forest.tree.parent[places]]
-    parent[0] = -1
-    return parent if (parent[1:] >= 0).all() else nearest_above(depth)
+def _in_order(view: str, options: Options, sums: Sums, visible: Flags, displayed_only: bool) -> Integers:
+    """The visible places as they are shown.
+
+    If whatever is above a visible place is visible too, and totals do not depend on what is visible, the
+    order is that of all places with the others left out.
+    """
+    tree = sums.forest.tree
+    places = np.flatnonzero(visible)
+    own_order = displayed_only and options.order_by in MEASURES
+    is_closed = visible[tree.parent[places[1:]]].all()
+    if is_closed and not own_order:
+        order = sums.order(options.order_by, view)
+        return order[visible[order]]
+    size = subtree_sizes(tree.end, places)
+    if is_closed:
+        parent = np.searchsorted(places, tree.parent[places])
+        parent[0] = -1
+    else:
+        parent = nearest_above(size)
+    if own_order:
+        key = -_over_subtrees(sums.own(options.order_by)[places], size)
+    else:
+        key = sums.key(options.order_by, view)[places]
+    return places[ordered(parent, size, key)]
 
 
-def _key(view: str, options: Options, shown: Shown, totals: Columns) -> Integers:
-    forest = shown.forest
-    if options.order_by in MEASURES:
-        return -totals[options.order_by]
-    if options.order_by == "depth":
-        return forest.depth[shown.places]
-    if options.order_by == "occurrence" and view == "code":
-        picked = prefix_sums((forest.weight > 0).astype(np.int64))
-        start = forest.tree.row_start
-        key: Integers = picked[start[shown.places]] - picked[start[shown.places + 1]]
-        return key
-    return forest.tree.name_rank[shown.places]
+def _totals(sums: Sums, places: Integers) -> Columns:
+    """Totals over all that is accounted, shown or not."""
+    tree = sums.forest.tree
+
+    def make(name: str) -> Integers:
+        match name:
+            case "definitions":  # every place but the root, which stands for no graph node
+                count: Integers = tree.end[places] - places - (places == 0)
+                return count
+            case "hidden":
+                return _hidden(sums, places)
+        return sums.total(name)[places]
+
+    return Columns((*MEASURES, "definitions", "hidden"), make)
+
+
+def _displayed_totals(sums: Sums, places: Integers) -> Columns:
+    """Totals over the shown rows only."""
+
+    def make(name: str) -> Integers:
+        if name == "hidden":
+            return _hidden(sums, places)
+        rows = np.argsort(places)
+        preorder = places[rows]
+        size = subtree_sizes(sums.forest.tree.end, preorder)
+        # Native counts the root itself among the definitions here, and only here.
+        values = size if name == "definitions" else _over_subtrees(sums.own(name)[preorder], size)
+        result = np.empty(len(places), np.int64)
+        result[rows] = values
+        return result
+
+    return Columns((*MEASURES, "definitions", "hidden"), make)
+
+
+def _over_subtrees(values: Integers, size: Integers) -> Integers:
+    """The sums of the values of rows in preorder over each subtree."""
+    prefix = prefix_sums(values)
+    result: Integers = prefix[np.arange(len(values)) + size] - prefix[:-1]
+    return result
+
+
+def _hidden(sums: Sums, places: Integers) -> Integers:
+    """How many accounted places of each subtree are not shown."""
+    tree = sums.forest.tree
+    hidden = sums.forest.accounted.copy()
+    hidden[places] = False
+    count = prefix_sums(hidden.astype(np.int64))
+    result: Integers = count[tree.end[places]] - count[places]
+    return result

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfprof_widget.engine.tree import Tree
+from tfprof_widget.engine.forest import Forest
+from tfprof_widget.engine.tree import nearest_above, subtree_sizes
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Flags, Indices, Integers
@@ -51,10 +52,10 @@ class Columns(Mapping[str, Integers]):
 class View:
     """The shown rows in order, as columns.
 
-    `parent` is the row above a row (-1 for none) and `depth` the number of rows above it. `own` and
-    `total` hold a column a measure, `total` also "definitions", the graph nodes that a total counts,
-    and "hidden", those of them that are accounted and not shown. `grand_total` is the root's. Divide
-    times by `time_scale` to get microseconds, all else but the last two by `scale`.
+    `places` are the rows' places in the tree of `forest`. `own` and `total` hold a column a measure, `total`
+    also "definitions", the graph nodes that a total counts, and "hidden", those of them that are accounted and
+    not shown. The first entry of a `grand_total` is the root's. Divide times by `time_scale` to get
+    microseconds, all else but the last two by `scale`.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> view = demo_profile().view("scope", max_depth=2, order_by="micros")
@@ -65,12 +66,8 @@ class View:
     profile: Profile
     view: str
     options: Options
-    tree: Tree
+    forest: Forest
     places: Integers
-    parent: Integers
-    depth: Integers
-    accounted: Flags
-    weight: Integers
     own: Mapping[str, Integers]
     total: Mapping[str, Integers]
     grand_total: Mapping[str, Integers]
@@ -81,21 +78,47 @@ class View:
         return len(self.places)
 
     @cached_property
+    def parent(self) -> Integers:
+        """The row above each row, -1 for none."""
+        if self.view == "op":
+            return np.full(len(self), -1, np.int64)
+        rows = np.argsort(self.places)
+        parent = nearest_above(subtree_sizes(self.forest.tree.end, self.places[rows]))
+        above = np.full(len(self), -1, np.int64)
+        above[rows[1:]] = rows[parent[1:]]
+        return above
+
+    @cached_property
+    def depth(self) -> Integers:
+        """The number of rows above each row."""
+        depth = np.zeros(len(self), np.int64)
+        parents = self.parent.tolist()
+        levels = [0] * len(parents)
+        for row, parent in enumerate(parents):
+            levels[row] = levels[parent] + 1 if parent >= 0 else 0
+        depth[:] = levels
+        return depth
+
+    @cached_property
+    def accounted(self) -> Flags:
+        """Whether a row counts itself, or is there only for the sake of what is below it."""
+        return self.forest.accounted[self.places]
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The name of each row."""
-        names = self.tree.names
+        names = self.forest.tree.names
         return tuple([names[place] for place in self.places.tolist()])
 
     @cached_property
     def node(self) -> Indices:
         """The graph node of each row of scope and graph view, -1 for a row that stands for none or for several."""
-        return self.tree.single[self.places]
+        return self.forest.tree.single[self.places]
 
     def members_of(self, row: int) -> Indices:
         """The graph nodes that a row itself counts, in byte order of their names."""
-        place = int(self.places[row])
-        span = slice(int(self.tree.row_start[place]), int(self.tree.row_start[place + 1]))
-        return np.sort(self.tree.rows[span][self.weight[span] > 0])
+        tree, place = self.forest.tree, int(self.places[row])
+        return np.sort(tree.rows[tree.row_start[place] : tree.row_start[place + 1]])
 
     def to_dataframe(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame: names, depth, parent row, own and total values.

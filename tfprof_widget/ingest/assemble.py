@@ -16,10 +16,9 @@ from tfprof_widget.ingest.graph_def import GraphColumns
 from tfprof_widget.ingest.op_log import OpLogColumns, Stacks
 from tfprof_widget.ingest.run_metadata import RunColumns
 from tfprof_widget.ingest.step_totals import add_up
+from tfprof_widget.integers import LARGEST_INTEGER
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import ABSENT, Indices, Integers, Lists, Nodes, Traces
-
-LARGEST_INTEGER = 2**63 - 1
 
 
 def assemble(

@@ -23,13 +23,17 @@ from tfprof_widget.profiles import Profile
 class Parts:
     """Graphs, steps and op logs as they come; `assemble` makes the profile of all that came so far.
 
+    Shapes that a live graph does not know are completed from its runs: always where FLOPs are counted, and
+    where inputs are shown unless `completes_shapes` is false.
+
     >>> parts = Parts()
     >>> parts.add_graph(b"")
     >>> parts.assemble()
     Profile(0 nodes, 0 executions, 0 steps)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, completes_shapes: bool = True) -> None:
+        self.completes_shapes = completes_shapes
         self.shapes = Shapes()
         self.stacks = Stacks()
         self.nodes = GraphColumns()
@@ -101,7 +105,7 @@ class Parts:
                 if self._live_op_log is None:
                     self._live_op_log = live_op_log(self._live, self._completed, self.stacks)
                 op_logs = [self._live_op_log]
-            if self._completed:
+            if self._completed and self.completes_shapes:
                 nodes = nodes.with_output_shapes(self._completed, self.shapes)
             return assemble(nodes, self.runs, op_logs, self.shapes.known, self.stacks, tuple(self.graphs))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.shapes import Shapes
+from tfprof_widget.integers import LARGEST_INTEGER, check_sum
 from tfprof_widget.tables import ABSENT, Integers
 
 NANOS_A_MICRO = 1000
@@ -89,10 +90,18 @@ def _times(stats: list[Any]) -> dict[str, Integers]:
     return {
         "start_micros": start_micros,
         "duration_micros": duration_micros,
-        "start_nanos": np.where(start_nanos > 0, start_nanos, start_micros * NANOS_A_MICRO),
-        "duration_nanos": np.where(duration_nanos > 0, duration_nanos, duration_micros * NANOS_A_MICRO),
+        "start_nanos": np.where(start_nanos > 0, start_nanos, _nanos(start_micros)),
+        "duration_nanos": np.where(duration_nanos > 0, duration_nanos, _nanos(duration_micros)),
         "thread": _column([stat.thread_id for stat in stats]),
     }
+
+
+def _nanos(micros: Integers) -> Integers:
+    if max(abs(int(micros.min(initial=0))), int(micros.max(initial=0))) > LARGEST_INTEGER // NANOS_A_MICRO:
+        raise ProfileError(
+            "run_meta: it has times of more than 2**63 - 1 nanoseconds, which is damage; record the step again"
+        )
+    return micros * NANOS_A_MICRO
 
 
 def _memory(stats: list[Any]) -> dict[str, Integers]:
@@ -110,13 +119,16 @@ def _memory(stats: list[Any]) -> dict[str, Integers]:
         execution[on_accelerator],
         _column([memory.allocator_bytes_in_use for memory in used])[on_accelerator],
     )
-    total = _added_up(execution, _column([memory.total_bytes for memory in used]), len(stats))
-    peak = _added_up(execution, _column([memory.peak_bytes for memory in used]), len(stats))
-    live = _added_up(execution, _column([memory.live_bytes for memory in used]), len(stats))
+
+    def summed(values: list[int], *beside: Integers) -> Integers:
+        column = _column(values)
+        check_sum("run_meta: bytes", column, *beside)
+        return sum(beside, _added_up(execution, column, len(stats)))
+
     return {
-        "requested_bytes": total + temporary + persistent,
-        "peak_bytes": peak + temporary + persistent,
-        "residual_bytes": live + persistent,
+        "requested_bytes": summed([memory.total_bytes for memory in used], temporary, persistent),
+        "peak_bytes": summed([memory.peak_bytes for memory in used], temporary, persistent),
+        "residual_bytes": summed([memory.live_bytes for memory in used], persistent),
         "temporary_bytes": temporary,
         "persistent_bytes": persistent,
         "bytes_in_use": in_use,
@@ -146,10 +158,12 @@ def _outputs(stats: list[Any], shapes: Shapes) -> dict[str, NDArray[Any]]:
         if known and tensor is not None
     ]
     requested = _column([each.requested_bytes for each in described])
+    sizes = np.maximum(requested, _column([each.allocated_bytes for each in described]))
+    check_sum("run_meta: bytes of outputs", sizes)
     return {
         "execution": execution[allocated],
         "slot": np.array([output.slot for output in outputs], np.int64)[allocated],
-        "bytes": np.maximum(requested, _column([each.allocated_bytes for each in described])),
+        "bytes": sizes,
         "address": np.array([each.ptr for each in described], np.uint64),
         "shape": np.array(shape, np.int64)[allocated],
     }

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfprof_widget.ingest.devices import accelerator_streams, canonical
+from tfprof_widget.integers import LARGEST_INTEGER, check_sum
 from tfprof_widget.tables import Executions, Flags, Integers, StepTotals
-
-LARGEST_INTEGER = 2**63 - 1
 
 
 def counted_micros(executions: Executions) -> Integers:
@@ -30,6 +29,7 @@ def add_up(executions: Executions, devices: tuple[str, ...]) -> StepTotals:
     micros = counted_micros(executions)
 
     def total(values: Integers, counted: Flags) -> Integers:
+        check_sum("run_meta", values[counted])
         sums = np.zeros(len(keys), np.int64)
         np.add.at(sums, group[counted], values[counted])
         return sums

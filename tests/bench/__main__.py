@@ -1,0 +1,64 @@
+"""The command line of the benchmark: `python -m tests.bench --help`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.bench import children, live, reading, startup, views
+from tests.bench.finding import Finding, as_json, as_table
+
+AREAS = ("import", "build", "graph", "views")
+SIZES = "1000,10000,100000"
+
+
+def main() -> int:
+    """Measure what was asked for, print the table, and return 1 if a target was missed."""
+    chosen = _arguments()
+    found = list(_findings(chosen.only, chosen.nodes))
+    print(as_table(found))
+    if chosen.json:
+        chosen.json.write_text(as_json(found), encoding="utf-8")
+    missed = sum(not finding.passes for finding in found)
+    print(f"\n{len(found)} findings, {missed} targets missed", file=sys.stderr)
+    return 1 if missed else 0
+
+
+def _findings(areas: list[str], sizes: list[int]) -> Iterator[Finding]:
+    if "import" in areas:
+        yield from startup.findings()
+    for area, module in {"build": reading, "graph": live, "views": views}.items():
+        for nodes in sizes if area in areas else []:
+            print(f"{area}, {nodes:,} nodes …", file=sys.stderr)
+            yield from children.call(module.findings, nodes)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench",
+        description="Measures this package beside native tfprof: medians, and how many times as much native takes.",
+    )
+    parser.add_argument("--nodes", type=_sizes, default=SIZES, help=f"sizes of the graph, by default {SIZES}")
+    parser.add_argument(
+        "--only", type=_areas, default=",".join(AREAS), help=f"some of {','.join(AREAS)}; graph has the memory too"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the findings there too")
+    return parser.parse_args()
+
+
+def _sizes(text: str) -> list[int]:
+    return [int(size) for size in text.split(",")]
+
+
+def _areas(text: str) -> list[str]:
+    areas = text.split(",")
+    for area in areas:
+        if area not in AREAS:
+            raise argparse.ArgumentTypeError(f"there is no {area!r}; choose from {', '.join(AREAS)}")
+    return areas
+
+
+if __name__ == "__main__":
+    sys.exit(main())

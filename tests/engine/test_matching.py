@@ -1,0 +1,120 @@
+"""Matching names with regexes: whatever way it takes, RE2's full match of one name at a time is the answer."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import re2
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from tfprof_widget.engine.matching import Names, compiled
+
+NAMES = st.lists(st.text(st.sampled_from("abA/_.-:^$()[]{}*+?|\\0 \t\n\r\0é日\u017f"), max_size=6), max_size=8)
+CHARACTERS = ["a", "b", "A", "/", "_", "-", ":", " ", "0", ",", "é", "日", "\n", "\t", "\0"]
+OPERATORS = [".", ".*", ".+", ".?", ".*?", "a*", "b+", "(a|b)", "(?:a/)?", "()", "|", "{2}", "{1,}", "{,2}", "{a}"]
+ESCAPES = [r"\.", r"\/", r"\_", r"\-", r"\\", r"\(", r"\[", r"\{", r"\^", r"\$", r"\|", "\\\n", r"\ ", r"\x41"]
+CLASSES = [r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", r"\pL", r"\PL", r"\C", r"\n", r"\t", r"\x{e9}", "[+--]", "[ -Z]"]
+SETS = ["[ab]", "[^a]", "[^/]*", "[a-c/]", "[[:alpha:]]", r"[\w]", r"[^\w]", "[.]", "[é]", "[^é]", "[A-_]", "[,-/]"]
+ASSERTIONS = ["^", "$", r"\A", r"\z", r"\b", r"\B", "(?i)", "(?s)", "(?m)", "(?i:a)", "(?P<x>a)", "(?-s:.)", r"\Qa.b\E"]
+PARTS = st.sampled_from([*CHARACTERS, *OPERATORS, *ESCAPES, *CLASSES, *SETS, *ASSERTIONS])
+REGEXES = st.lists(PARTS, max_size=6).map("".join)
+
+
+def one_at_a_time(names: list[str], regex: str) -> list[bool]:
+    options = re2.Options()
+    options.log_errors = False
+    pattern = re2.compile(regex, options)
+    return [pattern.fullmatch(name) is not None for name in names]
+
+
+def is_valid(regex: str) -> bool:
+    try:
+        compiled("show_name_regexes", regex)
+    except ValueError:
+        return False
+    return True
+
+
+@settings(max_examples=3000, deadline=None)
+@given(NAMES, REGEXES)
+@example(["a", "a\nb", "b"], "a")
+@example(["a\nb"], ".*")
+@example(["a", "b"], r"[^x]*")
+@example(["a", "b"], r"\s*a|b\s*")
+@example(["ab", "abc"], "a|ab")
+@example(["", "a", ""], "a*")
+@example(["aa", "aaa"], "a.*a")
+@example(["aba"], "ab.*ba")
+@example(["abcbd"], "a.*b.*bd")
+@example(["a"], "a$")
+@example(["\u017f", "s"], "(?i)s")  # the long s folds to s
+@example([], "a?")
+@example(["a.b", "axb"], r"a\.b")
+@example(["a_b"], r"a\_b")
+@example(["é"], ".")
+@example(["é"], r"\C\C")
+@example(["a|b"], "a|b")
+def test_every_way_answers_as_re2_does_for_one_name(names: list[str], regex: str) -> None:
+    assume(is_valid(regex))
+    assert Names(names).matching_one("show_name_regexes", regex).tolist() == one_at_a_time(names, regex)
+
+
+@pytest.mark.parametrize("regex", ["a", "a.*", ".*a", ".*a.*", "a.*b.*c", "[ab]", r"a\d", "(a|b)c", "a+"])
+def test_usual_regexes_over_usual_names(regex: str) -> None:
+    names = ["a", "b", "ab", "ba", "aab", "a1", "ac", "bc", "abc", "aXbXc", "acb", "", "aa"]
+    assert Names(names).matching_one("show_name_regexes", regex).tolist() == one_at_a_time(names, regex)
+
+
+def test_one_of_several_is_enough() -> None:
+    assert Names(["a", "b", "c"]).matching("show_name_regexes", ["a", "c"]).tolist() == [True, False, True]
+    assert Names(["a", "b"]).matching("show_name_regexes", []).tolist() == [False, False]
+
+
+def test_a_point_and_a_star_alone_is_natives_word_for_all() -> None:
+    names = Names(["a", "a\nb"])
+    assert names.matching("show_name_regexes", [".*"]).tolist() == [True, True]
+    assert names.matching("show_name_regexes", [".*", "x"]).tolist() == [True, False]
+
+
+def test_an_answer_stays_the_same_and_the_callers_own() -> None:
+    names = Names(["a", "b"])
+    names.matching("show_name_regexes", ["a"])[:] = True
+    assert names.matching("show_name_regexes", ["a"]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("regex", ["(a+)+$", "(a*)*b", "(a|aa)+$", "(.*.*.*.*.*)x", "a{1,30}a{1,30}a{1,30}$"])
+def test_no_regex_takes_exponential_time(regex: str) -> None:
+    names = Names(["a" * 30 + "b"] * 1000 + ["a" * 5000 + "c"])
+    start = time.perf_counter()
+    names.matching_one("show_name_regexes", regex)
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("regex", "reason"),
+    [
+        ("a(", "missing ): a("),
+        ("a)", "unexpected ): a)"),
+        ("[a", "missing ]: [a"),
+        ("**", "no argument for repetition operator: *"),
+        ("a{2000}", "invalid repetition size: {2000}"),
+        (r"(a)\1", r"invalid escape sequence: \1"),
+        ("(?=a)", "invalid perl operator: (?="),
+        ("(?<!a)b", "invalid perl operator: (?<"),
+        ("\\", "trailing \\"),
+    ],
+)
+def test_what_re2_refuses_is_refused_with_its_reason(regex: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=r"^hide_name_regexes: RE2 refuses ") as caught:
+        Names(["a"]).matching("hide_name_regexes", ["fine", regex])
+    assert repr(regex) in str(caught.value)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("regex", ["(", "[a", "**", "(?=a)", r"\1", "a{2000}"])
+@pytest.mark.parametrize("names", [[], ["a"], ["a", "é\n"]])
+def test_a_regex_is_refused_whatever_the_names(names: list[str], regex: str) -> None:
+    with pytest.raises(ValueError, match="RE2 refuses"):
+        Names(names).matching("show_name_regexes", [regex])

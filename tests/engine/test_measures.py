@@ -1,0 +1,204 @@
+"""What nodes cost: in a step, in the mean of steps, by both clocks, and never by a sum that wrapped."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from tests.sketches import CPU, Protos, profile_of, protos_of
+from tfprof_widget.engine.measures import MEASURES, measures
+from tfprof_widget.errors import ProfileError
+from tfprof_widget.messages import RunMetadata
+from tfprof_widget.options import Options
+from tfprof_widget.profiles import Profile
+
+
+def costs(profile: Profile, measure: str = "micros", **options: Any) -> list[Fraction]:
+    found = measures(profile, Options.of(**options))
+    return [Fraction(value, found.unit(measure)) for value in found.columns[measure].tolist()]
+
+
+THREE_STEPS = profile_of("""
+    every = Op() 10us;11us;13us 3B 7flops 4x2
+    some  = Op() 1us+2us;-;600ns
+    never = Op() 2flops
+""")
+
+
+def test_each_step_has_its_own_time() -> None:
+    # Rows are in byte order of name: every, never, some.
+    assert costs(THREE_STEPS, step=0) == [10, 0, 3]
+    assert costs(THREE_STEPS, step=1) == [11, 0, 0]
+    assert costs(THREE_STEPS, step=2) == [13, 0, Fraction(3, 5)]
+
+
+def test_a_mean_is_over_the_steps_in_which_the_node_ran_and_exact() -> None:
+    assert costs(THREE_STEPS) == [Fraction(34, 3), 0, Fraction(36, 20)]
+
+
+def test_natives_mean_drops_what_is_left_over_and_counts_an_execution_as_at_least_1() -> None:
+    assert costs(THREE_STEPS, timing="tfprof") == [11, 0, 2]
+    assert costs(THREE_STEPS, timing="tfprof", step=2) == [13, 0, 1]
+
+
+def test_runs_and_bytes_are_means_too() -> None:
+    assert costs(THREE_STEPS, "runs") == [1, 0, Fraction(3, 2)]
+    assert costs(THREE_STEPS, "runs", timing="tfprof") == [1, 0, 1]
+    assert costs(THREE_STEPS, "bytes") == [3, 0, 0]
+
+
+def test_float_operations_count_as_often_as_the_node_ran_once_it_has_run_at_all() -> None:
+    profile = profile_of("""
+        loop = Op() 1us+1us+1us;- 7flops
+        step = Op() 1us;1us
+        not  = Op() 7flops
+    """)
+    assert costs(profile, "float_ops", step=0) == [21, 7, 0]
+    assert costs(profile, "float_ops", step=1) == [0, 7, 0]
+    assert costs(profile, "float_ops") == [21, 7, 0]
+
+
+def test_parameters_do_not_depend_on_the_step() -> None:
+    for options in ({}, {"step": 1}, {"timing": "tfprof"}):
+        assert costs(THREE_STEPS, "params", **options) == [8, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "parameters"),
+    [("3x4", 12), ("[]", 1), ("?x4", 0), ("0x4", 0), ("", 0), ("1x1", 1), ("2147483648x2", 2**32)],
+)
+def test_parameters_are_the_product_of_a_shape_that_is_known(shape: str, parameters: int) -> None:
+    assert costs(profile_of(f"w = VariableV2() {shape}"), "params") == [parameters]
+
+
+def test_a_mean_over_many_steps_stays_exact() -> None:
+    # 9, 11 and 13 steps: no denominator but 1287 fits all.
+    steps = [(name, count, range(count)) for name, count in (("a", 9), ("b", 11), ("c", 13))]
+    profile = profile_of("\n".join(f"{name} = Op() {';'.join(f'{i + 1}us' for i in ran)}" for name, _, ran in steps))
+    assert costs(profile) == [Fraction(sum(i + 1 for i in ran), count) for _, count, ran in steps]
+
+
+def test_a_mean_without_a_handy_denominator_is_off_by_less_than_a_picosecond_a_node() -> None:
+    steps = [(name, count, range(count)) for name, count in (("a", 7), ("b", 9), ("c", 11), ("d", 13))]
+    profile = profile_of("\n".join(f"{name} = Op() {';'.join(f'{i + 1}ns' for i in ran)}" for name, _, ran in steps))
+    for found, (_, count, ran) in zip(costs(profile), steps, strict=True):
+        assert abs(found - Fraction(sum(i + 1 for i in ran), 1000 * count)) < Fraction(1, 1_000_000)
+
+
+def test_an_unknown_step_is_told_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"^step 7 is not in the profile; its steps are 0, 1, 2$"):
+        costs(THREE_STEPS, step=7)
+    with pytest.raises(ValueError, match=r"^step 0 is not .*; its steps are none: no run metadata was given$"):
+        costs(profile_of("a = Op()"), step=0)
+
+
+def recorded(*executions: dict[str, Any]) -> Profile:
+    """A profile of node a with these executions, each a NodeExecStats as a dict."""
+    run_meta = RunMetadata()
+    device = run_meta.step_stats.dev_stats.add(device=CPU)
+    for start, execution in enumerate(executions, 1):
+        device.node_stats.add(node_name="a", all_start_micros=start, **execution)
+    return Profile.from_protos(protos_of("a = Op() 5flops").graph, run_meta)
+
+
+def test_executions_without_a_start_count_for_nothing() -> None:
+    run_meta = RunMetadata()
+    device = run_meta.step_stats.dev_stats.add(device=CPU)
+    device.node_stats.add(node_name="a", op_end_rel_micros=9, memory=[{"total_bytes": 9}])
+    profile = Profile.from_protos(protos_of("a = Op()").graph, run_meta)
+    assert {measure: costs(profile, measure) for measure in MEASURES} == {measure: [0] for measure in MEASURES}
+
+
+def test_bytes_of_every_sort() -> None:
+    profile = recorded(
+        {
+            "op_end_rel_micros": 2,
+            "memory": [
+                {"allocator_name": "cpu", "total_bytes": 100, "peak_bytes": 50, "live_bytes": 7},
+                {"allocator_name": "cpu", "total_bytes": 10, "peak_bytes": 5, "live_bytes": 1},
+            ],
+            "memory_stats": {"temp_memory_size": 1000, "persistent_memory_size": 10000},
+            "output": [
+                {"tensor_description": {"allocation_description": {"requested_bytes": 60, "allocated_bytes": 64}}},
+                {"tensor_description": {"allocation_description": {"requested_bytes": 3, "allocated_bytes": 2}}},
+                {"slot": 2},
+            ],
+        }
+    )
+    assert costs(profile, "bytes") == [110 + 1000 + 10000]
+    assert costs(profile, "peak_bytes") == [55 + 1000 + 10000]
+    assert costs(profile, "residual_bytes") == [8 + 10000]
+    assert costs(profile, "output_bytes") == [64 + 3]
+
+
+def test_accelerator_time_is_that_of_all_streams_and_cpu_time_that_of_the_device_itself() -> None:
+    run_meta = RunMetadata()
+    for device, micros in {
+        "/job:w/device:GPU:0": 5,
+        "/device:GPU:0/stream:all": 70,
+        "/device:GPU:0/stream:13": 400,
+        "/device:GPU:0/memcpy": 3000,
+        "/job:w/device:GPU:1": 20000,  # a second device of its own: left out
+    }.items():
+        stats = run_meta.step_stats.dev_stats.add(device=device)
+        stats.node_stats.add(node_name="a:Op", all_start_micros=1, op_end_rel_micros=micros)
+    profile = Profile.from_protos(protos_of("a = Op()").graph, run_meta)
+    found = {measure: costs(profile, measure) for measure in ("micros", "accelerator_micros", "cpu_micros", "runs")}
+    assert found == {"micros": [75], "accelerator_micros": [70], "cpu_micros": [5], "runs": [1]}
+
+
+def test_negative_values_are_kept_and_natives_mean_is_cut_towards_0() -> None:
+    graph, _, _ = protos_of("a = Op()")
+    steps = {}
+    for step, micros in enumerate((-7, -4)):
+        steps[step] = RunMetadata()
+        device = steps[step].step_stats.dev_stats.add(device=CPU)
+        device.node_stats.add(
+            node_name="a", all_start_micros=1, op_end_rel_micros=micros, memory=[{"total_bytes": micros}]
+        )
+    profile = Profile.from_protos(graph, steps)
+    assert costs(profile) == costs(profile, "bytes") == [Fraction(-11, 2)]
+    assert costs(profile, timing="tfprof") == costs(profile, "bytes", timing="tfprof") == [-5]
+
+
+def test_a_node_that_counts_several_times_may_count_too_much() -> None:
+    graph, (run_meta,), _ = protos_of(f"a = Op() 1us {2**61}B")
+    profile = Profile.from_protos(graph, run_meta)
+    regexes = ["O.*", ".*p", ".*O.*", ".*p.*"]
+    assert profile.view("op", account_type_regexes=regexes).total["bytes"].tolist() == [2**61]
+    with pytest.raises(ProfileError, match=r"^bytes: "):
+        profile.view("op", account_type_regexes=regexes, timing="tfprof").total["bytes"]
+
+
+@pytest.mark.parametrize("timing", ["exact", "tfprof"])
+@pytest.mark.parametrize("count", [2, 4, 8])  # four quarters of 2**64 would wrap to 0
+@pytest.mark.parametrize(
+    "execution",
+    [
+        {"memory": [{"total_bytes": 2**62}]},
+        {"memory": [{"total_bytes": 2**62}] * 4},
+        {"memory": [{"peak_bytes": 2**62}], "memory_stats": {"temp_memory_size": 2**62}},
+        {"memory_stats": {"persistent_memory_size": 2**62}},
+        {"output": [{"tensor_description": {"allocation_description": {"allocated_bytes": 2**62}}}] * 4},
+        {"op_end_rel_micros": 2**62},
+        {"op_end_rel_nanos": 2**62, "op_end_rel_micros": 2**62},
+    ],
+    ids=["requested", "several allocators", "temporary", "persistent", "outputs", "micros", "nanos"],
+)
+def test_a_sum_that_would_wrap_is_refused(execution: dict[str, Any], count: int, timing: str) -> None:
+    with pytest.raises(ProfileError, match=r"2\*\*63"):
+        recorded(*[execution] * count).view("op", timing=timing, select=["bytes", "micros"])
+
+
+def test_float_operations_times_runs_that_would_wrap_are_refused() -> None:
+    graph, (run_meta,), op_log = protos_of(f"loop = Op() {'+'.join(['1us'] * 8)} {2**61}flops")
+    with pytest.raises(ProfileError, match=r"^float_ops: "):
+        Profile.from_protos(*Protos(graph, [run_meta], op_log)).view("scope")
+
+
+@pytest.mark.parametrize("shape", ["4294967296x4294967296", "9223372036854775807x2", "2097152x2097152x2097152x8"])
+def test_more_parameters_than_64_bits_can_count_are_refused_by_the_name_of_the_node(shape: str) -> None:
+    with pytest.raises(ProfileError, match=f"^graph: node 'w' has the shape {shape}, whose product "):
+        profile_of(f"w = VariableV2() {shape}")

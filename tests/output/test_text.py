@@ -1,0 +1,206 @@
+"""What is printed: each view's rows, the help before them, and the short form that a prompt shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from tests.oracle.native import NativeAnswer, NativeTfprof, Request
+from tests.oracle.random_options import options_proto
+from tests.sketches import profile_of, protos_of
+from tfprof_widget.options import COLUMNS, VIEWS, Options
+from tfprof_widget.output.text import banner
+
+MODEL = """
+    images     = Placeholder() 64x784
+    layer/w    = VariableV2() 2us 784x10 31360B +_trainable_variables   | mnist.py:8:main > layers.py:3:dense
+    layer/mul  = MatMul(images, layer/w) 120us+30us 2560B 1003520flops  | mnist.py:8:main > layers.py:4:dense
+    layer      = Relu(layer/mul) 7us 2560B                              | mnist.py:8:main > layers.py:5:dense
+    loss       = Mean(layer) 1us                                        | mnist.py:9:main
+"""
+CPU = "/job:localhost/replica:0/task:0/device:cpu:0"
+OPTIONS: dict[str, Any] = {"max_depth": 10, "order_by": "name", "step": -1, "output": "stdout"} | {
+    f"{name}_regexes": [".*"] for name in ("account_type", "start_name", "show_name")
+}
+# View, what is asked, and the rows: asked of native too.
+PRINTED = [
+    (
+        "scope",
+        {"select": ["micros", "bytes"]},
+        """
+        node name | requested bytes | total execution time | accelerator execution time | cpu execution time
+        _TFProfRoot (--/39.04KB, --/160us, --/0us, --/160us)
+          images (0B/0B, 0us/0us, 0us/0us, 0us/0us)
+          layer (2.56KB/39.04KB, 7us/159us, 0us/0us, 7us/159us)
+            layer/mul (5.12KB/5.12KB, 150us/150us, 0us/0us, 150us/150us)
+            layer/w (31.36KB/31.36KB, 2us/2us, 0us/0us, 2us/2us)
+          loss (0B/0B, 1us/1us, 0us/0us, 1us/1us)
+        """,
+    ),
+    (
+        "scope",
+        {"select": ["params", "occurrence", "input_shapes"], "account_type_regexes": ["VariableV2", "MatMul"]},
+        """
+        node name | # parameters | op count (run|defined) | input shapes
+        _TFProfRoot (--/7.84k params, --/4|--/3, )
+          layer (--/7.84k params, --/4|--/3, 0:unknown)
+            layer/mul (0/0 params, 2/2|1/1, 0:unknown|1:unknown)
+            layer/w (784x10, 7.84k/7.84k params, 1/1|1/1, )
+        """,
+    ),
+    (
+        "scope",
+        {"select": ["float_ops", "device", "op_types"], "show_name_regexes": ["layer/.*"]},
+        f"""
+        node name | # float_ops | assigned devices | op types
+        _TFProfRoot (--/2.01m flops, _kTFScopeParent)
+          layer/mul (2.01m/2.01m flops, {CPU}, {CPU}|MatMul)
+          layer/w (0/0 flops, {CPU}, {CPU}|VariableV2|_trainable_variables)
+        """,
+    ),
+    (
+        "graph",
+        {"select": ["cpu_micros", "op_types"], "max_depth": 3},
+        f"""
+        node name | cpu execution time | op types
+        _TFProfRoot (--/160us, _TFGraphParent)
+          loss (1us/160us, {CPU}|Mean)
+            layer (7us/159us, {CPU}|Relu)
+        """,
+    ),
+    (
+        "op",
+        {"select": ["micros", "occurrence"], "order_by": "micros", "min_micros": 2},
+        """
+        node name | total execution time | accelerator execution time | cpu execution time | op occurrence (run|defined)
+        MatMul                      150us (100.00%, 93.75%),             0us (0.00%, 0.00%),      150us (100.00%, 93.75%),        2|1
+        Relu                            7us (6.25%, 4.38%),             0us (0.00%, 0.00%),            7us (6.25%, 4.38%),        1|1
+        VariableV2                      2us (1.88%, 1.25%),             0us (0.00%, 0.00%),            2us (1.88%, 1.25%),        1|1
+        """,
+    ),
+    (
+        "op",
+        {"select": ["bytes", "params", "device"], "account_type_regexes": [".*cpu:0"]},
+        f"""
+        node name | requested bytes | # parameters | assigned devices
+        MatMul                       5.12KB (100.00%, 13.11%),      0 params (100.00%, 0.00%), {CPU}
+        Mean                               0B (0.00%, 0.00%),      0 params (100.00%, 0.00%), {CPU}
+        Relu                          2.56KB (86.89%, 6.56%),      0 params (100.00%, 0.00%), {CPU}
+        VariableV2                  31.36KB (80.33%, 80.33%),  7.84k params (100.00%, 100.00%), {CPU}
+        """,
+    ),
+    (
+        "code",
+        {"select": ["micros", "op_types", "occurrence"]},
+        f"""
+        node name | total execution time | accelerator execution time | cpu execution time | op types | op occurrence (run|defined)
+        _TFProfRoot (0us/160us, 0us/0us, 0us/160us, , occurrence N/A in code view)
+          mnist.py:8:main (0us/159us, 0us/0us, 0us/159us, , occurrence N/A in code view)
+            layers.py:3:dense (2us/2us, 0us/0us, 2us/2us, {CPU}|VariableV2|_trainable_variables, occurrence N/A in code view)
+            layers.py:4:dense (150us/150us, 0us/0us, 150us/150us, {CPU}|MatMul, occurrence N/A in code view)
+            layers.py:5:dense (7us/7us, 0us/0us, 7us/7us, {CPU}|Relu, occurrence N/A in code view)
+          mnist.py:9:main (1us/1us, 0us/0us, 1us/1us, {CPU}|Mean, occurrence N/A in code view)
+        """,
+    ),
+]
+CASES = pytest.mark.parametrize(("view", "asked", "rows"), PRINTED, ids=[view for view, _, _ in PRINTED])
+
+
+@pytest.fixture(scope="module")
+def native() -> Iterator[NativeTfprof]:
+    with NativeTfprof() as started:
+        yield started
+
+
+def after_help(text: str) -> str:
+    return text.partition("Profile:\n")[2]
+
+
+@CASES
+def test_rows(view: str, asked: dict[str, Any], rows: str) -> None:
+    text = profile_of(MODEL).view(view, **asked, timing="tfprof").text()
+    assert after_help(text) == dedent(rows).lstrip("\n")
+
+
+@CASES
+def test_native_prints_these_rows(native: NativeTfprof, view: str, asked: dict[str, Any], rows: str) -> None:
+    graph, (run_meta,), op_log = protos_of(MODEL)
+    protos = (each.SerializeToString() for each in (graph, run_meta, op_log))
+    answer = native.analyze(Request(view, options_proto(OPTIONS | asked)), *protos)
+    assert isinstance(answer, NativeAnswer)
+    assert after_help(answer.stdout.decode()).partition("\n======")[0] == dedent(rows).lstrip("\n")
+
+
+def test_times_by_the_nanosecond_clock() -> None:
+    text = profile_of("a = Op() 532ns\nb = Op() 1500ns\nc = Op() 20000ns").view("scope", select=["cpu_micros"]).text()
+    assert after_help(text).splitlines()[1:] == [
+        "_TFProfRoot (--/22.03us)",
+        "  a (532ns/532ns)",
+        "  b (1.50us/1.50us)",
+        "  c (20us/20us)",
+    ]
+
+
+def test_how_many_ops_are_hidden_below_a_row() -> None:
+    view = profile_of(MODEL).view("scope", select=["num_hidden_ops"], hide_name_regexes=["layer/.*", "loss"])
+    assert after_help(view.text()).splitlines() == [
+        "node name | hidden ops",
+        "_TFProfRoot (3 hidden ops)",
+        "  images ()",
+        "  layer (2 hidden ops)",
+    ]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_column_has_a_sentence_of_help(view: str) -> None:
+    for column in COLUMNS:
+        head, found, _ = profile_of(MODEL).view(view, select=[column]).text().partition("\n\nProfile:\n")
+        assert found
+        _, doc, told, *helps = head.split("\n")
+        assert doc == "Doc:"
+        assert told.startswith("scope: " if view == "graph" else f"{view}: ")  # as natively
+        assert all(len(each) > 20 for each in helps)
+
+
+def test_options_are_printed_before_a_report_on_the_terminal() -> None:
+    options = Options.of(
+        min_bytes=3, show_name_regexes=["a", "b.*"], select=["micros", "bytes"], account_displayed_op_only=True
+    )
+    head, _, rest = banner(options, "rows\n").partition("\n==================Model Analysis Report")
+    lines = head.strip("\n").splitlines()
+    assert lines[0] == "=========================Options============================="
+    assert "-min_bytes                  3" in lines
+    assert "-show_name_regexes          a,b.*" in lines
+    assert "-select                     bytes,micros" in lines
+    assert "-account_displayed_op_only  true" in lines
+    assert rest.endswith("\nrows\n\n======================End of Report==========================\n")
+
+
+def test_a_prompt_shows_the_first_rows_and_says_how_many_more_there_are() -> None:
+    profile = profile_of("\n".join(f"n{i:04} = Op() 1us" for i in range(1500)))
+    lines = repr(profile.view("scope", select=["cpu_micros"])).splitlines()
+    assert lines[0] == "scope view, 1,501 rows"
+    assert lines[1:3] == ["node name | cpu execution time", "_TFProfRoot (--/1.50ms)"]
+    assert lines[-2] == "  n0018 (1us/1us)"
+    assert lines[-1] == "... 1,481 more rows: see .text(), .to_dataframe()"
+
+
+def test_a_prompt_shows_all_rows_of_a_small_view() -> None:
+    assert repr(profile_of("a = Op() 1us").view("op", select=["cpu_micros"])) == (
+        "op view, 1 rows\nnode name | cpu execution time\na".replace("rows\n", "rows\n", 1)[:0]
+        + "op view, 1 rows\n"
+        + "node name | cpu execution time\n"
+        + "Op                             1us (100.00%, 100.00%)"
+    )
+
+
+def test_names_are_printed_as_they_are() -> None:
+    profile = profile_of("été/日本 = Op() 1us")
+    assert "    été/日本 (1us/1us)\n" in profile.view("scope", select=["cpu_micros"]).text()
+    # Native pads the names of op types by bytes.
+    text = profile_of("a = été() 1us").view("op", select=["cpu_micros"]).text()
+    assert text.splitlines()[-1].startswith("été" + " " * 20)
+    assert not text.splitlines()[-1].startswith("été" + " " * 21 + " " * 12)

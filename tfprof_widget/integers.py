@@ -1,0 +1,30 @@
+"""Sixty-four bits: the largest integer that a column can hold, and sums that it could not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfprof_widget.errors import ProfileError
+
+LARGEST_INTEGER = 2**63 - 1
+
+
+def check_sum(name: str, *columns: NDArray[Any], factor: int = 1) -> None:
+    """Refuse values whose sum, times `factor`, does not fit 64 bits: a wrapped sum would be a silent lie.
+
+    >>> check_sum("bytes", np.array([2**62]), np.array([2**62]))
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.errors.ProfileError: bytes: the values add up to more than 2**63 - 1, ...
+    """
+    roughly = sum(np.abs(column.astype(np.float64)).sum() for column in columns) * factor
+    if roughly * 1.001 < LARGEST_INTEGER:
+        return
+    if sum(abs(value) for column in columns for value in column.tolist()) * factor > LARGEST_INTEGER:
+        raise ProfileError(
+            f"{name}: the values add up to more than 2**63 - 1, which no 64-bit count can hold; "
+            "the run metadata or the shapes of the graph are damaged"
+        )
