@@ -21,9 +21,9 @@ class Profile:
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
     >>> profile
-    Profile(16 nodes, 11 executions, 1 step)
-    >>> len(profile.view("op", min_micros=50))
-    2
+    Profile(81 nodes, 30 executions, 1 step)
+    >>> profile.view("op", show_name_regexes=["MatMul"]).names
+    ('MatMul',)
     """
 
     nodes: Nodes

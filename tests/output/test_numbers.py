@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.oracle.native import NativeAnswer, NativeTfprof, Request
-from tests.oracle.random_options import options_proto
+from tests.oracle.random_options import DEFAULTS, options_proto
 from tests.sketches import protos_of
 from tfprof_widget.output.numbers import count, count_exactly, memory, time, whole
 
@@ -49,13 +49,9 @@ def test_native_prints_them_so(
 ) -> None:
     for value in values:
         graph, run_metas, op_log = protos_of(sketch.format(value))
-        options = {"max_depth": 9, "account_type_regexes": [".*"], "show_name_regexes": [".*"], "select": [column]}
-        answer = native.analyze(
-            Request("scope", options_proto({**options, "output": "stdout"})),
-            graph.SerializeToString(),
-            run_metas[0].SerializeToString() if run_metas else b"",
-            op_log.SerializeToString(),
-        )
+        run_meta = run_metas[0].SerializeToString() if run_metas else b""
+        request = Request("scope", options_proto(DEFAULTS | {"select": [column]}))
+        answer = native.analyze(request, graph.SerializeToString(), run_meta, op_log.SerializeToString())
         assert isinstance(answer, NativeAnswer)
         assert f"\n  x ({written(value)})\n" in answer.stdout.decode()
 

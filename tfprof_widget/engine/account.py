@@ -15,7 +15,7 @@ def accounted(profile: Profile, options: Options) -> Flags:
 
     >>> from tfprof_widget.demo import demo_profile
     >>> int(accounted(demo_profile(), Options.of(account_type_regexes=["MatMul"])).sum())
-    4
+    6
     """
     if options.account_type_regexes == EVERYTHING:
         return np.ones(len(profile.nodes), np.bool_)

@@ -33,7 +33,7 @@ def evaluate(profile: Profile, view: str, options: Options) -> View:
 
     >>> from tfprof_widget.demo import demo_profile
     >>> evaluate(demo_profile(), "scope", Options.of(show_name_regexes=["layer1/.*"], max_depth=3)).names
-    ('_TFProfRoot', 'layer1/MatMul', 'layer1/Relu', 'layer1/w')
+    ('_TFProfRoot', 'layer1/BiasAdd', 'layer1/MatMul', 'layer1/Relu', 'layer1/b', 'layer1/w')
     """
     check_view(view)
     accounting = (view, options.timing, options.account_type_regexes)

@@ -45,7 +45,7 @@ def measures(profile: Profile, options: Options) -> Measures:
     >>> from tfprof_widget.demo import demo_profile
     >>> costs = measures(demo_profile(), Options.of())
     >>> int(costs.columns["micros"].sum()) / costs.time_scale
-    402.05
+    320.802
     """
     step = _step_index(profile, options.step)
     key = ("measures", step, options.timing)

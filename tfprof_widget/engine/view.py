@@ -60,7 +60,7 @@ class View:
     >>> from tfprof_widget.demo import demo_profile
     >>> view = demo_profile().view("scope", max_depth=2, order_by="micros")
     >>> len(view), view.names[:2]
-    (20, ('_TFProfRoot', 'gradients'))
+    (14, ('_TFProfRoot', 'gradients'))
     """
 
     profile: Profile
@@ -125,7 +125,7 @@ class View:
 
         >>> from tfprof_widget.demo import demo_profile
         >>> demo_profile().view("op", order_by="micros").to_dataframe()[["name", "micros"]].head(1).values.tolist()
-        [['MatMul', 123.19]]
+        [['MatMul', 123.195]]
         """
         from tfprof_widget.output.frame import view_frame
 
