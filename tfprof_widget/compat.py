@@ -21,15 +21,25 @@ from tfprof_widget.profiles import Profile
 if TYPE_CHECKING:
     from tfprof_widget.messages import AdviceProto, GraphNodeProto
 
-TRAINABLE_VARS_PARAMS_STAT_OPTIONS: Mapping[str, Any] = ProfileOptionBuilder.trainable_variables_parameter()
-FLOAT_OPS_OPTIONS: Mapping[str, Any] = ProfileOptionBuilder.float_operation()
-PRINT_ALL_TIMING_MEMORY: Mapping[str, Any] = ProfileOptionBuilder.time_and_memory()
-ALL_ADVICE: Mapping[str, Mapping[str, str]] = {
-    "ExpensiveOperationChecker": {},
-    "AcceleratorUtilizationChecker": {},
-    "JobChecker": {},
-    "OperationChecker": {},
-}
+    ALL_ADVICE: dict[str, dict[str, str]]
+    TRAINABLE_VARS_PARAMS_STAT_OPTIONS: dict[str, Any]
+    FLOAT_OPS_OPTIONS: dict[str, Any]
+    PRINT_ALL_TIMING_MEMORY: dict[str, Any]
+
+CHECKERS = ("ExpensiveOperationChecker", "AcceleratorUtilizationChecker", "JobChecker", "OperationChecker")
+
+
+def __getattr__(name: str) -> Any:
+    """Ready-made options, under their older names: a new dict each time, since users assign into them."""
+    ready_made = {
+        "ALL_ADVICE": lambda: {checker: {} for checker in CHECKERS},
+        "TRAINABLE_VARS_PARAMS_STAT_OPTIONS": ProfileOptionBuilder.trainable_variables_parameter,
+        "FLOAT_OPS_OPTIONS": ProfileOptionBuilder.float_operation,
+        "PRINT_ALL_TIMING_MEMORY": ProfileOptionBuilder.time_and_memory,
+    }
+    if name not in ready_made:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return ready_made[name]()
 
 
 def profile(
@@ -49,10 +59,10 @@ def profile(
     >>> profile(recorded("graph"), recorded("run_meta"), cmd="op", options=options).children[0].name
     'MatMul'
     """
-    chosen = ProfileOptionBuilder.trainable_variables_parameter() if options is None else options
+    asked = _asked(cmd, ProfileOptionBuilder.trainable_variables_parameter() if options is None else options)
     run_metas = [run_meta] if _has_content(run_meta) else []
     found = Profile.from_protos(graph if graph is not None else default_graph(), run_metas, op_log)
-    return cast("GraphNodeProto | MultiGraphNodeProto", _show(found, check_view(cmd), chosen))
+    return cast("GraphNodeProto | MultiGraphNodeProto", _show(found, asked))
 
 
 class Profiler:
@@ -88,19 +98,19 @@ class Profiler:
 
     def profile_name_scope(self, options: Mapping[str, Any]) -> GraphNodeProto:
         """The scope view of the steps added so far."""
-        return cast("GraphNodeProto", _show(self.profile, "scope", options))
+        return cast("GraphNodeProto", _show(self.profile, _asked("scope", options)))
 
     def profile_graph(self, options: Mapping[str, Any]) -> GraphNodeProto:
         """The graph view of the steps added so far."""
-        return cast("GraphNodeProto", _show(self.profile, "graph", options))
+        return cast("GraphNodeProto", _show(self.profile, _asked("graph", options)))
 
     def profile_operations(self, options: Mapping[str, Any]) -> MultiGraphNodeProto:
         """The op view of the steps added so far."""
-        return cast("MultiGraphNodeProto", _show(self.profile, "op", options))
+        return cast("MultiGraphNodeProto", _show(self.profile, _asked("op", options)))
 
     def profile_python(self, options: Mapping[str, Any]) -> MultiGraphNodeProto:
         """The code view of the steps added so far."""
-        return cast("MultiGraphNodeProto", _show(self.profile, "code", options))
+        return cast("MultiGraphNodeProto", _show(self.profile, _asked("code", options)))
 
     def advise(self, options: Mapping[str, Mapping[str, str]] | None = None) -> AdviceProto:
         """Let the checkers named in `options`, all by default, look at the steps added so far; prints the findings."""
@@ -140,12 +150,17 @@ def print_model_analysis(
     return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
 
 
-def _show(profile: Profile, view: str, options: Mapping[str, Any]) -> Any:
+def _asked(view: str, options: Mapping[str, Any]) -> tuple[str, Options, Destination]:
+    """What was asked for, checked before anything is read."""
     chosen = Options.of(**({"timing": "tfprof"} | of_mapping(options)))
-    destination = parse_output(chosen.output)
+    return check_view(view), chosen, parse_output(chosen.output)
+
+
+def _show(profile: Profile, asked: tuple[str, Options, Destination]) -> Any:
+    view, options, destination = asked
     if view == "code" and not profile.has_traces:
-        return _no_code(chosen, destination)
-    found = evaluate(profile, view, chosen)
+        return _no_code(options, destination)
+    found = evaluate(profile, view, options)
     deliver(found, destination)
     return found.proto()
 
@@ -165,7 +180,7 @@ def _no_code(options: Options, destination: Destination) -> MultiGraphNodeProto:
 def _advise(profile: Profile, options: Mapping[str, Mapping[str, str]] | None) -> AdviceProto:
     from tfprof_widget.advisor.runner import advise_on
 
-    return advise_on(profile, ALL_ADVICE if options is None else options)
+    return advise_on(profile, dict.fromkeys(CHECKERS, {}) if options is None else options)
 
 
 def _has_content(run_meta: Any) -> bool:

@@ -182,7 +182,7 @@ def test_a_prompt_shows_the_first_rows_and_says_how_many_more_there_are() -> Non
     assert lines[0] == "scope view, 1,501 rows"
     assert lines[1:3] == ["node name | cpu execution time", "_TFProfRoot (--/1.50ms)"]
     assert lines[-2] == "  n0018 (1us/1us)"
-    assert lines[-1] == "... 1,481 more rows: see .text(), .to_dataframe()"
+    assert lines[-1] == "... 1,481 rows more: see .text(), .to_dataframe()"
 
 
 def test_a_prompt_shows_all_rows_of_a_small_view() -> None:

@@ -21,6 +21,8 @@ _WITHIN_A_LINE = re.compile(
 )
 _LITERAL_THEN_ANYTHING = re.compile(r"((?:[^\\.+*?()|\[\]{}^$\n]|\\[^A-Za-z0-9\n])*)(\.\*|\Z)")
 
+KEPT_MASKS = 64
+
 
 class Names:
     """Names to match regexes against; the answer for each regex is kept.
@@ -50,6 +52,8 @@ class Names:
     def matching_one(self, option: str, regex: str) -> Flags:
         """Whether each name matches the regex in full."""
         if regex not in self._masks:
+            if len(self._masks) >= KEPT_MASKS:
+                del self._masks[next(iter(self._masks))]  # the oldest: someone is typing
             self._masks[regex] = self._match(compiled(option, regex), regex)
         return self._masks[regex]
 

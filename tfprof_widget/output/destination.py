@@ -65,11 +65,20 @@ def write_whole(path: str, content: bytes) -> None:
         ...
     tfprof_widget.errors.ProfileError: cannot write '/no/such/directory/file': ...
     """
-    target = Path(path)
     try:
-        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise _cannot_write(path, error) from None
+        if Path(path).exists() and not Path(path).is_file():
+            Path(path).write_bytes(content)  # a pipe or a device, which must not be replaced
+        else:
+            _replace(Path(path).resolve(), content)  # a link stays a link
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ProfileError(
+            f"cannot write {path!r}: {reason}; choose a directory that exists and that you may write to"
+        ) from None
+
+
+def _replace(target: Path, content: bytes) -> None:
+    handle, beside = tempfile.mkstemp(prefix=".tfprof-", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -77,9 +86,6 @@ def write_whole(path: str, content: bytes) -> None:
             os.fsync(file.fileno())
         Path(beside).chmod(0o666 & ~_umask())
         Path(beside).replace(target)
-    except OSError as error:
-        Path(beside).unlink(missing_ok=True)
-        raise _cannot_write(path, error) from None
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
@@ -89,9 +95,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _cannot_write(path: str, error: OSError) -> ProfileError:
-    return ProfileError(
-        f"cannot write {path!r}: {error.strerror}; choose a directory that exists and that you may write to"
-    )

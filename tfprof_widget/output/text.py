@@ -109,5 +109,9 @@ def summary(view: View) -> str:
     """The first rows, and how many more there are."""
     rows = lines(view, SUMMARY_ROWS)
     more = len(view) - len(rows)
-    rest = f"... {more:,} more rows: see .text(), .to_dataframe()\n" if more > 0 else ""
-    return f"{view.view} view, {len(view):,} rows\n{legend(view)}{''.join(rows)}{rest}".rstrip("\n")
+    rest = f"... {_rows(more)} more: see .text(), .to_dataframe()\n" if more > 0 else ""
+    return f"{view.view} view, {_rows(len(view))}\n{legend(view)}{''.join(rows)}{rest}".rstrip("\n")
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

@@ -7,17 +7,25 @@ from collections.abc import Callable, Sequence
 from tfprof_widget.engine.measures import MEASURES, TIMES
 from tfprof_widget.engine.scope import SCOPE_TYPE
 from tfprof_widget.engine.view import View
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.output import cells, numbers
 from tfprof_widget.output.shapes import input_shapes, joined
 from tfprof_widget.tables import ABSENT
 
 GRAPH_ROOT_TYPE = "_TFGraphParent"
+LARGEST_INDENTATION = 2**30
 
 Cell = Callable[[int], list[str]]
 
 
 def tree_lines(view: View, columns: Sequence[str], count: int) -> list[str]:
     """The first `count` rows of a tree view."""
+    indentation = 2 * int(view.depth[:count].sum())
+    if indentation > LARGEST_INDENTATION:
+        raise ProfileError(
+            f"{view.view} view: its rows are nested {view.depth.max():,} deep, and would take {indentation:,} spaces "
+            "to indent; lower max_depth, or use .to_dataframe() or .proto()"
+        )
     rows = [_cell(view, column) for column in columns]
     return [
         f"{'  ' * depth}{view.names[row]} ({', '.join(piece for cell in rows for piece in cell(row))})\n"
