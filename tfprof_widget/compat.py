@@ -32,7 +32,7 @@ CHECKERS = ("ExpensiveOperationChecker", "AcceleratorUtilizationChecker", "JobCh
 def __getattr__(name: str) -> Any:
     """Ready-made options, under their older names: a new dict each time, since users assign into them."""
     ready_made = {
-        "ALL_ADVICE": lambda: {checker: {} for checker in CHECKERS},
+        "ALL_ADVICE": _all_advice,
         "TRAINABLE_VARS_PARAMS_STAT_OPTIONS": ProfileOptionBuilder.trainable_variables_parameter,
         "FLOAT_OPS_OPTIONS": ProfileOptionBuilder.float_operation,
         "PRINT_ALL_TIMING_MEMORY": ProfileOptionBuilder.time_and_memory,
@@ -177,10 +177,14 @@ def _no_code(options: Options, destination: Destination) -> MultiGraphNodeProto:
     return MultiGraphNodeProto()
 
 
+def _all_advice() -> dict[str, dict[str, str]]:
+    return {checker: {} for checker in CHECKERS}
+
+
 def _advise(profile: Profile, options: Mapping[str, Mapping[str, str]] | None) -> AdviceProto:
     from tfprof_widget.advisor.runner import advise_on
 
-    return advise_on(profile, dict.fromkeys(CHECKERS, {}) if options is None else options)
+    return advise_on(profile, _all_advice() if options is None else options)
 
 
 def _has_content(run_meta: Any) -> bool:

@@ -11,6 +11,7 @@ from tfprof_widget.options import OPTIONS
 from tfprof_widget.output import cells, numbers
 from tfprof_widget.output.rows import columns
 from tfprof_widget.output.shapes import input_shapes, joined
+from tfprof_widget.output.text import counted_rows
 from tfprof_widget.tables import ABSENT
 
 MOST_ROWS = 200
@@ -208,15 +209,14 @@ def _title(view: View) -> str:
         measured = f"step {view.options.step}, {clock}"
     else:
         measured = f"mean of {count:,} steps, {clock}" if count > 1 else f"one step, {clock}"
-    rows = "1 row" if len(view) == 1 else f"{len(view):,} rows"
-    return f'<b>{view.view} view</b> <span class="dim">{rows} · {measured}</span>'
+    return f'<b>{view.view} view</b> <span class="dim">{counted_rows(len(view))} · {measured}</span>'
 
 
 def _foot(view: View, count: int, width: int) -> str:
     said = []
     if len(view) > count:
         said.append(
-            f"{len(view) - count:,} more rows: see .to_dataframe() or .text(), or ask for fewer, "
+            f"{counted_rows(len(view) - count)} more: see .to_dataframe() or .text(), or ask for fewer, "
             "as with view(min_micros=…, max_depth=…)"
         )
     if len(view) <= (0 if view.view == "op" else 1):

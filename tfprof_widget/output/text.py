@@ -109,9 +109,14 @@ def summary(view: View) -> str:
     """The first rows, and how many more there are."""
     rows = lines(view, SUMMARY_ROWS)
     more = len(view) - len(rows)
-    rest = f"... {_rows(more)} more: see .text(), .to_dataframe()\n" if more > 0 else ""
-    return f"{view.view} view, {_rows(len(view))}\n{legend(view)}{''.join(rows)}{rest}".rstrip("\n")
+    rest = f"... {counted_rows(more)} more: see .text(), .to_dataframe()\n" if more > 0 else ""
+    return f"{view.view} view, {counted_rows(len(view))}\n{legend(view)}{''.join(rows)}{rest}".rstrip("\n")
 
 
-def _rows(count: int) -> str:
+def counted_rows(count: int) -> str:
+    """So many rows, in words.
+
+    >>> counted_rows(1), counted_rows(1234)
+    ('1 row', '1,234 rows')
+    """
     return "1 row" if count == 1 else f"{count:,} rows"
