@@ -118,8 +118,8 @@ def compare(
     ask_us: Callable[[dict[str, Any]], Any],
 ) -> None:
     """Our proto, field by field, and our printed or written bytes are native's; we answer where it dies."""
-    outfile = Path(options.get("dump_to_file") or options["output"].rpartition("=")[2])
-    outfile.unlink(missing_ok=True)
+    outfile = options.get("dump_to_file") or options["output"].partition("=")[2]
+    taken(outfile)  # native's
     ours, printed = with_stdout(partial(ask_us, options))
     our_rows = rows(ours.SerializeToString(), VIEWS[view])
     cause = why_native_dies(view, options, profile)
@@ -130,7 +130,16 @@ def compare(
     assert isinstance(answer, NativeAnswer), options
     assert our_rows == rows(answer.proto, VIEWS[view]), options
     assert printed.decode() == answer.stdout.decode(), options
-    assert (outfile.read_bytes() if outfile.exists() else None) == answer.file, options
+    assert taken(outfile) == answer.file, options
+
+
+def taken(outfile: str) -> bytes | None:
+    """What the file held, which is gone then; None if there was none, or none was asked for."""
+    if not outfile or not Path(outfile).exists():
+        return None
+    content = Path(outfile).read_bytes()
+    Path(outfile).unlink()
+    return content
 
 
 def compare_serialized(answer: object, profiler: Any, profile: RandomProfile) -> None:

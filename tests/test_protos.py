@@ -94,6 +94,13 @@ SEALED = {
     "SealedNode": ("NodeDef", {"attr": "bytes"}),
     "SealedOpLog": ("OpLogProto", {"log_entries": "SealedEntry"}),
     "SealedEntry": ("OpLogEntry", {"code_def": "bytes"}),
+    "SealedCode": ("CodeDef", {"traces": "bytes"}),
+    "SealedRun": ("RunMetadata", {"step_stats": "SealedStepStats"}),
+    "SealedStepStats": ("StepStats", {"dev_stats": "SealedDevice"}),
+    "SealedDevice": ("DeviceStepStats", {"node_stats": "SealedExecution"}),
+    "SealedExecution": ("NodeExecStats", {"output": "SealedOutput"}),
+    "SealedOutput": ("NodeOutput", {"tensor_description": "SealedTensor"}),
+    "SealedTensor": ("TensorDescription", {"shape": "bytes"}),
 }
 ENUM_NAMES = sorted(enum.name for file in descriptor_set().file for enum in file.enum_type)
 

@@ -13,7 +13,7 @@ from tfprof_widget.ingest.parts import Parts
 from tfprof_widget.ingest.tf_graph import default_graph
 from tfprof_widget.messages import MultiGraphNodeProto
 from tfprof_widget.option_builder import ProfileOptionBuilder, of_mapping
-from tfprof_widget.options import Options, check_step, check_view
+from tfprof_widget.options import Options, check_view
 from tfprof_widget.output.destination import Destination, deliver, parse_output
 from tfprof_widget.output.text import banner
 from tfprof_widget.profiles import Profile
@@ -93,7 +93,7 @@ class Profiler:
     def add_step(self, step: int, run_meta: Any) -> None:
         """Add what one run measured; `step` names it in the option `step`, and may group several runs."""
         self._parts.add_graph(self._graph)
-        self._parts.add_step(check_step(step), run_meta)
+        self._parts.add_step(step, run_meta)
         self._profile = None
 
     def profile_name_scope(self, options: Mapping[str, Any]) -> GraphNodeProto:

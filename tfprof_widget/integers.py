@@ -26,5 +26,5 @@ def check_sum(name: str, *columns: NDArray[Any], factor: int = 1) -> None:
     if sum(abs(value) for column in columns for value in column.tolist()) * factor > LARGEST_INTEGER:
         raise ProfileError(
             f"{name}: the values add up to more than 2**63 - 1, which no 64-bit count can hold; "
-            "the run metadata or the shapes of the graph are damaged"
+            "the run metadata or the shapes of the graph are damaged: record them again"
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from tests.bench import children, native
 from tests.bench.finding import Finding, of_medians
 from tests.bench.gauges import seconds
@@ -9,24 +12,43 @@ from tests.bench.recordings import recording
 from tfprof_widget.profiles import Profile
 
 LEAST_RATIO = 2
-ROUNDS = 5
+LEAST_ROUNDS, MOST_ROUNDS = 5, 20
+NODES = 20_000
 
 
 def findings(nodes: int) -> list[Finding]:
-    """The findings on reading; to be called in a process of its own, which native is loaded into."""
+    """The findings on reading; to be called in a process of its own."""
+    recorded = recording(nodes)
+    parts = (recorded.graph, recorded.run_meta, recorded.op_log)
+    messages = _messages(parts)
+    with children.Child() as child:
+        _round(child, nodes, parts, messages)
+        rounds = [
+            _round(child, nodes, parts, messages) for _ in range(min(max(LEAST_ROUNDS, NODES // nodes), MOST_ROUNDS))
+        ]
+    read_natively, serialized, of_bytes, of_messages = zip(*rounds, strict=True)
+    natively = [sum(each) for each in zip(read_natively, serialized, strict=True)]
+    return [
+        of_medians("Profile from bytes", nodes, read_natively, of_bytes, LEAST_RATIO),
+        of_medians("Profile from messages, which native wants serialized", nodes, natively, of_messages, LEAST_RATIO),
+    ]
+
+
+def _round(
+    child: children.Child, nodes: int, parts: Sequence[bytes], messages: Sequence[Any]
+) -> tuple[float, float, float, float]:
+    """The seconds that native takes to read, those to serialize messages for it, and those of this package."""
+    return (
+        child.call(native.read, nodes),
+        seconds(lambda: [message.SerializeToString() for message in messages]),
+        seconds(Profile.from_protos, *parts),
+        seconds(Profile.from_protos, *messages),
+    )
+
+
+def _messages(parts: Sequence[bytes]) -> list[Any]:
     from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.profiler.tfprof_log_pb2 import OpLogProto
     from tensorflow.core.protobuf.config_pb2 import RunMetadata
 
-    recorded = recording(nodes)
-    parts = (recorded.graph, recorded.run_meta, recorded.op_log)
-    kinds = (GraphDef, RunMetadata, OpLogProto)
-    messages = [kind.FromString(part) for kind, part in zip(kinds, parts, strict=True)]
-    forms = {"bytes": parts, "TensorFlow's messages": messages}
-    taken: dict[str, list[float]] = {"native": [], **{form: [] for form in forms}}
-    with children.Child() as child:
-        for _ in range(ROUNDS):
-            taken["native"].append(child.call(native.read, nodes))
-            for form, given in forms.items():
-                taken[form].append(seconds(Profile.from_protos, *given))
-    return [of_medians(f"Profile from {form}", nodes, taken["native"], taken[form], LEAST_RATIO) for form in forms]
+    return [kind.FromString(part) for kind, part in zip((GraphDef, RunMetadata, OpLogProto), parts, strict=True)]

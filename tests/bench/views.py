@@ -14,7 +14,7 @@ from tfprof_widget.profiles import Profile
 
 LEAST_RATIO = {"scope": 30, "graph": 60, "op": 60, "code": 30}
 ROUNDS = 5
-NODES_A_ROUND = 20_000
+NODES_A_ROUND, MOST_TURNS = 20_000, 20
 
 Options = dict[str, Any]
 
@@ -81,7 +81,7 @@ def _of_view(view: str, nodes: int, profile: Profile, child: children.Child) -> 
 
 def _rounds(nodes: int) -> list[range]:
     """Several rounds, in each of which everyone has his turns, which are more for small graphs."""
-    turns = max(1, NODES_A_ROUND // nodes)
+    turns = min(max(1, NODES_A_ROUND // nodes), MOST_TURNS)
     return [range(first, first + turns) for first in range(0, ROUNDS * turns, turns)]
 
 

@@ -112,6 +112,20 @@ def test_only_what_is_accounted_counts_and_lines_without_any_go() -> None:
     """)
 
 
+def test_totals_of_what_is_shown_only_which_native_does_not_heed() -> None:
+    profile = profile_of("""
+        a = Op() 1us | main.py:3:main > ops.py:1:add
+        b = Op() 2us | main.py:3:main > ops.py:2:sub
+    """)
+    options = {"hide_name_regexes": ["ops.py:2.*"], "account_displayed_op_only": True}
+    assert drawn(profile.view("code", **options), "micros") == drawing("""
+        _TFProfRoot 0/1
+          main.py:3:main 0/1
+            ops.py:1:add 1/1
+    """)
+    assert profile.view("code", **options, timing="tfprof").total["micros"].tolist() == [3, 3, 1]
+
+
 def test_by_the_number_of_graph_nodes_of_a_line_itself() -> None:
     profile = profile_of("""
         a = Op() 9us | a.py:1:f

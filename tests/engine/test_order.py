@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.test_tree import parents
-from tfprof_widget.engine.order import depths, nearest_above, ordered
+from tfprof_widget.engine.order import ordered
 from tfprof_widget.engine.tree import subtree_end
 
 
@@ -37,15 +37,3 @@ def test_ties_stay_as_they_were(largest: int) -> None:
 def test_keys_may_be_as_far_apart_as_integers_get() -> None:
     order = ordered(np.array([-1, 0, 0]), np.array([3, 1, 1]), np.array([0, 2**63 - 1, -(2**63)]))
     assert order.tolist() == [0, 2, 1]
-
-
-@given(parents())
-@example([-1])
-def test_depths_and_parents_come_from_the_sizes(parent: list[int]) -> None:
-    size = subtree_end(np.array(parent)) - np.arange(len(parent))
-    depth = depths(size)
-    expected = [0]
-    for above in parent[1:]:
-        expected.append(expected[above] + 1)
-    assert depth.tolist() == expected
-    assert nearest_above(depth).tolist() == parent

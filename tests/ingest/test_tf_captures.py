@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python.profiler import tfprof_logger
 from tensorflow.python.util import tf_stack
 
 from tfprof_widget.ingest import tf_captures
-from tfprof_widget.ingest.tf_captures import Captures
+from tfprof_widget.ingest.tf_captures import places
 from tfprof_widget.ingest.tf_traces import read_traces
 
 
 def place_of(trace: object) -> bytes | None:
-    with Captures() as captures:
-        return captures.place(trace)
+    (place,) = places([trace])
+    return place
 
 
 @pytest.fixture
@@ -35,12 +35,11 @@ def graph() -> Any:
 def test_traces_are_told_apart_as_tensorflow_does(graph: Any) -> None:
     """Where the tests run, the fast way must be the one taken: no place is None."""
     traces = [operation.traceback for operation in graph.get_operations()]
-    with Captures() as captures:
-        places = [captures.place(trace) for trace in traces]
-    assert None not in places
-    assert max(Counter(places).values()) >= 5
-    for trace, where in zip(traces, places, strict=True):
-        assert [other == where for other in places] == [other == trace for other in traces]
+    found = places(traces)
+    assert None not in found
+    assert max(Counter(found).values()) >= 5
+    for trace, where in zip(traces, found, strict=True):
+        assert [other == where for other in found] == [other == trace for other in traces]
 
 
 def test_trace_of_another_kind_is_compared(graph: Any) -> None:
@@ -75,11 +74,29 @@ def test_memory_laid_out_otherwise_is_not_trusted(
 
 
 def test_memory_that_may_not_be_read_is_done_without(graph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> bytes:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "pread", refuse)
+    monkeypatch.setattr(tf_captures, "_reader", lambda: lambda addresses, size: None)
     assert place_of(graph.get_operations()[0].traceback) is None
+    monkeypatch.setattr(tf_captures, "_reader", lambda: None)
+    assert place_of(graph.get_operations()[0].traceback) is None
+
+
+def test_a_wrong_address_is_an_answer_and_no_crash() -> None:
+    read = tf_captures._reader()
+    assert read is not None
+    here = np.array([7], np.uint64)
+    content = read(np.array([here.ctypes.data], np.uint64), 8)
+    assert content is not None
+    assert content.view(np.uint64).item() == 7
+    assert read(np.array([here.ctypes.data, 1], np.uint64), 8) is None
+
+
+def test_more_than_one_call_takes() -> None:
+    read = tf_captures._reader()
+    assert read is not None
+    numbers = np.arange(2 * tf_captures.MOST_AT_ONCE + 3, dtype=np.uint64)
+    content = read(numbers.ctypes.data + np.arange(len(numbers), dtype=np.uint64) * 8, 8)
+    assert content is not None
+    assert np.array_equal(content.view(np.uint64).ravel(), numbers)
 
 
 def test_traces_of_one_line_differ_by_their_filter() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfprof_widget.integers import LARGEST_INTEGER
 from tfprof_widget.tables import Integers
-
-LARGEST_INTEGER = 2**63 - 1
 
 
 def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:

@@ -10,6 +10,7 @@ from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.measures import MEASURES, Measures
 from tfprof_widget.engine.order import ordered
 from tfprof_widget.engine.tree import prefix_sums
+from tfprof_widget.integers import check_sum
 from tfprof_widget.tables import Integers
 
 
@@ -69,5 +70,8 @@ class Sums:
         key = ("prefix", measure)
         if key not in self._made:
             values = self.measures.columns[measure][self.forest.tree.rows]
+            most = int(self.forest.weight.max(initial=1))
+            if most > 1:
+                check_sum(measure, values, factor=most)
             self._made[key] = prefix_sums(values * self.forest.weight)
         return self._made[key]

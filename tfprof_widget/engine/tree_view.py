@@ -18,7 +18,9 @@ from tfprof_widget.tables import Flags, Integers
 def tree_view(profile: Profile, view: str, options: Options, display: Display) -> View:
     """The rows of a tree view: the shown places, ordered, with their own values and totals."""
     sums, forest = display.sums, display.sums.forest
-    displayed_only = options.account_displayed_op_only and view != "code"
+    # Native's code view ignores the option; by its clock so do we.
+    heeded = view != "code" or options.timing == "exact"
+    displayed_only = options.account_displayed_op_only and heeded
     visible = visible_places(display, options)
     places = _in_order(view, options, sums, visible, displayed_only)
     total = _displayed_totals(sums, places) if displayed_only else _totals(sums, places)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from tfprof_widget.ingest.step_totals import add_up
 from tfprof_widget.integers import LARGEST_INTEGER
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import ABSENT, Indices, Integers, Lists, Nodes, Traces
+
+LARGEST_PORT = 2**31 - 1
 
 
 def assemble(
@@ -92,20 +94,23 @@ def _inputs(inputs: list[list[str]], row_of: Mapping[str, int]) -> tuple[Lists, 
 
     An input is `name`, `name:port` or, for a control input, `^name`.
     """
-    known: dict[str, tuple[int, int]] = {}
-    rows: list[int] = []
-    ports: list[int] = []
-    for written in chain.from_iterable(inputs):
-        found = known.get(written)
-        if found is None:
-            name, _, port = written.partition(":")
-            row = row_of.get(name.removeprefix("^"), ABSENT)
-            found = known[written] = (row, int(port) if port.isdecimal() else 0)
-        rows.append(found[0])
-        ports.append(found[1])
     start = np.zeros(len(inputs) + 1, np.int64)
     np.cumsum([len(each) for each in inputs], out=start[1:])
-    return Lists(start, np.array(rows, np.int32)), np.array(ports, np.int32)
+    written = list(chain.from_iterable(inputs))
+    rows = np.fromiter(map(row_of.get, written, repeat(ABSENT)), np.int32, len(written))
+    ports = np.zeros(len(written), np.int32)
+    for position in np.flatnonzero(rows == ABSENT).tolist():  # most inputs are plain names
+        name, _, port = written[position].partition(":")
+        rows[position] = row_of.get(name.removeprefix("^"), ABSENT)
+        ports[position] = _port(port)
+    return Lists(start, rows), ports
+
+
+def _port(written: str) -> int:
+    """The output that is meant; no node has more of them than fit the column, whatever damaged input says."""
+    if not written.isdecimal():
+        return 0
+    return int(written) if len(written) < len(str(LARGEST_PORT)) else LARGEST_PORT
 
 
 def _types(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from google.protobuf.message import DecodeError
 
@@ -49,7 +50,7 @@ class GraphColumns:
         return replace(self, output_shapes=replaced)
 
 
-def read_graph(graph: SealedGraph, shapes: Shapes, known: Container[str] = ()) -> GraphColumns:
+def read_graph(graph: SealedGraph, shapes: Shapes, known: Iterable[str] = ()) -> GraphColumns:
     """The columns of a graph; the first node of a name counts, and none whose name is `known`.
 
     >>> from tfprof_widget.messages import SealedGraph
@@ -57,22 +58,23 @@ def read_graph(graph: SealedGraph, shapes: Shapes, known: Container[str] = ()) -
     >>> read_graph(graph, Shapes()).ops
     ['VariableV2']
     """
-    nodes = list(graph.node)
-    names = [node.name for node in nodes]
-    first = {name: index for index, name in reversed(list(enumerate(names))) if name not in known}
-    if len(first) < len(names):
-        nodes = [node for index, node in enumerate(nodes) if first.get(names[index]) == index]
-        names = [node.name for node in nodes]
+    columns = GraphColumns()
+    seen = set(known)
     attributes = Attributes(shapes)
-    read = [attributes.shapes_of(node.attr, name) for node, name in zip(nodes, names, strict=True)]
-    return GraphColumns(
-        names=names,
-        ops=[node.op for node in nodes],
-        inputs=[node.input[:] for node in nodes],
-        shape=[shape for shape, _ in read],
-        output_shapes=[outputs for _, outputs in read],
-    )
+    for name, op, inputs, entries in map(_NODE, graph.node):
+        if name in seen:
+            continue
+        seen.add(name)
+        columns.names.append(name)
+        columns.ops.append(op)
+        columns.inputs.append(inputs[:])
+        shape, outputs = attributes.shapes_of(entries, name)
+        columns.shape.append(shape)
+        columns.output_shapes.append(outputs)
+    return columns
 
+
+_NODE = attrgetter("name", "op", "input", "attr")
 
 # How a map entry starts: with its key, as every writer does, though none must.
 _KEY_FIRST = b"\x0a"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from google.protobuf.message import DecodeError
 
 from tfprof_widget.errors import ProfileError
-from tfprof_widget.messages import CodeDef, SealedOpLog
+from tfprof_widget.messages import CodeDef, SealedCode, SealedOpLog
 from tfprof_widget.tables import ABSENT
 
 FrameKey = tuple[int, int, int, int, int]
@@ -57,49 +58,53 @@ def read_op_log(op_log: SealedOpLog, stacks: Stacks, nodes: Container[str]) -> O
     """
     columns = OpLogColumns()
     strings = {number: stacks.string(number, text) for number, text in sorted(op_log.id_to_string.items())}
+    frames = Frames(strings, stacks)
     known: dict[bytes, int] = {}
     for entry in op_log.log_entries:
-        name = entry.name
+        name, float_ops, types, code = _ENTRY(entry)
         if name not in nodes:
             continue
-        types = entry.types[:]
         if types:
             columns.types.setdefault(name, []).extend(types)
-        float_ops = entry.float_ops
         if float_ops:
             columns.float_ops[name] = float_ops
-        code = entry.code_def
         if name not in columns.stack and (code or entry.HasField("code_def")):
             if code not in known:
-                known[code] = _read_stack(code, strings, stacks, name)
+                known[code] = frames.stack(code, name)
             columns.stack[name] = known[code]
     return columns
 
 
-def _read_stack(sealed: bytes, strings: dict[int, int], stacks: Stacks, name: str) -> int:
-    try:
-        code = CodeDef.FromString(sealed)
-    except DecodeError as error:
-        raise ProfileError(
-            f"op_log: the trace of {name!r} cannot be read ({error}); check that the file is whole"
-        ) from None
-    try:
-        return stacks.stack(
-            tuple(
-                stacks.frame(
-                    (
-                        strings[trace.file_id],
-                        trace.lineno,
-                        strings[trace.function_id],
-                        strings.get(trace.line_id, ABSENT),
-                        trace.func_start_line,
-                    )
-                )
-                for trace in code.traces
-            )
-        )
-    except KeyError as missing:
-        raise ProfileError(
-            f"op_log: the trace of {name!r} names string {missing}, which id_to_string lacks; "
-            "write the op log again with write_op_log"
-        ) from None
+_ENTRY = attrgetter("name", "float_ops", "types", "code_def")
+
+
+class Frames:
+    """Reads the traces of one op log: each distinct frame is read once, and there are few."""
+
+    def __init__(self, strings: dict[int, int], stacks: Stacks) -> None:
+        self.strings, self.stacks = strings, stacks
+        self._known: dict[bytes, int] = {}
+
+    def stack(self, code: bytes, name: str) -> int:
+        """The index of the stack in the bytes of a CodeDef; `name` is the node's, for errors."""
+        try:
+            traces = SealedCode.FromString(code).traces[:]
+            for trace in traces:
+                if trace not in self._known:
+                    self._known[trace] = self._frame(trace)
+        except DecodeError as error:
+            raise ProfileError(
+                f"op_log: the trace of {name!r} cannot be read ({error}); check that the file is whole"
+            ) from None
+        except KeyError as missing:
+            raise ProfileError(
+                f"op_log: the trace of {name!r} names string {missing}, which id_to_string lacks; "
+                "write the op log again with write_op_log"
+            ) from None
+        return self.stacks.stack(tuple([self._known[trace] for trace in traces]))
+
+    def _frame(self, sealed: bytes) -> int:
+        trace = CodeDef.Trace.FromString(sealed)
+        file, function = self.strings[trace.file_id], self.strings[trace.function_id]
+        source = self.strings.get(trace.line_id, ABSENT)
+        return self.stacks.frame((file, trace.lineno, function, source, trace.func_start_line))

@@ -17,6 +17,7 @@ from tfprof_widget.ingest.shapes import Shapes
 from tfprof_widget.ingest.tf_graph import LiveGraph, is_tf_graph, read_tf_graph
 from tfprof_widget.ingest.tf_shapes import OutputShapes, completed_output_shapes
 from tfprof_widget.ingest.wire import as_message, as_sealed
+from tfprof_widget.options import check_step
 from tfprof_widget.profiles import Profile
 
 
@@ -79,21 +80,22 @@ class Parts:
 
         A node that the graph lacks is added with its name for an op, as natively.
         """
+        check_step(step)
         with collector_paused():
-            message = as_message(run_meta, "RunMetadata", "run_meta")
-            run = read_run(message, self.shapes)
+            run = read_run(as_sealed(run_meta, "RunMetadata", "run_meta"), self.shapes)
         if any(known_step == step and known.same_as(run) for known_step, known in self.runs):
             raise ValueError(
                 f"step {step}: this run_meta is already in the profile under that step, "
                 "and would count twice; give each run a step of its own"
             )
         self._check_names(run)
-        for name in run.names:
+        for name in dict.fromkeys(run.names):
             if name not in self._in_graph and name not in self._ghosts and may_be_node(name):
                 self._ghosts.add(name)
                 self.nodes.add(name, name)
         self.runs.append((step, run))
         if self._live is not None:
+            message = as_message(run_meta, "RunMetadata", "run_meta")
             self._completed = completed_output_shapes(self._live, [message]) | self._completed
             self._live_op_log = None
 
@@ -114,10 +116,11 @@ class Parts:
 
     def _check_names(self, run: RunColumns) -> None:
         """A run of another graph gives a profile that means nothing; say so."""
-        ran = {name for name in run.names if may_be_node(name)}
-        if not ran or not self._in_graph:
+        names = set(run.names)
+        missing = sorted(filter(may_be_node, names - self._in_graph))
+        ran = (names & self._in_graph) | set(missing)
+        if not missing or not self._in_graph:
             return
-        missing = sorted(ran - self._in_graph)
         if len(missing) == len(ran):
             raise ProfileError(
                 f"run_meta: none of its {len(ran)} nodes is in the graph (such as {missing[0]!r}); "

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.shapes import Shapes
 from tfprof_widget.integers import LARGEST_INTEGER, check_sum
+from tfprof_widget.messages import SealedRun, TensorShapeProto
 from tfprof_widget.tables import ABSENT, Integers
 
 NANOS_A_MICRO = 1000
@@ -36,40 +39,89 @@ class RunColumns:
         return bool(self.names) and self.names == other.names and np.array_equal(*starts)
 
 
+@dataclass(frozen=True)
+class Rows:
+    """What is read of executions, allocators, allocations and outputs: row after row in flat lists.
+
+    Read in one pass, since to keep a message for each row at hand costs more than to read it.
+    """
+
+    names: list[str] = field(default_factory=list)
+    device: list[int] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    allocators: list[int] = field(default_factory=list)
+    allocations: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    addresses: list[int] = field(default_factory=list)
+    shapes: list[bytes | None] = field(default_factory=list)
+
+    def add(self, stat: Any, device: int) -> None:
+        """Add one NodeExecStats."""
+        row = len(self.names)
+        self.names.append(stat.node_name.partition(":")[0])
+        self.device.append(device)
+        self.times.extend(_TIMES(stat))
+        for allocator in stat.memory:
+            on_accelerator = "GPU" in allocator.allocator_name
+            self.allocators.extend((row, *_ALLOCATOR(allocator), on_accelerator))
+            for record in allocator.allocation_records:
+                self.allocations.extend((row, record.alloc_micros, record.alloc_bytes, on_accelerator))
+        for output in stat.output:
+            tensor = output.tensor_description
+            if tensor.HasField("allocation_description"):
+                requested, allocated, address = _ALLOCATION(tensor.allocation_description)
+                self.outputs.extend((row, output.slot, requested, allocated))
+                self.addresses.append(address)
+                self.shapes.append(tensor.shape or (b"" if tensor.HasField("shape") else None))
+
+
+_TIMES = attrgetter(
+    "all_start_micros",
+    "op_end_rel_micros",
+    "all_start_nanos",
+    "op_end_rel_nanos",
+    "thread_id",
+    "memory_stats.temp_memory_size",
+    "memory_stats.persistent_memory_size",
+)
+_ALLOCATOR = attrgetter("total_bytes", "peak_bytes", "live_bytes", "allocator_bytes_in_use")
+_ALLOCATION = attrgetter("requested_bytes", "allocated_bytes", "ptr")
+
+
 def may_be_node(name: str) -> bool:
     """Whether an execution of this name makes a node where the graph has none; copies between devices do not."""
     return name not in ("RecvTensor", "_SOURCE") and "MEMCPY" not in name
 
 
-def read_run(run_meta: Any, shapes: Shapes) -> RunColumns:
+def read_run(run: SealedRun, shapes: Shapes) -> RunColumns:
     """The columns of a RunMetadata.
 
-    >>> from tfprof_widget.messages import RunMetadata
-    >>> run = RunMetadata()
+    >>> run = SealedRun()
     >>> device = run.step_stats.dev_stats.add(device="/device:CPU:0")
     >>> _ = device.node_stats.add(node_name="a:MatMul", all_start_micros=5, op_end_rel_micros=2)
     >>> columns = read_run(run, Shapes())
     >>> columns.names, columns.devices, columns.values["duration_nanos"].tolist()
     (['a'], ('/device:cpu:0',), [2000])
     """
-    if not run_meta.HasField("step_stats"):
+    if not run.HasField("step_stats"):
         raise ProfileError(
             "run_meta: it has no step stats; run the step with "
             "RunOptions(trace_level=RunOptions.FULL_TRACE) and pass the RunMetadata of that run"
         )
-    devices = list(run_meta.step_stats.dev_stats)
-    stats = [stat for device in devices for stat in device.node_stats]
-    of_device = np.repeat(np.arange(len(devices)), [len(device.node_stats) for device in devices])
-    values = _times(stats) | _memory(stats)
-    outputs = _outputs(stats, shapes)
-    values["output_bytes"] = _added_up(outputs["execution"], outputs["bytes"], len(stats))
+    rows = Rows()
+    for number, device in enumerate(run.step_stats.dev_stats):
+        for stat in device.node_stats:
+            rows.add(stat, number)
+    times = _table(rows.times, 7)
+    outputs = _outputs(rows, shapes)
+    output_bytes = _added_up(outputs["execution"], outputs["bytes"], len(rows.names))
     return RunColumns(
-        names=[stat.node_name.partition(":")[0] for stat in stats],
-        devices=tuple(_ascii_lower(device.device) for device in devices),
-        device=of_device.astype(np.int64),
-        values=values,
+        names=rows.names,
+        devices=tuple(_ascii_lower(device.device) for device in run.step_stats.dev_stats),
+        device=np.array(rows.device, np.int64),
+        values=_times(times) | _memory(times, _table(rows.allocators, 6)) | {"output_bytes": output_bytes},
         outputs=outputs,
-        allocations=_allocations(stats),
+        allocations=_allocations(_table(rows.allocations, 4)),
     )
 
 
@@ -77,61 +129,49 @@ def _ascii_lower(text: str) -> str:
     return text.lower() if text.isascii() else text.encode().lower().decode()
 
 
-def _column(values: list[int]) -> Integers:
-    return np.array(values, np.int64)
+def _table(values: list[int], columns: int) -> NDArray[np.int64]:
+    return np.array(values, np.int64).reshape(-1, columns).T
 
 
-def _times(stats: list[Any]) -> dict[str, Integers]:
-    start_micros = _column([stat.all_start_micros for stat in stats])
-    duration_micros = _column([stat.op_end_rel_micros for stat in stats])
-    start_nanos = _column([stat.all_start_nanos for stat in stats])
-    duration_nanos = _column([stat.op_end_rel_nanos for stat in stats])
+def _times(times: NDArray[np.int64]) -> dict[str, Integers]:
+    start_micros, duration_micros, start_nanos, duration_nanos, thread, *_ = times
     # Old recordings have microseconds only.
     return {
         "start_micros": start_micros,
         "duration_micros": duration_micros,
         "start_nanos": np.where(start_nanos > 0, start_nanos, _nanos(start_micros)),
         "duration_nanos": np.where(duration_nanos > 0, duration_nanos, _nanos(duration_micros)),
-        "thread": _column([stat.thread_id for stat in stats]),
+        "thread": thread,
     }
 
 
 def _nanos(micros: Integers) -> Integers:
-    if max(abs(int(micros.min(initial=0))), int(micros.max(initial=0))) > LARGEST_INTEGER // NANOS_A_MICRO:
+    if len(micros) and max(-int(micros.min()), int(micros.max())) > LARGEST_INTEGER // NANOS_A_MICRO:
         raise ProfileError(
-            "run_meta: it has times of more than 2**63 - 1 nanoseconds, which is damage; record the step again"
+            "run_meta: a time is more than 2**63 - 1 nanoseconds, or 292 years; the run metadata is damaged"
         )
     return micros * NANOS_A_MICRO
 
 
-def _memory(stats: list[Any]) -> dict[str, Integers]:
+def _memory(times: NDArray[np.int64], allocators: NDArray[np.int64]) -> dict[str, Integers]:
     """Bytes by execution: what allocators report of it, and the temporary and persistent memory beside."""
-    kept = [stat.memory_stats if stat.HasField("memory_stats") else None for stat in stats]
-    temporary = _column([each.temp_memory_size if each is not None else 0 for each in kept])
-    persistent = _column([each.persistent_memory_size if each is not None else 0 for each in kept])
-    counts = [len(stat.memory) for stat in stats]
-    execution = np.repeat(np.arange(len(stats)), counts)
-    used = [memory for stat, count in zip(stats, counts, strict=True) if count for memory in stat.memory]
-    on_accelerator = np.array(["GPU" in memory.allocator_name for memory in used], np.bool_)
-    in_use = np.zeros(len(stats), np.int64)
-    np.maximum.at(
-        in_use,
-        execution[on_accelerator],
-        _column([memory.allocator_bytes_in_use for memory in used])[on_accelerator],
-    )
+    *_, temporary, persistent = times
+    execution, total, peak, live, in_use, on_accelerator = allocators
+    most_in_use = np.zeros(len(temporary), np.int64)
+    np.maximum.at(most_in_use, execution[on_accelerator > 0], in_use[on_accelerator > 0])
 
-    def summed(values: list[int], *beside: Integers) -> Integers:
-        column = _column(values)
+    def with_these(column: Integers, *beside: Integers) -> Integers:
         check_sum("run_meta: bytes", column, *beside)
-        return sum(beside, _added_up(execution, column, len(stats)))
+        summed: Integers = _added_up(execution, column, len(temporary)) + np.sum(beside, axis=0)
+        return summed
 
     return {
-        "requested_bytes": summed([memory.total_bytes for memory in used], temporary, persistent),
-        "peak_bytes": summed([memory.peak_bytes for memory in used], temporary, persistent),
-        "residual_bytes": summed([memory.live_bytes for memory in used], persistent),
+        "requested_bytes": with_these(total, temporary, persistent),
+        "peak_bytes": with_these(peak, temporary, persistent),
+        "residual_bytes": with_these(live, persistent),
         "temporary_bytes": temporary,
         "persistent_bytes": persistent,
-        "bytes_in_use": in_use,
+        "bytes_in_use": most_in_use,
     }
 
 
@@ -141,45 +181,31 @@ def _added_up(execution: NDArray[Any], values: Integers, count: int) -> Integers
     return sums
 
 
-def _outputs(stats: list[Any], shapes: Shapes) -> dict[str, NDArray[Any]]:
-    execution = np.repeat(np.arange(len(stats)), [len(stat.output) for stat in stats])
-    outputs = [output for stat in stats for output in stat.output]
-    tensors = [output.tensor_description if output.HasField("tensor_description") else None for output in outputs]
-    allocated = np.array(
-        [tensor is not None and tensor.HasField("allocation_description") for tensor in tensors], np.bool_
-    )
-    shape = [
-        shapes.of_message(tensor.shape) if tensor is not None and tensor.HasField("shape") else ABSENT
-        for tensor in tensors
-    ]
-    described = [
-        tensor.allocation_description
-        for tensor, known in zip(tensors, allocated.tolist(), strict=True)
-        if known and tensor is not None
-    ]
-    requested = _column([each.requested_bytes for each in described])
-    sizes = np.maximum(requested, _column([each.allocated_bytes for each in described]))
+def _outputs(rows: Rows, shapes: Shapes) -> dict[str, NDArray[Any]]:
+    execution, slot, requested, allocated = _table(rows.outputs, 4)
+    sizes = np.maximum(requested, allocated)
     check_sum("run_meta: bytes of outputs", sizes)
+    known = {shape: _shape(shape, shapes) for shape in set(rows.shapes)}
     return {
-        "execution": execution[allocated],
-        "slot": np.array([output.slot for output in outputs], np.int64)[allocated],
+        "execution": execution,
+        "slot": slot,
         "bytes": sizes,
-        "address": np.array([each.ptr for each in described], np.uint64),
-        "shape": np.array(shape, np.int64)[allocated],
+        "address": np.array(rows.addresses, np.uint64),
+        "shape": np.array([known[shape] for shape in rows.shapes], np.int64),
     }
 
 
-def _allocations(stats: list[Any]) -> dict[str, NDArray[Any]]:
-    rows = [
-        (execution, record.alloc_micros, record.alloc_bytes, "GPU" in memory.allocator_name)
-        for execution, stat in enumerate(stats)
-        for memory in stat.memory
-        for record in memory.allocation_records
-    ]
-    table = np.array(rows, np.int64).reshape(-1, 4)
-    return {
-        "execution": table[:, 0],
-        "micros": table[:, 1],
-        "bytes": table[:, 2],
-        "on_accelerator": table[:, 3].astype(np.bool_),
-    }
+def _shape(sealed: bytes | None, shapes: Shapes) -> int:
+    if sealed is None:
+        return ABSENT
+    try:
+        return shapes.of_message(TensorShapeProto.FromString(sealed))
+    except DecodeError as error:
+        raise ProfileError(
+            f"run_meta: the shape of an output cannot be read ({error}); check that the file is whole"
+        ) from None
+
+
+def _allocations(allocations: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    execution, micros, sizes, on_accelerator = allocations
+    return {"execution": execution, "micros": micros, "bytes": sizes, "on_accelerator": on_accelerator > 0}

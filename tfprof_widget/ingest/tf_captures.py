@@ -3,77 +3,105 @@
 A trace of TensorFlow's is a pointer to a shared capture (code objects and lines) and to what maps and filters
 its frames. All that Python is offered, be it `==`, makes it write out its frames, and keep them as long as
 the graph: 10 us and 8 kB an operation, most of the time and memory that native tfprof takes. So the pointers
-are read from memory, through the system's own file for that: a wrong address there is an error and never a
-crash. And only if traces made to try it prove that the pointers lie where they are sought.
+are read from memory, by a call of the system that takes a wrong address for an error and never crashes; and
+only if traces made to try it prove that the pointers lie where they are sought.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reader = Callable[[NDArray[np.uint64], int], NDArray[np.uint8] | None]
 
 INSTANCE = object.__basicsize__
 """Where pybind11 keeps the pointer to the C++ object: after the header of the Python object."""
 
 TYPE = 8
+MOST_AT_ONCE = 1024
 POINTERS = slice(24, 76)
 """Where the C++ object says where it was captured; before are its type, a lock and the frames written out."""
 
 
-class Captures:
-    """Tells captures apart while it is open; knows none where the layout is not proven.
+def places(traces: Sequence[object]) -> list[bytes | None]:
+    """For each trace bytes that are equal only for traces of equal frames; None where these must be compared.
 
-    >>> with Captures() as captures:
-    ...     captures.place("no trace") is None
-    True
+    >>> places(["no trace"])
+    [None]
     """
+    stacks = sys.modules.get("tensorflow.python.util.tf_stack")
+    read = _reader()
+    if stacks is None or read is None or sys.implementation.name != "cpython":
+        return [None] * len(traces)
+    proven = _prove(stacks, read)
+    if proven is None:
+        return [None] * len(traces)
+    of_python, of_cpp = proven
+    known = [index for index, trace in enumerate(traces) if type(trace) is of_python]
+    objects = _cpp_objects([traces[index] for index in known], read)
+    found: list[bytes | None] = [None] * len(traces)
+    for index, content in zip(known, objects, strict=True):
+        if content[:TYPE] == of_cpp:
+            found[index] = content[POINTERS]
+    return found
 
-    def __enter__(self) -> Captures:
-        self._stacks = sys.modules.get("tensorflow.python.util.tf_stack")
-        self._memory: int | None = None
-        if self._stacks is not None and sys.implementation.name == "cpython":
-            with suppress(OSError):
-                self._memory = os.open("/proc/self/mem", os.O_RDONLY)
-                self._prove()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._close()
+def _prove(stacks: Any, read: Reader) -> tuple[type, bytes] | None:
+    """The types of traces in Python and in C++, if the bytes agree for traces of one place and only for these.
 
-    def place(self, trace: object) -> bytes | None:
-        """Bytes that are equal only for traces of equal frames; None where the traces must be compared."""
-        if self._memory is None or type(trace) is not self._of_python:
-            return None
-        found = self._read(trace)
-        return found[POINTERS] if found[:TYPE] == self._of_cpp and len(found) == POINTERS.stop else None
+    They have to agree before and after the frames are written out.
+    """
+    first, *others = _example_traces(stacks)
+    before, same, *different = _cpp_objects([first, *others], read)
+    is_written_out = len(first) > 0
+    (after,) = _cpp_objects([first], read)
+    distinct = {content[POINTERS] for content in (same, *different)}
+    agree = before[POINTERS] == same[POINTERS] == after[POINTERS] != b""
+    return (type(first), before[:TYPE]) if is_written_out and agree and len(distinct) == len(others) else None
 
-    def _prove(self) -> None:
-        """Whether the bytes agree for traces of one place, and only for these, before and after writing out."""
-        first, *others = _example_traces(self._stacks)
-        before = self._read(first)
-        same, *different = [self._read(trace)[POINTERS] for trace in others]
-        is_written_out = len(first) > 0
-        after = self._read(first)[POINTERS]
-        proven = is_written_out and before[POINTERS] == same == after and len({same, *different}) == len(others)
-        self._of_python, self._of_cpp = type(first), before[:TYPE]
-        if not proven:
-            self._close()
 
-    def _read(self, trace: object) -> bytes:
-        """The C++ object of a trace, as far as POINTERS; empty where it is not readable."""
-        memory = cast(int, self._memory)
-        try:
-            address = int.from_bytes(os.pread(memory, 8, id(trace) + INSTANCE), sys.byteorder)
-            return os.pread(memory, POINTERS.stop, address)
-        except (OSError, OverflowError):
-            return b""
+def _cpp_objects(traces: Sequence[object], read: Reader) -> list[bytes]:
+    """The C++ object of each trace, as far as POINTERS; all empty where one is not readable."""
+    instances = np.array([id(trace) + INSTANCE for trace in traces], np.uint64)
+    addresses = read(instances, instances.itemsize)
+    contents = None if addresses is None else read(addresses.view(np.uint64).ravel(), POINTERS.stop)
+    if contents is None:
+        return [b""] * len(traces)
+    joined = contents.tobytes()
+    return [joined[start : start + POINTERS.stop] for start in range(0, len(joined), POINTERS.stop)]
 
-    def _close(self) -> None:
-        if self._memory is not None:
-            os.close(self._memory)
-            self._memory = None
+
+def _reader() -> Reader | None:
+    """Reads so many bytes at each address of this process: all of them, or nothing if one is not readable.
+
+    The system copies the memory, as it does for a debugger: a wrong address is an error and never a crash.
+    """
+    try:
+        system: Any = ctypes.CDLL(None).process_vm_readv
+    except (AttributeError, OSError, TypeError):
+        return None
+    number, pointer = ctypes.c_ulong, ctypes.c_void_p
+    system.restype, system.argtypes = ctypes.c_ssize_t, [ctypes.c_int, pointer, number, pointer, number, number]
+
+    def read(addresses: NDArray[np.uint64], size: int) -> NDArray[np.uint8] | None:
+        remote = np.stack((addresses, np.full_like(addresses, size)), axis=1)
+        content = np.zeros((len(addresses), size), np.uint8)
+        for start in range(0, len(addresses), MOST_AT_ONCE):
+            part, there = content[start : start + MOST_AT_ONCE], remote[start : start + MOST_AT_ONCE]
+            here = np.array([part.ctypes.data, part.nbytes], np.uint64)
+            copied = system(os.getpid(), here.ctypes.data, 1, there.ctypes.data, len(there), 0)
+            if copied != part.nbytes:
+                return None
+        return content
+
+    return read
 
 
 def _example_traces(stacks: Any) -> list[Any]:

@@ -62,8 +62,18 @@ def read_tf_graph(graph: Any) -> LiveGraph:
     if not is_tf_graph(graph):
         raise TypeError(f"graph: got {type(graph).__name__}; give a tf.Graph")
     definition = graph.as_graph_def()
-    operations = tuple(graph.get_operation_by_name(node.name) for node in definition.node)
+    operations = _operations(graph, definition)
     return LiveGraph(graph, definition, operations, add_output_shapes(definition, operations), graph.version)
+
+
+def _operations(graph: Any, definition: Any) -> tuple[Any, ...]:
+    """The operations of the definition's nodes, in their order: mostly that in which the graph lists them."""
+    listed = tuple(graph.get_operations())
+    if len(listed) == len(definition.node) and all(
+        operation.name == node.name for operation, node in zip(listed, definition.node, strict=True)
+    ):
+        return listed
+    return tuple(graph.get_operation_by_name(node.name) for node in definition.node)
 
 
 def read_trainable_variables(graph: Any) -> tuple[str, ...]:

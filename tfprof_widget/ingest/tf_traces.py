@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfprof_widget.ingest.tf_captures import Captures
+from tfprof_widget.ingest.tf_captures import places
 from tfprof_widget.tables import ABSENT, Lists, Traces
 
 NONE = "none"
@@ -26,20 +26,21 @@ def read_traces(operations: Iterable[Any]) -> Traces:
 
 def _distinct_stacks(operations: Iterable[Any]) -> tuple[list[int], list[Any]]:
     """The stack of each operation, and one of TensorFlow's traces for each stack."""
+    traces = [operation.traceback for operation in operations]
     of_place: dict[bytes, int] = {}
     of_trace: dict[Any, int] = {}
+    distinct: list[Any] = []
     stack = []
-    with Captures() as captures:
-        for operation in operations:
-            trace = operation.traceback
-            place = captures.place(trace)
-            index = None if place is None else of_place.get(place)
-            if index is None:
-                index = of_trace.setdefault(trace, len(of_trace)) if trace else ABSENT
-                if place is not None:
-                    of_place[place] = index
-            stack.append(index)
-    return stack, list(of_trace)
+    for trace, place in zip(traces, places(traces), strict=True):
+        known: dict[Any, int] = of_trace if place is None else of_place
+        key = trace if place is None else place
+        index = known.get(key)
+        if index is None:
+            index = known[key] = len(distinct) if trace else ABSENT
+            if trace:
+                distinct.append(trace)
+        stack.append(index)
+    return stack, distinct
 
 
 def _traces(stack: Any, distinct: Sequence[Iterable[Any]]) -> Traces:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         RunMetadata,
         SealedGraph,
         SealedOpLog,
+        SealedRun,
         XSpace,
     )
 
@@ -73,13 +74,15 @@ def as_message(value: object, kind: str, source: str) -> Any:
 def as_sealed(value: object, kind: Literal["GraphDef"], source: str) -> "SealedGraph": ...
 @overload
 def as_sealed(value: object, kind: Literal["OpLogProto"], source: str) -> "SealedOpLog": ...
-def as_sealed(value: object, kind: Literal["GraphDef", "OpLogProto"], source: str) -> Any:
+@overload
+def as_sealed(value: object, kind: Literal["RunMetadata"], source: str) -> "SealedRun": ...
+def as_sealed(value: object, kind: Literal["GraphDef", "OpLogProto", "RunMetadata"], source: str) -> Any:
     """As `as_message`, but with the parts left as bytes that most nodes share: they are read once, later.
 
     >>> as_sealed("node { name: 'a' }", "GraphDef", "graph").node[0].name
     'a'
     """
-    sealed = message_class({"GraphDef": "SealedGraph", "OpLogProto": "SealedOpLog"}[kind])
+    sealed = message_class(_SEALED[kind])
     if isinstance(value, bytes):
         with suppress(DecodeError):
             message = sealed.FromString(value)
@@ -88,6 +91,7 @@ def as_sealed(value: object, kind: Literal["GraphDef", "OpLogProto"], source: st
     return sealed.FromString(as_message(value, kind, source).SerializeToString())
 
 
+_SEALED = {"GraphDef": "SealedGraph", "OpLogProto": "SealedOpLog", "RunMetadata": "SealedRun"}
 _IF_A_PATH = "If it is a path, give the file's content: pathlib.Path(path).read_bytes()"
 
 
