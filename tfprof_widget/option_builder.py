@@ -198,14 +198,27 @@ class ProfileOptionBuilder:
         return self
 
 
-def of_mapping(options: Mapping[str, Any]) -> dict[str, Any]:
+def of_mapping(options: Mapping[str, Any] | ProfileOptionBuilder) -> dict[str, Any]:
     """Native's reading of an options dict: what is not named is left out, but counting and showing stay on.
 
     >>> of_mapping({"min_micros": 5})["max_depth"], of_mapping({})["account_type_regexes"]
     (10, ('.*',))
     """
-    given = {"max_depth": 10, "select": (), "start_name_regexes": EVERYTHING, **options}
+    if isinstance(options, ProfileOptionBuilder):
+        options = options.build()
+    if not isinstance(options, Mapping):
+        raise ValueError(
+            f"options: got {type(options).__name__}; give a dict of options, as ProfileOptionBuilder().build() makes one"
+        )
+    given = {
+        "max_depth": 10,
+        "select": (),
+        "account_type_regexes": EVERYTHING,
+        "start_name_regexes": EVERYTHING,
+        "show_name_regexes": EVERYTHING,
+        **options,
+    }
     dump = given.pop("dump_to_file", "")
     if dump:
         given["output"] = f"file:outfile={dump}"
-    return given | {"account_type_regexes": given.get("account_type_regexes", EVERYTHING)}
+    return given
