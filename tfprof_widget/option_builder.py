@@ -208,7 +208,7 @@ def of_mapping(options: Mapping[str, Any] | ProfileOptionBuilder) -> dict[str, A
         options = options.build()
     if not isinstance(options, Mapping):
         raise ValueError(
-            f"options: got {type(options).__name__}; give a dict of options, as ProfileOptionBuilder().build() makes one"
+            f"options: got {type(options).__name__}; give a dict, as ProfileOptionBuilder().build() makes one"
         )
     given = {
         "max_depth": 10,
