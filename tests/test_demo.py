@@ -25,10 +25,11 @@ def test_exact_times_are_the_recorded_nanoseconds() -> None:
 @pytest.mark.parametrize("view", ["scope", "graph", "op", "code"])
 def test_native_says_the_same_of_it(native: NativeTfprof, view: str) -> None:
     options = tfprof.ProfileOptionBuilder(tfprof.ProfileOptionBuilder.time_and_memory()).with_empty_output().build()
-    parts = [recorded(part) for part in ("graph", "run_meta", "op_log")]
-    answer = native.analyze(Request(view, options_proto(options)), *parts)
+    graph, run_meta, op_log = (recorded(part) for part in ("graph", "run_meta", "op_log"))
+    answer = native.analyze(Request(view, options_proto(options)), graph, run_meta, op_log)
     assert isinstance(answer, NativeAnswer)
-    assert type(ours := tfprof.profile(*parts, view, options)).FromString(answer.proto) == ours
+    ours = tfprof.profile(graph, run_meta, op_log, view, options)
+    assert type(ours).FromString(answer.proto) == ours
 
 
 def test_it_prints_the_op_view(capsys: pytest.CaptureFixture[str]) -> None:
