@@ -45,7 +45,7 @@ def use(graph: Any, run_meta: Any, op_log: Any) -> None:
 
 
 def complaint(graph: Any, run_meta: Any, op_log: Any) -> str | None:
-    """What is said against the input, by a plain ProfileError or ValueError: a reason and a way out. None if all is well."""
+    """The reason and the way out that a plain ProfileError or ValueError tells, None if all is well."""
     caught: Exception
     try:
         use(graph, run_meta, op_log)

@@ -99,6 +99,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", TIMINGS),
 )
 
+_BY_NAME = {option.name: option for option in OPTIONS}
+_DEFAULTS = {option.name: option.default for option in OPTIONS}
+
 
 @dataclass(frozen=True)
 class Options:
@@ -141,10 +144,7 @@ class Options:
             ...
         ValueError: unknown option 'max_dept': did you mean 'max_depth'? The options are max_depth, ...
         """
-        checked = {option.name: option.default for option in OPTIONS}
-        for name, value in values.items():
-            checked[name] = _checked(_option(name), value)
-        return cls(**checked)
+        return cls(**{**_DEFAULTS, **{name: _checked(_option(name), value) for name, value in values.items()}})
 
     def as_dict(self) -> dict[str, Any]:
         """The options by name, as a plain dict of plain values.
@@ -176,13 +176,12 @@ def check_step(step: Any) -> int:
 
 
 def _option(name: str) -> Option:
-    for option in OPTIONS:
-        if option.name == name:
-            return option
-    names = [option.name for option in OPTIONS]
-    near = difflib.get_close_matches(name, names, 1)
+    option = _BY_NAME.get(name)
+    if option is not None:
+        return option
+    near = difflib.get_close_matches(name, _BY_NAME, 1)
     hint = f" did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"unknown option {name!r}:{hint} The options are {', '.join(names)}")
+    raise ValueError(f"unknown option {name!r}:{hint} The options are {', '.join(_BY_NAME)}")
 
 
 def _checked(option: Option, value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from tests.bench import children, native
@@ -13,8 +14,8 @@ from tfprof_widget.options import ORDERS, TIMINGS, VIEWS
 from tfprof_widget.profiles import Profile
 
 LEAST_RATIO = {"scope": 30, "graph": 60, "op": 60, "code": 30}
-ROUNDS = 5
-NODES_A_ROUND, MOST_TURNS = 20_000, 20
+SESSIONS = 5
+LARGE = 50_000
 
 Options = dict[str, Any]
 
@@ -25,30 +26,16 @@ TIME_AND_MEMORY: Options = {
     "order_by": "micros",
     "select": ["micros", "bytes", "peak_bytes", "residual_bytes", "output_bytes"],
 }
+ALL_ROWS: Options = {"min_micros": 0, "min_bytes": 0}
 
-
-def _thresholds(number: int, _: str) -> Options:
-    return {"min_micros": 1 + number, "min_bytes": number % 7, "max_depth": 90 - number % 80}
-
-
-def _order(number: int, _: str) -> Options:
-    return {"order_by": ORDERS[number % len(ORDERS)], "min_bytes": number}
-
-
-def _all_rows(number: int, _: str) -> Options:
-    return {"order_by": ORDERS[number % len(ORDERS)], "min_micros": 0, "min_bytes": 0, "max_depth": 1000 + number}
-
-
-def _regexes(number: int, who: str) -> Options:
-    """The matches of a regex are kept, so each who asks has his own."""
-    return {"hide_name_regexes": [f".*/[a-z]*_{number}/({who})?.*"], "show_name_regexes": [f".*([a-z0-9]|{who})"]}
-
-
-CHANGES: dict[str, Callable[[int, str], Options]] = {
-    "other thresholds": _thresholds,
-    "other order": _order,
-    "all rows, other order": _all_rows,
-    "other regexes": _regexes,
+# What is changed at each turn.
+CHANGES: dict[str, Callable[[int], Options]] = {
+    "other thresholds": lambda turn: {"min_micros": 1 + turn, "min_bytes": turn % 7, "max_depth": 90 - turn},
+    "other order": lambda turn: {"order_by": ORDERS[turn], "min_bytes": turn},
+    "other order, all rows": lambda turn: {"order_by": ORDERS[turn], **ALL_ROWS},
+    "other depth, all rows": lambda turn: {**ALL_ROWS, "max_depth": 5 + turn},
+    "other literal regex": lambda turn: {"hide_name_regexes": [f".*tower_{turn}/.*"]},
+    "other regex": lambda turn: {"show_name_regexes": [f".*tower_[0-9]*{turn}/[a-z].*"]},
 }
 
 
@@ -62,28 +49,29 @@ def findings(nodes: int) -> list[Finding]:
 
 
 def _of_view(view: str, nodes: int, profile: Profile, child: children.Child) -> Iterator[Finding]:
-    child.call(native.view, view, [TIME_AND_MEMORY])
-    for timing in TIMINGS:
-        profile.view(view, timing=timing)
     for change, changed in CHANGES.items():
         taken: dict[str, list[float]] = {"native": [], **{timing: [] for timing in TIMINGS}}
-        for turns in _rounds(nodes):
-            for who, seconds_taken in taken.items():
-                options = [TIME_AND_MEMORY | changed(turn, who) for turn in turns]
-                if who == "native":
-                    seconds_taken.extend(child.call(native.view, view, options))
-                else:
-                    seconds_taken.extend(_show(profile, view, [each | {"timing": who} for each in options]))
+        for rounds in _sessions(nodes):
+            fresh = {timing: _with_trees_only(profile, view, timing) for timing in TIMINGS}
+            for turns in rounds:
+                options = [TIME_AND_MEMORY | changed(turn) for turn in turns]
+                taken["native"] += child.call(native.view, view, options)
+                for timing, of_timing in fresh.items():
+                    taken[timing] += [seconds(of_timing.view, view, timing=timing, **each) for each in options]
         for timing in TIMINGS:
             what = f"{view} view, {change}, timing={timing}"
             yield of_medians(what, nodes, taken["native"], taken[timing], LEAST_RATIO[view])
 
 
-def _rounds(nodes: int) -> list[range]:
-    """Several rounds, in each of which everyone has his turns, which are more for small graphs."""
-    turns = min(max(1, NODES_A_ROUND // nodes), MOST_TURNS)
-    return [range(first, first + turns) for first in range(0, ROUNDS * turns, turns)]
+def _sessions(nodes: int) -> list[list[range]]:
+    """Sessions of rounds of turns. No turn comes twice in a session; in a round everyone has his turns, one by one."""
+    if nodes >= LARGE:
+        return [[range(turn, turn + 1) for turn in range(SESSIONS)]]
+    return [[range(len(ORDERS))]] * SESSIONS
 
 
-def _show(profile: Profile, view: str, options: list[Options]) -> list[float]:
-    return [seconds(profile.view, view, **each) for each in options]
+def _with_trees_only(profile: Profile, view: str, timing: str) -> Profile:
+    """The profile as it is before anything but one plain view was asked of it."""
+    fresh = replace(profile, _memory={})
+    fresh.view(view, timing=timing)
+    return fresh

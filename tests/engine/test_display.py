@@ -140,6 +140,15 @@ def test_trim_cuts_the_match_too_in_code_view() -> None:
 
 
 @TREES
+def test_a_match_above_the_start_trims_nothing(view: str) -> None:
+    assert shown(view, start_name_regexes=["a/b"], trim_name_regexes=["a"]) == drawing("""
+        _TFProfRoot 39
+          b 6
+            c 4
+    """)
+
+
+@TREES
 def test_trimming_the_root_leaves_only_it(view: str) -> None:
     regexes = ["_TFProfRoot"] if view != "code" else ["(?:_TFProfRoot)"]
     assert drawn(PROFILE.view(view, trim_name_regexes=regexes), "micros") == "_TFProfRoot 0/39"
@@ -215,6 +224,19 @@ def test_totals_may_be_of_what_is_shown_only(view: str) -> None:
           a 17
             d 16
           e 16
+    """)
+
+
+@TREES
+def test_the_order_is_that_of_the_totals_which_are_shown(view: str) -> None:
+    # a has 23 in all, of which 7 are shown; e has 16.
+    options = {"hide_name_regexes": ["a/d"], "account_displayed_op_only": True, "order_by": "micros"}
+    assert shown(view, **options) == drawing("""
+        _TFProfRoot 23
+          e 16
+          a 7
+            b 6
+              c 4
     """)
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tfprof_widget.engine.matching import Names, compiled
 
-NAMES = st.lists(st.text(st.sampled_from("abA/_.-:^$()[]{}*+?|\\0 \t\n\r\0é日\u017f"), max_size=6), max_size=8)
+ANY_TEXT = st.text(st.sampled_from("abA/_.-:^$()[]{}*+?|\\0 \t\n\r\0é日\u017f"), max_size=6)
+NAMES = st.lists(st.text("ab", max_size=5) | st.text("ab/\n", max_size=4) | ANY_TEXT, max_size=8)
 CHARACTERS = ["a", "b", "A", "/", "_", "-", ":", " ", "0", ",", "é", "日", "\n", "\t", "\0"]
 OPERATORS = [".", ".*", ".+", ".?", ".*?", "a*", "b+", "(a|b)", "(?:a/)?", "()", "|", "{2}", "{1,}", "{,2}", "{a}"]
 ESCAPES = [r"\.", r"\/", r"\_", r"\-", r"\\", r"\(", r"\[", r"\{", r"\^", r"\$", r"\|", "\\\n", r"\ ", r"\x41"]
@@ -19,7 +20,10 @@ CLASSES = [r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", r"\pL", r"\PL", r"\C", r"\n
 SETS = ["[ab]", "[^a]", "[^/]*", "[a-c/]", "[[:alpha:]]", r"[\w]", r"[^\w]", "[.]", "[é]", "[^é]", "[A-_]", "[,-/]"]
 ASSERTIONS = ["^", "$", r"\A", r"\z", r"\b", r"\B", "(?i)", "(?s)", "(?m)", "(?i:a)", "(?P<x>a)", "(?-s:.)", r"\Qa.b\E"]
 PARTS = st.sampled_from([*CHARACTERS, *OPERATORS, *ESCAPES, *CLASSES, *SETS, *ASSERTIONS])
-REGEXES = st.lists(PARTS, max_size=6).map("".join)
+USUAL_PARTS = st.sampled_from(
+    ["a", "b", "ab", "/", ".*", ".", r"\.", "[ab]", "a|b", "(a)", r"\w", r"\s", "\n", "^", "$"]
+)
+REGEXES = (st.lists(PARTS, max_size=6) | st.lists(USUAL_PARTS, max_size=6)).map("".join)
 
 
 def one_at_a_time(names: list[str], regex: str) -> list[bool]:
@@ -51,6 +55,10 @@ def is_valid(regex: str) -> bool:
 @example(["a"], "a$")
 @example(["\u017f", "s"], "(?i)s")  # the long s folds to s
 @example([], "a?")
+@example([""], "\n")
+@example(["a"], "a\n")
+@example(["a", "b"], r"a\sb")
+@example(["abd"], "a.*b.*bd")
 @example(["a.b", "axb"], r"a\.b")
 @example(["a_b"], r"a\_b")
 @example(["é"], ".")
