@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -25,12 +25,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 
 PROFILES = 240
 STEP_IDS = ((0, 1, 2), (7,), (100, 3, 3), (5, 2, 9, 4))
-
-
-@pytest.fixture(scope="module")
-def native() -> Iterator[NativeTfprof]:
-    with NativeTfprof() as started:
-        yield started
 
 
 @pytest.mark.parametrize("view", VIEWS)

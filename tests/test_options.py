@@ -124,6 +124,8 @@ def test_options_are_frozen() -> None:
         Options.of().step = 3  # type: ignore[misc]
 
 
-def test_options_as_a_dict_make_the_same_options() -> None:
-    options = Options.of(min_bytes=3, select=["bytes"], hide_name_regexes=["a"])
-    assert Options.of(**options.as_dict()) == options
+@pytest.mark.parametrize("given", ["false", "", 2, None, [1]])
+def test_a_flag_is_true_or_false_and_nothing_like_it(given: object) -> None:
+    with pytest.raises(ValueError, match=r"^account_displayed_op_only is .*, but must be True or False$"):
+        Options.of(account_displayed_op_only=given)
+    assert Options.of(account_displayed_op_only=1).account_displayed_op_only is True

@@ -111,10 +111,25 @@ def test_a_run_of_another_graph_is_refused_and_one_that_is_mostly_of_another_war
         Profile.from_protos(GRAPH, run_meta)
 
 
+def test_a_run_of_which_only_the_runtimes_own_nodes_ran_is_of_the_graph() -> None:
+    """Constants folded, feeds and fetches: the runtime names what it makes after the graph's nodes."""
+    _, (run_meta,), _ = protos_of("a/_0__cf__0 = Op() 2us\n_retval_a_0_0 = Op() 1us\nConstantFolding/a/x = Op() 1us")
+    assert Profile.from_protos(GRAPH, run_meta).view("op").grand_total["micros"][0] == 4000
+
+
 def test_views_are_scope_by_default_and_exact() -> None:
     view = profile_of("a = Op() 532ns").view()
     assert (view.view, view.options.timing, view.options.max_depth) == ("scope", "exact", 100)
     assert drawn(view, "micros") == "_TFProfRoot 0/0.532\n  a 0.532/0.532"
+
+
+def test_a_view_takes_the_options_of_a_builder_but_writes_no_file() -> None:
+    options = tfprof.ProfileOptionBuilder().build()
+    assert len(profile_of(MODEL).view("op", **options)) > 0
+    with pytest.raises(ValueError, match=r"^output: a view is not written when it is made; write its \.text\(\)"):
+        profile_of(MODEL).view("op", output="file:outfile=x")
+    with pytest.raises(ValueError, match=r"^output 'papyrus': there is no 'papyrus'"):
+        profile_of(MODEL).view("op", output="papyrus")
 
 
 def test_a_view_is_computed_when_it_is_made_and_stays() -> None:

@@ -43,12 +43,6 @@ OPTION_SETS: dict[str, dict[str, Any]] = READY_MADE | {
 }
 
 
-@pytest.fixture(scope="module")
-def native() -> Iterator[NativeTfprof]:
-    with NativeTfprof() as started:
-        yield started
-
-
 @cache
 def protos(model: str) -> tuple[Any, Any, Any]:
     """Graph, run metadata and op log as native's Python side makes them of a tf.Graph."""

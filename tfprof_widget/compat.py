@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from tfprof_widget.engine.evaluate import evaluate
+from tfprof_widget.engine.evaluate import check_options, evaluate
 from tfprof_widget.errors import ProfileWarning
 from tfprof_widget.ingest.parts import Parts
 from tfprof_widget.ingest.tf_graph import default_graph
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     TRAINABLE_VARS_PARAMS_STAT_OPTIONS: dict[str, Any]
     FLOAT_OPS_OPTIONS: dict[str, Any]
     PRINT_ALL_TIMING_MEMORY: dict[str, Any]
-
-CHECKERS = ("ExpensiveOperationChecker", "AcceleratorUtilizationChecker", "JobChecker", "OperationChecker")
 
 
 def __getattr__(name: str) -> Any:
@@ -62,6 +60,8 @@ def profile(
     asked = _asked(cmd, ProfileOptionBuilder.trainable_variables_parameter() if options is None else options)
     run_metas = [run_meta] if _has_content(run_meta) else []
     found = Profile.from_protos(graph if graph is not None else default_graph(), run_metas, op_log)
+    if not len(found.nodes):
+        warnings.warn("there is nothing to profile: give a graph, a run_meta or both", ProfileWarning, stacklevel=2)
     return cast("GraphNodeProto | MultiGraphNodeProto", _show(found, asked))
 
 
@@ -158,6 +158,7 @@ def _asked(view: str, options: Mapping[str, Any]) -> tuple[str, Options, Destina
 
 def _show(profile: Profile, asked: tuple[str, Options, Destination]) -> Any:
     view, options, destination = asked
+    check_options(profile, options)
     if view == "code" and not profile.has_traces:
         return _no_code(options, destination)
     found = evaluate(profile, view, options)
@@ -178,7 +179,9 @@ def _no_code(options: Options, destination: Destination) -> MultiGraphNodeProto:
 
 
 def _all_advice() -> dict[str, dict[str, str]]:
-    return {checker: {} for checker in CHECKERS}
+    from tfprof_widget.advisor.runner import CHECKERS, NOT_PUBLIC
+
+    return {checker: {} for checker in (*CHECKERS, NOT_PUBLIC)}
 
 
 def _advise(profile: Profile, options: Mapping[str, Mapping[str, str]] | None) -> AdviceProto:

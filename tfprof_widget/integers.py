@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tfprof_widget.errors import ProfileError
 
 LARGEST_INTEGER = 2**63 - 1
+NANOS_A_MICRO = 1000
 
 
 def check_sum(name: str, *columns: NDArray[Any], factor: int = 1) -> None:

@@ -6,9 +6,8 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from tfprof_widget.options import EVERYTHING, OPTIONS
+from tfprof_widget.options import EVERYTHING, OPTIONS, TRAINABLE_VARIABLES
 
-TRAINABLE_VARIABLES = "_trainable_variables"
 NOT_NATIVE = ("device_regexes", "timing")
 
 

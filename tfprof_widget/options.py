@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Kind = Literal["integer", "flag", "choice", "choices", "regexes", "text"]
@@ -44,6 +44,8 @@ COLUMNS = (
 )
 TIMINGS = ("exact", "tfprof")
 EVERYTHING = (".*",)
+# The type that an op log gives to the trainable variables.
+TRAINABLE_VARIABLES = "_trainable_variables"
 
 
 @dataclass(frozen=True)
@@ -146,14 +148,6 @@ class Options:
         """
         return cls(**{**_DEFAULTS, **{name: _checked(_option(name), value) for name, value in values.items()}})
 
-    def as_dict(self) -> dict[str, Any]:
-        """The options by name, as a plain dict of plain values.
-
-        >>> Options.of().as_dict()["select"]
-        ('micros',)
-        """
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
 
 def check_view(view: str) -> str:
     """Return `view` if it is one of tfprof's, else say which there are.
@@ -189,7 +183,7 @@ def _checked(option: Option, value: Any) -> Any:
         case "integer":
             return _integer(option, value)
         case "flag":
-            return bool(value)
+            return _flag(option, value)
         case "choice":
             return _one_of(option.name, value, option.choices)
         case "choices":
@@ -198,6 +192,12 @@ def _checked(option: Option, value: Any) -> Any:
             return _texts(option, value)
         case "text":
             return _text(option, value)
+
+
+def _flag(option: Option, value: Any) -> bool:
+    if value not in (False, True):
+        raise ValueError(f"{option.name} is {value!r}, but must be True or False")
+    return bool(value)
 
 
 def _integer(option: Option, value: Any) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tfprof_widget.memory import Memory
 from tfprof_widget.tables import Allocations, Executions, Nodes, Outputs, StepTotals, Traces
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Profile:
     traces: Traces
     graphs: tuple[Any, ...]
     misses_accelerator_stream: bool = False
-    _memory: dict[Any, Any] = field(default_factory=dict, repr=False)
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     @classmethod
     def from_protos(cls, graph: Any = None, run_metas: Any = (), op_log: Any = None) -> Profile:
@@ -74,7 +75,10 @@ class Profile:
         """
         from tfprof_widget.engine.evaluate import evaluate
         from tfprof_widget.options import Options
+        from tfprof_widget.output.destination import parse_output
 
+        if parse_output(options.get("output", "")).kind == "file":
+            raise ValueError("output: a view is not written when it is made; write its .text(), or use profile()")
         return evaluate(self, view, Options.of(**options))
 
     def __repr__(self) -> str:

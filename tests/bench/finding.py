@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+Unit = Literal["s", "B"]
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -22,7 +24,7 @@ class Finding:
 
     what: str
     nodes: int
-    unit: Literal["s", "B"]
+    unit: Unit
     native: float
     ours: float
     least_ratio: float | None = None
@@ -47,7 +49,7 @@ def of_medians(
     native: Sequence[float],
     ours: Sequence[float],
     least_ratio: float | None = None,
-    unit: Literal["s", "B"] = "s",
+    unit: Unit = "s",
 ) -> Finding:
     """The finding that several measurements give."""
     return Finding(what, nodes, unit, statistics.median(native), statistics.median(ours), least_ratio)
@@ -77,7 +79,7 @@ def _line(finding: Finding) -> str:
         finding.what,
         _amount(finding.native, finding.unit),
         _amount(finding.ours, finding.unit),
-        f"{finding.ratio:.1f}" if finding.most is None else "",
+        f"{finding.ratio:.1f}" if finding.nodes else "",
         _target(finding),
         ("ok" if finding.passes else "**missed**") if has_target else "",
     ]
@@ -90,7 +92,7 @@ def _target(finding: Finding) -> str:
     return f"{finding.least_ratio:g}" if finding.least_ratio is not None else ""
 
 
-def _amount(value: float, unit: Literal["s", "B"]) -> str:
+def _amount(value: float, unit: Unit) -> str:
     steps = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if unit == "s" else ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
     scale, name = next((step for step in steps if abs(value) >= step[0]), steps[-1])
     return f"{value / scale:.3g} {name}" if abs(value) >= 100 * scale else f"{value / scale:#.3g} {name}"

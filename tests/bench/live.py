@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.bench import children
-from tests.bench.finding import Finding, of_medians
+from tests.bench.finding import Finding, Unit, of_medians
 from tests.bench.gauges import Cost, cost
 from tests.bench.recordings import recording
 
@@ -28,36 +28,23 @@ def findings(nodes: int) -> list[Finding]:
     model.silence_deprecations()
     graph = model.build(nodes).graph
     run_meta = RunMetadata.FromString(recording(nodes).run_meta)
-    native, ours, from_files = [], [], []
+    native, ours, without_tensorflow = [], [], []
     for _ in range(ROUNDS):
         native.append(children.call_in_copy(_cost, _read_natively, graph, run_meta))
         ours.append(children.call_in_copy(_cost, _read, graph, run_meta))
-        from_files.append(children.call(cost, _read_recording, nodes))
+        without_tensorflow.append(children.call(cost, _read_recording, nodes))
+
+    def finding(what: str, gauge: str, of_ours: list[Cost], least_ratio: float, unit: Unit) -> Finding:
+        natively = [getattr(each, gauge) for each in native]
+        return of_medians(what, nodes, natively, [getattr(each, gauge) for each in of_ours], least_ratio, unit)
+
     return [
-        of_medians(
-            "Profile from a tf.Graph", nodes, _all("seconds", native), _all("seconds", ours), LEAST_RATIO_OF_TIME
-        ),
-        of_medians(
-            "memory taken beyond the tf.Graph",
-            nodes,
-            _all("grown", native),
-            _all("grown", ours),
-            LEAST_RATIO_OF_MEMORY,
-            "B",
-        ),
-        of_medians(
-            "memory of the process, ours without TensorFlow",
-            nodes,
-            _all("peak", native),
-            _all("peak", from_files),
-            LEAST_RATIO_OF_MEMORY,
-            "B",
+        finding("Profile from a tf.Graph", "seconds", ours, LEAST_RATIO_OF_TIME, "s"),
+        finding("memory taken beyond the tf.Graph", "grown", ours, LEAST_RATIO_OF_MEMORY, "B"),
+        finding(
+            "memory of the process, ours without TensorFlow", "peak", without_tensorflow, LEAST_RATIO_OF_MEMORY, "B"
         ),
     ]
-
-
-def _all(what: str, costs: list[Cost]) -> list[float]:
-    return [getattr(each, what) for each in costs]
 
 
 def _cost(read: Callable[[Any, Any], object], graph: Any, run_meta: Any) -> Cost:

@@ -10,6 +10,7 @@ from tests.bench import children, native
 from tests.bench.finding import Finding, of_medians
 from tests.bench.gauges import seconds
 from tests.bench.recordings import recording
+from tfprof_widget.memory import Memory
 from tfprof_widget.options import ORDERS, TIMINGS, VIEWS
 from tfprof_widget.profiles import Profile
 
@@ -72,6 +73,6 @@ def _sessions(nodes: int) -> list[list[range]]:
 
 def _with_trees_only(profile: Profile, view: str, timing: str) -> Profile:
     """The profile as it is before anything but one plain view was asked of it."""
-    fresh = replace(profile, _memory={})
+    fresh = replace(profile, memory=Memory())
     fresh.view(view, timing=timing)
     return fresh

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from random import Random
 from typing import Any
@@ -9,7 +12,9 @@ from typing import Any
 import pytest
 
 from tests.sketches import drawn, profile_of
+from tfprof_widget.engine.matching import KEPT_MASKS, Names
 from tfprof_widget.errors import ProfileError
+from tfprof_widget.memory import RECENT
 from tfprof_widget.options import VIEWS
 
 MODEL = """
@@ -44,13 +49,37 @@ def test_views_in_any_order_are_as_if_each_were_the_first() -> None:
 
 
 def test_what_is_kept_is_bounded() -> None:
+    """Of a hundred steps and regexes the few asked for last are held, and what is always needed: trees and types."""
+    profile = profile_of("a = Add() " + ";".join(["1us"] * 100))
+    forests = []
+    for step in range(100):
+        options: dict[str, Any] = {"step": step, "account_type_regexes": [f"x{step}|Add"]}
+        forests.append(weakref.ref(profile.view("scope", show_name_regexes=[f"a|x{step}"], **options).forest))
+    gc.collect()
+    assert 0 < sum(forest() is not None for forest in forests) <= RECENT
+    assert len(profile.memory._recent) <= RECENT
+    assert len(profile.memory._kept) == 2
+
+
+def test_a_regex_typed_letter_by_letter_is_forgotten() -> None:
+    names = Names(["a", "b"])
+    for number in range(1000):
+        names.matching("show_name_regexes", [f"a{number}"])
+    assert len(names._masks) <= KEPT_MASKS
+
+
+def test_threads_that_ask_at_once_get_whole_answers() -> None:
     profile = profile_of(MODEL)
-    for number in range(300):
-        profile.view("scope", account_type_regexes=[f"Add{number}|Const"], show_name_regexes=[f"a{number}.*"])
-    first = {key: len(kept) for key, kept in profile._memory.items() if hasattr(kept, "__len__")}
-    for number in range(300, 600):
-        profile.view("scope", account_type_regexes=[f"Add{number}|Const"], show_name_regexes=[f"a{number}.*"])
-    assert {key: len(kept) for key, kept in profile._memory.items() if hasattr(kept, "__len__")} == first
+    alone = drawn(profile_of(MODEL).view("scope"), "micros")
+
+    def ask(number: int) -> bool:
+        return all(
+            drawn(profile.view("scope", hide_name_regexes=[f"x{number}{step}"]), "micros") == alone
+            for step in range(80)
+        )
+
+    with ThreadPoolExecutor(6) as threads:
+        assert all(threads.map(ask, range(6)))
 
 
 def test_a_code_view_without_traces_says_what_is_missing() -> None:

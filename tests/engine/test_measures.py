@@ -192,6 +192,13 @@ def test_a_sum_that_would_wrap_is_refused(execution: dict[str, Any], count: int,
         recorded(*[execution] * count).view("op", timing=timing, select=["bytes", "micros"])
 
 
+@pytest.mark.parametrize("count", [2, 4, 8])
+def test_a_sum_over_the_runs_of_one_step_that_would_wrap_is_refused(count: int) -> None:
+    graph, runs, _ = protos_of(f"a = Op() {';'.join(['1us'] * count)} {2**62}B")
+    with pytest.raises(ProfileError, match=r"2\*\*63"):
+        Profile.from_protos(graph, {0: runs}).view("op").total["bytes"]
+
+
 def test_float_operations_times_runs_that_would_wrap_are_refused() -> None:
     graph, (run_meta,), op_log = protos_of(f"loop = Op() {'+'.join(['1us'] * 8)} {2**61}flops")
     with pytest.raises(ProfileError, match=r"^float_ops: "):
@@ -202,3 +209,15 @@ def test_float_operations_times_runs_that_would_wrap_are_refused() -> None:
 def test_more_parameters_than_64_bits_can_count_are_refused_by_the_name_of_the_node(shape: str) -> None:
     with pytest.raises(ProfileError, match=f"^graph: node 'w' has the shape {shape}, whose product "):
         profile_of(f"w = VariableV2() {shape}")
+
+
+def test_times_on_both_kinds_of_devices_are_refused_where_their_sum_would_wrap() -> None:
+    protos = protos_of("a = Op() 1us @/gpu:0")
+    (run_meta,) = protos.run_metas
+    (device,) = run_meta.step_stats.dev_stats
+    stream = run_meta.step_stats.dev_stats.add(device=f"{device.device}/stream:all")
+    stream.node_stats.add().CopyFrom(device.node_stats[0])
+    for each in (device, stream):
+        each.node_stats[0].op_end_rel_nanos = 3 * 2**61
+    with pytest.raises(ProfileError, match=r"^micros: the values add up to more than 2\*\*63 - 1"):
+        Profile.from_protos(protos.graph, run_meta).view("op")

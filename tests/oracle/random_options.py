@@ -17,7 +17,7 @@ METRICS = (
     *("bytes", "peak_bytes", "residual_bytes", "output_bytes", "micros", "accelerator_micros", "cpu_micros"),
     *("params", "float_ops", "occurrence"),
 )
-ORDERS = ("name", *METRICS)
+ORDERS = ("name", "depth", *METRICS)
 COLUMNS = (*METRICS, "tensor_value", "device", "op_types", "input_shapes")
 DEFAULTS: dict[str, Any] = {
     "max_depth": 10_000,

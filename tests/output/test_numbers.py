@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -12,12 +12,6 @@ from tests.sketches import protos_of
 from tfprof_widget.output.numbers import count, count_exactly, memory, time, whole
 
 EDGES = (0, 1, 999, 1000, 1004, 1005, 1234, 999_994, 999_995, 999_999, 10**6, 1_005_000, 999_999_999, 10**9, 5 * 10**12)
-
-
-@pytest.fixture(scope="module")
-def native() -> Iterator[NativeTfprof]:
-    with NativeTfprof() as started:
-        yield started
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -23,12 +23,6 @@ from tfprof_widget.output.profile_proto import profile_proto
 pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 
 STEP_IDS = ((), (0,), (0, 1, 2), (7,), (100, 3, 3), (5, 2, 9, 4))
-
-
-@pytest.fixture(scope="module")
-def native() -> Iterator[NativeTfprof]:
-    with NativeTfprof() as started:
-        yield started
 
 
 def stored(native: NativeTfprof, graph: Any, steps: Sequence[tuple[int, Any]] = (), op_log: Any = None) -> ProfileProto:

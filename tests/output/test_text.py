@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from textwrap import dedent
 from typing import Any
 
@@ -104,12 +103,6 @@ PRINTED = [
     ),
 ]
 CASES = pytest.mark.parametrize(("view", "asked", "rows"), PRINTED, ids=[view for view, _, _ in PRINTED])
-
-
-@pytest.fixture(scope="module")
-def native() -> Iterator[NativeTfprof]:
-    with NativeTfprof() as started:
-        yield started
 
 
 def after_help(text: str) -> str:

@@ -37,10 +37,7 @@ def times_accounted(profile: Profile, options: Options) -> Integers:
 
 def type_names(profile: Profile) -> Names:
     """The profile's dictionary of types, with the regexes matched against it so far."""
-    if "types" not in profile._memory:
-        profile._memory["types"] = Names(profile.nodes.type_names)
-    found: Names = profile._memory["types"]
-    return found
+    return profile.memory.kept("types", lambda: Names(profile.nodes.type_names))
 
 
 def row_weights(profile: Profile, options: Options) -> Integers:

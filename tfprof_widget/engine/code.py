@@ -23,7 +23,6 @@ class Frame:
     """A place of the tree while it grows: children by name, in the order they were first met."""
 
     name: str
-    frame: int
     children: dict[str, Frame] = field(default_factory=dict)
     rows: list[int] = field(default_factory=list)
 
@@ -55,10 +54,10 @@ def forward_name(name: str) -> str | None:
     return name[start:suffix] or None
 
 
-def code_tree(names: Iterable[str], traces: Traces) -> tuple[Tree, tuple[int, ...]]:
-    """The tree of frames, and the frame (an index into the traces) that each place first stood for."""
+def code_tree(names: Iterable[str], traces: Traces) -> Tree:
+    """The tree of frames."""
     frame_names = _frame_names(traces)
-    root = Frame(ROOT_NAME, -1)
+    root = Frame(ROOT_NAME)
     leaves: dict[tuple[int, str], Frame] = {}
     forward: dict[str, int] = {}
     gradients: dict[str, list[int]] = {}
@@ -112,18 +111,17 @@ def _leaf(
             name = names[frame] + suffix
             child = found.children.get(name)
             if child is None:
-                child = found.children[name] = Frame(name, frame)
+                child = found.children[name] = Frame(name)
             found = child
         leaves[stack, suffix] = found
     return found
 
 
-def _flatten(root: Frame) -> tuple[Tree, tuple[int, ...]]:
+def _flatten(root: Frame) -> Tree:
     names: list[str] = []
     parents: list[int] = []
     rows: list[int] = []
     counts: list[int] = []
-    frames: list[int] = []
     pending = [(root, -1)]
     while pending:
         frame, parent = pending.pop()
@@ -132,11 +130,9 @@ def _flatten(root: Frame) -> tuple[Tree, tuple[int, ...]]:
         parents.append(parent)
         counts.append(len(frame.rows))
         rows.extend(frame.rows)
-        frames.append(frame.frame)
-    tree = Tree(
+    return Tree(
         tuple(names),
         np.array(parents, np.int32),
         np.array(rows, np.int32),
         prefix_sums(np.array(counts, np.int64)),
     )
-    return tree, tuple(frames)

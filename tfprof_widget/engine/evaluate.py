@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,7 +10,7 @@ from tfprof_widget.engine.code import code_forest, code_tree
 from tfprof_widget.engine.display import Display
 from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.graph import graph_forest, graph_tree
-from tfprof_widget.engine.matching import Names
+from tfprof_widget.engine.matching import Names, compiled
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.op import op_forest, op_tree, op_view
 from tfprof_widget.engine.scope import scope_forest, scope_tree
@@ -21,11 +19,9 @@ from tfprof_widget.engine.tree import Tree
 from tfprof_widget.engine.tree_view import tree_view
 from tfprof_widget.engine.view import View
 from tfprof_widget.errors import ProfileError
-from tfprof_widget.options import EVERYTHING, Options, check_view
+from tfprof_widget.options import EVERYTHING, OPTIONS, Options, check_view
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Flags
-
-Found = TypeVar("Found")
 
 
 def evaluate(profile: Profile, view: str, options: Options) -> View:
@@ -37,9 +33,9 @@ def evaluate(profile: Profile, view: str, options: Options) -> View:
     """
     check_view(view)
     accounting = (view, options.timing, options.account_type_regexes)
-    forest = _recent(profile, ("forest", *accounting), lambda: _forest(profile, view, options))
-    sums = _recent(profile, ("sums", *accounting, options.step), lambda: Sums(forest, measures(profile, options)))
-    names = _recent(profile, ("names", *accounting), lambda: Names(forest.tree.names))
+    forest = profile.memory.recent(("forest", *accounting), lambda: _forest(profile, view, options))
+    sums = profile.memory.recent(("sums", *accounting, options.step), lambda: Sums(forest, measures(profile, options)))
+    names = profile.memory.recent(("names", *accounting), lambda: Names(forest.tree.names))
     display = Display(
         names=names,
         sums=sums,
@@ -58,52 +54,40 @@ def _forest(profile: Profile, view: str, options: Options) -> Forest:
 
 def view_tree(profile: Profile, view: str) -> Tree:
     """The tree that a view is made of, grown once a profile."""
-    return _kept(profile, ("tree", view), lambda: _TREES[view](profile))
+    return profile.memory.kept(("tree", view), lambda: _TREES[view](profile))
 
 
-def code_frames(profile: Profile) -> tuple[int, ...]:
-    """The frame of the traces that each place of the code tree stands for, -1 for the root."""
-    return _grown_code(profile)[1]
+def check_options(profile: Profile, options: Options) -> None:
+    """Say what is wrong with the options for this profile, whatever view they are for.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> check_options(demo_profile(), Options.of(step=3))
+    Traceback (most recent call last):
+        ...
+    ValueError: step 3 is not in the profile; its steps are 0
+    """
+    measures(profile, options)
+    for option in OPTIONS:
+        if option.kind == "regexes":
+            for regex in getattr(options, option.name):
+                compiled(option.name, regex)
 
 
-def _grown_code(profile: Profile) -> tuple[Tree, tuple[int, ...]]:
+def _code_tree(profile: Profile) -> Tree:
     if not profile.has_traces:
         raise ProfileError(
             "code view: the profile has no code traces; give an op_log with traces, or the tf.Graph itself"
         )
-    return _kept(profile, "code", lambda: code_tree(profile.nodes.names, profile.traces))
+    return code_tree(profile.nodes.names, profile.traces)
 
 
 _TREES: dict[str, Callable[[Profile], Tree]] = {
     "scope": lambda profile: scope_tree(profile.nodes.names),
     "graph": lambda profile: graph_tree(profile.nodes.names, profile.nodes.inputs),
-    "code": lambda profile: _grown_code(profile)[0],
+    "code": _code_tree,
     "op": op_tree,
 }
 _FORESTS = {"scope": scope_forest, "graph": graph_forest, "code": code_forest, "op": op_forest}
-# As many forests, sums and name lists as a few views with a few regexes need; a hundred megabytes for a large graph.
-RECENT = 24
-
-
-def _kept(profile: Profile, key: Any, make: Callable[[], Found]) -> Found:
-    """What was made for the profile before under this key, or what `make` makes now."""
-    if key not in profile._memory:
-        profile._memory[key] = make()
-    found: Found = profile._memory[key]
-    return found
-
-
-def _recent(profile: Profile, key: Any, make: Callable[[], Found]) -> Found:
-    """As `_kept`, but what has not been asked for in a while is dropped."""
-    recent: OrderedDict[Any, Any] = profile._memory.setdefault("recent", OrderedDict())
-    if key in recent:
-        recent.move_to_end(key)
-    else:
-        recent[key] = make()
-        if len(recent) > RECENT:
-            recent.popitem(last=False)
-    found: Found = recent[key]
-    return found
 
 
 def _device_matches(profile: Profile, tree: Tree, options: Options) -> Flags | None:

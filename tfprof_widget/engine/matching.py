@@ -51,11 +51,12 @@ class Names:
 
     def matching_one(self, option: str, regex: str) -> Flags:
         """Whether each name matches the regex in full."""
-        if regex not in self._masks:
-            if len(self._masks) >= KEPT_MASKS:
-                del self._masks[next(iter(self._masks))]  # the oldest: someone is typing
-            self._masks[regex] = self._match(compiled(option, regex), regex)
-        return self._masks[regex]
+        mask = self._masks.get(regex)
+        if mask is None:
+            mask = self._masks[regex] = self._match(compiled(option, regex), regex)
+            if len(self._masks) > KEPT_MASKS:
+                self._masks.pop(next(iter(self._masks)), None)  # the oldest: someone is typing
+        return mask
 
     def _match(self, pattern: Any, regex: str) -> Flags:
         if self.names and not self._has_line_ends:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfprof_widget.integers import check_sum
+from tfprof_widget.integers import NANOS_A_MICRO, check_sum
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Flags, Indices, Integers, StepTotals
@@ -19,7 +19,6 @@ MEASURES = (*TIMES, *BYTES, "runs", "float_ops", "params")
 
 # Divisible by 1 to 10, so that the usual means have no rest; see `_common_divisor`.
 LARGEST_DIVISOR = 5040
-NANOS_A_MICRO = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +48,7 @@ def measures(profile: Profile, options: Options) -> Measures:
     """
     step = _step_index(profile, options.step)
     key = ("measures", step, options.timing)
-    if key not in profile._memory:
-        profile._memory[key] = _measures(profile, step, options.timing == "exact")
-    found: Measures = profile._memory[key]
-    return found
+    return profile.memory.recent(key, lambda: _measures(profile, step, options.timing == "exact"))
 
 
 def _step_index(profile: Profile, step: int) -> int:
@@ -89,6 +85,7 @@ def _measures(profile: Profile, step: int, exact: bool) -> Measures:
 def _recorded(totals: StepTotals, exact: bool) -> dict[str, Integers]:
     accelerator = totals.accelerator_nanos if exact else totals.accelerator_micros
     cpu = totals.cpu_nanos if exact else totals.cpu_micros
+    check_sum("micros", accelerator, cpu)
     return {
         "micros": accelerator + cpu,
         "accelerator_micros": accelerator,

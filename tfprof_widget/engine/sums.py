@@ -60,8 +60,6 @@ class Sums:
         tree = self.forest.tree
         if order_by in MEASURES:
             return -self.total(order_by)
-        if order_by == "depth":
-            return tree.depth
         if order_by == "occurrence" and view == "code":
             return -tree.row_count
         return tree.name_rank

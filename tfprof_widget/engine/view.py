@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfprof_widget.engine.forest import Forest
+from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.tree import nearest_above, subtree_sizes
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
@@ -76,6 +77,10 @@ class View:
 
     def __len__(self) -> int:
         return len(self.places)
+
+    def unit(self, measure: str) -> int:
+        """How many units of a measure's column make one microsecond, byte, run, ..."""
+        return self.time_scale if measure in TIMES else self.scale
 
     @cached_property
     def parent(self) -> Integers:

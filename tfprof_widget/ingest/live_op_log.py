@@ -9,9 +9,8 @@ from tfprof_widget.ingest.tf_flops import read_flops
 from tfprof_widget.ingest.tf_graph import LiveGraph, read_trainable_variables
 from tfprof_widget.ingest.tf_shapes import OutputShapes
 from tfprof_widget.ingest.tf_traces import read_traces
+from tfprof_widget.options import TRAINABLE_VARIABLES
 from tfprof_widget.tables import ABSENT
-
-TRAINABLE_VARIABLES = "_trainable_variables"
 
 
 def live_op_log(graph: LiveGraph, completed: Mapping[str, OutputShapes], stacks: Stacks) -> OpLogColumns:

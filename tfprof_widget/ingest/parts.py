@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from tfprof_widget.errors import ProfileError, ProfileWarning
 from tfprof_widget.ingest.assemble import assemble
+from tfprof_widget.ingest.belonging import check_belonging
 from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
 from tfprof_widget.ingest.live_op_log import live_op_log
@@ -88,7 +87,8 @@ class Parts:
                 f"step {step}: this run_meta is already in the profile under that step, "
                 "and would count twice; give each run a step of its own"
             )
-        self._check_names(run)
+        if self._in_graph:
+            check_belonging(filter(may_be_node, dict.fromkeys(run.names)), self._in_graph)
         for name in dict.fromkeys(run.names):
             if name not in self._in_graph and name not in self._ghosts and may_be_node(name):
                 self._ghosts.add(name)
@@ -113,23 +113,3 @@ class Parts:
 
     def _known(self) -> AbstractSet[str]:
         return self._in_graph | self._ghosts if self._ghosts else self._in_graph
-
-    def _check_names(self, run: RunColumns) -> None:
-        """A run of another graph gives a profile that means nothing; say so."""
-        names = set(run.names)
-        missing = sorted(filter(may_be_node, names - self._in_graph))
-        ran = (names & self._in_graph) | set(missing)
-        if not missing or not self._in_graph:
-            return
-        if len(missing) == len(ran):
-            raise ProfileError(
-                f"run_meta: none of its {len(ran)} nodes is in the graph (such as {missing[0]!r}); "
-                "it was recorded from another graph: pass the graph of the session that ran"
-            )
-        if len(missing) > len(ran) // 2:
-            warnings.warn(
-                f"run_meta: {len(missing)} of its {len(ran)} nodes are not in the graph "
-                f"(such as {missing[0]!r}); was it recorded from another graph?",
-                ProfileWarning,
-                stacklevel=4,
-            )

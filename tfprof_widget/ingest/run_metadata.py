@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.shapes import Shapes
-from tfprof_widget.integers import LARGEST_INTEGER, check_sum
+from tfprof_widget.integers import LARGEST_INTEGER, NANOS_A_MICRO, check_sum
 from tfprof_widget.messages import SealedRun, TensorShapeProto
 from tfprof_widget.tables import ABSENT, Integers
-
-NANOS_A_MICRO = 1000
 
 
 @dataclass(frozen=True, eq=False)

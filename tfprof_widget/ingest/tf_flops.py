@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from tfprof_widget.errors import ProfileWarning
 from tfprof_widget.ingest.tf_shapes import OutputShapes
+from tfprof_widget.integers import LARGEST_INTEGER
 
 if TYPE_CHECKING:
     from tfprof_widget.ingest.tf_graph import LiveGraph
 
 STATISTIC = "flops"
-LARGEST = 2**63 - 1
 
 
 def read_flops(graph: LiveGraph, completed: Mapping[str, OutputShapes] | None = None) -> dict[str, int]:
@@ -84,7 +84,7 @@ def _count(graph: Any, node: Any, faults: dict[str, str]) -> int:
         # a copy, as to look for an attribute that is not there adds it
         value = ops.get_stats_for_node_def(graph, deepcopy(node), STATISTIC).value
         count = int(value) if value else 0
-        if count > LARGEST:
+        if count > LARGEST_INTEGER:
             raise OverflowError(f"{count} is more than 64 bits hold")
         return count
     except ValueError:  # how formulas say that a shape is not complete

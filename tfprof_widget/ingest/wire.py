@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     from tfprof_widget.messages import (
         GraphDef,
         OpLogProto,
-        OptionsProto,
-        ProfileProto,
         RunMetadata,
         SealedGraph,
         SealedOpLog,
         SealedRun,
-        XSpace,
     )
 
 
@@ -30,12 +27,6 @@ def as_message(value: object, kind: Literal["GraphDef"], source: str) -> "GraphD
 def as_message(value: object, kind: Literal["RunMetadata"], source: str) -> "RunMetadata": ...
 @overload
 def as_message(value: object, kind: Literal["OpLogProto"], source: str) -> "OpLogProto": ...
-@overload
-def as_message(value: object, kind: Literal["ProfileProto"], source: str) -> "ProfileProto": ...
-@overload
-def as_message(value: object, kind: Literal["OptionsProto"], source: str) -> "OptionsProto": ...
-@overload
-def as_message(value: object, kind: Literal["XSpace"], source: str) -> "XSpace": ...
 @overload
 def as_message(value: object, kind: str, source: str) -> Any: ...
 def as_message(value: object, kind: str, source: str) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.view import View
-from tfprof_widget.output import numbers
 from tfprof_widget.output.shapes import input_shapes, joined
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import ABSENT
@@ -30,21 +30,30 @@ def type_names(profile: Profile, members: Iterable[int]) -> list[str]:
     return [profile.nodes.type_names[code] for code in sorted(codes)]
 
 
-def shapes_by_count(view: View, row: int) -> str:
+@dataclass(frozen=True)
+class ShapeCount:
+    """The nodes of a row that take in the same shapes: how many there are, how often they ran and how long."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    defined: int
+    runs: int
+    micros: int
+
+
+def shapes_by_count(view: View, row: int) -> list[ShapeCount]:
     """The combinations of input shapes among the nodes of a row, those that ran most often first."""
     costs = measures(view.profile, view.options)
     runs, micros = costs.columns["runs"], costs.columns["micros"]
-    found: dict[str, list[int]] = {}
+    found: dict[tuple[tuple[int, ...], ...], list[int]] = {}
     for node in view.members_of(row).tolist():
-        shapes = enumerate(input_shapes(view.profile, node, view.options.timing))
-        key = "input_type: " + ",\t".join(f"{index}:{joined(shape)}" for index, shape in shapes)
-        entry = found.setdefault(key, [0, 0, 0])
-        entry[0] += 1
-        entry[1] += int(runs[node])
-        entry[2] += int(micros[node])
-    ordered = sorted(sorted(found.items()), key=lambda item: -item[1][1])
-    return "\n".join(
-        f"{key}\t(run*{numbers.count_exactly(ran, costs.scale)}|defined*{defined})"
-        f"\texec_time: {numbers.time(spent, costs.time_scale)}"
-        for key, (defined, ran, spent) in ordered
-    )
+        found.setdefault(tuple(input_shapes(view.profile, node, view.options.timing)), []).append(node)
+    counts = [
+        ShapeCount(shapes, len(nodes), sum(runs[nodes].tolist()), sum(micros[nodes].tolist()))
+        for shapes, nodes in found.items()
+    ]
+    return sorted(counts, key=lambda count: (-count.runs, native_shapes(count.shapes)))
+
+
+def native_shapes(shapes: Iterable[tuple[int, ...]]) -> str:
+    """The shapes of all inputs as the op view prints them, and sorts them by."""
+    return ",\t".join(f"{index}:{joined(shape)}" for index, shape in enumerate(shapes))

@@ -84,7 +84,7 @@ def _replace(target: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(beside).chmod(0o666 & ~_umask())
+        Path(beside).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         Path(beside).replace(target)
     except BaseException:
         Path(beside).unlink(missing_ok=True)

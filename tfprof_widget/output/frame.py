@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfprof_widget.engine.measures import MEASURES, TIMES
+from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.view import View
+from tfprof_widget.output.cells import device_name
 from tfprof_widget.tables import ABSENT
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def view_frame(view: View) -> pandas.DataFrame:
     columns |= _of_nodes(view)
     columns["accounted"] = view.accounted
     for measure in MEASURES:
-        unit = view.time_scale if measure in TIMES else view.scale
+        unit = view.unit(measure)
         columns[measure] = _in_units(view.own[measure], unit)
         columns[f"total_{measure}"] = _in_units(view.total[measure], unit)
     columns["definitions"] = view.total["definitions"]
@@ -39,9 +40,7 @@ def view_frame(view: View) -> pandas.DataFrame:
 def _of_nodes(view: View) -> dict[str, list[str]]:
     nodes, rows = view.profile.nodes, view.node.tolist()
     ops = [nodes.ops[nodes.op[node]] if node != ABSENT else "" for node in rows]
-    devices = [
-        nodes.devices[nodes.device[node]] if node != ABSENT and nodes.device[node] != ABSENT else "" for node in rows
-    ]
+    devices = [device_name(view.profile, node) if node != ABSENT else "" for node in rows]
     if view.view == "op":
         ops = list(view.names)
     return {"op": ops, "device": devices}

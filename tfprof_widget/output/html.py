@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from tfprof_widget.engine.measures import MEASURES, TIMES
 from tfprof_widget.engine.view import View
-from tfprof_widget.options import OPTIONS
 from tfprof_widget.output import cells, numbers
+from tfprof_widget.output.reason import why_empty
 from tfprof_widget.output.rows import columns
 from tfprof_widget.output.shapes import input_shapes, joined
 from tfprof_widget.output.text import counted_rows
@@ -31,8 +32,6 @@ _NAMES = {
     "input_shapes": "input shapes",
 }
 _COUNTS = {"occurrence": "defined", "num_hidden_ops": "hidden ops"}
-# What is not a filter: it takes no row away.
-_KEEPS_ALL_ROWS = ("step", "order_by", "account_displayed_op_only", "select", "output", "timing")
 
 # Notebooks style tables too: each selector here is at least as strong as JupyterLab's, and comes later.
 _STYLE = """
@@ -82,11 +81,14 @@ def table(view: View) -> str:
     )
 
 
+@dataclass(frozen=True)
 class Column:
     """A column, or a pair of them under one heading: its headings, and its cells row by row."""
 
-    def __init__(self, heading: str, subheading: str, width: int, cells: Sequence[str]) -> None:
-        self.heading, self.subheading, self.width, self.cells = heading, subheading, width, cells
+    heading: str
+    subheading: str
+    width: int
+    cells: Sequence[str]
 
 
 def _measures(view: View) -> list[str]:
@@ -103,7 +105,7 @@ def _measures(view: View) -> list[str]:
 
 
 def _numbers(view: View, measure: str, count: int) -> Column:
-    unit = view.time_scale if measure in TIMES else view.scale
+    unit = view.unit(measure)
     written = _writer(measure)
     own, total = view.own[measure][:count].tolist(), view.total[measure][:count].tolist()
     counted = view.accounted[:count].tolist()
@@ -166,9 +168,14 @@ def _text(view: View, column: str, row: int) -> str:
         case "op_types":
             return "\n".join(cells.type_names(view.profile, members))
     if view.view == "op":
-        return cells.shapes_by_count(view, row)
+        return "\n".join(_shape_count(view, count) for count in cells.shapes_by_count(view, row))
     shapes = input_shapes(view.profile, node, view.options.timing) if node != ABSENT else []
     return "\n".join(f"{index}: {joined(shape)}" for index, shape in enumerate(shapes))
+
+
+def _shape_count(view: View, count: cells.ShapeCount) -> str:
+    shapes = ", ".join(map(joined, count.shapes)) or "no inputs"
+    return f"{shapes} · {numbers.count(count.runs, view.scale)} runs · {numbers.time(count.micros, view.time_scale)}"
 
 
 def visible(text: str) -> str:
@@ -219,20 +226,8 @@ def _foot(view: View, count: int, width: int) -> str:
             f"{counted_rows(len(view) - count)} more: see .to_dataframe() or .text(), or ask for fewer, "
             "as with view(min_micros=…, max_depth=…)"
         )
-    if len(view) <= (0 if view.view == "op" else 1):
-        said.append(_why_empty(view))
+    reason = why_empty(view)
+    if reason is not None:
+        said.append(reason)
     cells = "".join(f'<tr><td class="text" colspan="{width}">{escape(each)}</td></tr>' for each in said)
     return f"<tfoot>{cells}</tfoot>" if cells else ""
-
-
-def _why_empty(view: View) -> str:
-    if not len(view.profile.nodes):
-        return "Nothing to show: the profile has no nodes. Give a graph, as in Profile.from_protos(graph, run_metas)."
-    filters = [
-        f"{option.name}={list(value) if isinstance(value, tuple) else value!r}"
-        for option in OPTIONS
-        if option.name not in _KEEPS_ALL_ROWS and (value := getattr(view.options, option.name)) != option.default
-    ]
-    if not filters:
-        return "Nothing to show: none of the nodes is part of this view. Try another, as 'scope' or 'op'."
-    return f"Nothing to show: no node passes {', '.join(filters)}. Loosen one of these."

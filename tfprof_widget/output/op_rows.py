@@ -22,10 +22,16 @@ def op_lines(view: View, columns: Sequence[str], count: int) -> list[str]:
 def _row(view: View, columns: Sequence[str], row: int) -> str:
     line = _line(view.names[row], [piece for column in columns for piece in _pieces(view, column, row)])
     if "input_shapes" in columns:
-        shapes = cells.shapes_by_count(view, row)
+        shapes = [_shape_line(view, count) for count in cells.shapes_by_count(view, row)]
         if shapes:
-            return f"{line}\n{shapes}\n\n"
+            return "\n".join([line, *shapes, "", ""])
     return line
+
+
+def _shape_line(view: View, count: cells.ShapeCount) -> str:
+    runs = numbers.count_exactly(count.runs, view.scale)
+    micros = numbers.time(count.micros, view.time_scale)
+    return f"input_type: {cells.native_shapes(count.shapes)}\t(run*{runs}|defined*{count.defined})\texec_time: {micros}"
 
 
 def _line(name: str, pieces: list[str]) -> str:

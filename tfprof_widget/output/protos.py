@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfprof_widget.engine.measures import TIMES, Measures, measures
+from tfprof_widget.engine.measures import Measures, measures
+from tfprof_widget.engine.tree import ROOT_NAME
 from tfprof_widget.engine.view import View
 from tfprof_widget.messages import GraphNodeProto, MultiGraphNodeProto
 from tfprof_widget.output.numbers import whole
@@ -59,14 +60,14 @@ def _code_proto(view: View) -> MultiGraphNodeProto:
 
 def _op_proto(view: View) -> MultiGraphNodeProto:
     """The rows as a chain: each the only child of the one before it."""
-    root = MultiGraphNodeProto(name="_TFProfRoot")
+    root = MultiGraphNodeProto(name=ROOT_NAME)
     rows: list[Any] = []
     message = root
     for name in view.names:
         message = message.children.add(name=name)
         rows.append(message)
     for measure, field in MULTI_FIELDS.items():
-        setattr(root, f"total_{field}", whole(int(view.grand_total[measure][0]), _unit(view, measure)))
+        setattr(root, f"total_{field}", whole(int(view.grand_total[measure][0]), view.unit(measure)))
     _fill(rows, view, MULTI_FIELDS)
     _add_members(rows, view)
     return root
@@ -82,15 +83,11 @@ def _rows_of_tree(view: View, root: Any) -> list[Any]:
 
 def _fill(rows: list[Any], view: View, fields: dict[str, str]) -> None:
     for measure, field in fields.items():
-        unit = _unit(view, measure)
+        unit = view.unit(measure)
         for prefix, columns in (("", view.own), ("total_", view.total)):
             for message, value in zip(rows, columns[measure].tolist(), strict=True):
                 if value:
                     setattr(message, prefix + field, whole(value, unit) if unit > 1 else value)
-
-
-def _unit(view: View, measure: str) -> int:
-    return view.time_scale if measure in TIMES else view.scale
 
 
 def _add_members(rows: list[Any], view: View) -> None:

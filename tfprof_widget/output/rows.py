@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfprof_widget.engine.measures import BYTES, TIMES
 from tfprof_widget.engine.view import View
 from tfprof_widget.output.op_rows import op_lines
 from tfprof_widget.output.tree_rows import tree_lines
@@ -21,11 +22,9 @@ _TITLES = {
     "input_shapes": "input shapes",
     "num_hidden_ops": "hidden ops",
 }
-_BYTES = ("bytes", "peak_bytes", "residual_bytes", "output_bytes")
-_TIMES = ("micros", "accelerator_micros", "cpu_micros")
 _ABOUT = ("device", "op_types", "occurrence", "input_shapes", "num_hidden_ops")
-_GRAPH_ORDER = ("params", "float_ops", *_BYTES, *_TIMES, *_ABOUT)
-_MULTI_ORDER = (*_BYTES, *_TIMES, "params", "float_ops", *_ABOUT)
+_GRAPH_ORDER = ("params", "float_ops", *BYTES, *TIMES, *_ABOUT)
+_MULTI_ORDER = (*BYTES, *TIMES, "params", "float_ops", *_ABOUT)
 
 
 def columns(view: View) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfprof_widget.engine.view import View
 from tfprof_widget.options import Options
+from tfprof_widget.output.reason import why_empty
 from tfprof_widget.output.rows import legend, lines
 
 _VIEW_HELP = {
@@ -110,7 +111,8 @@ def summary(view: View) -> str:
     rows = lines(view, SUMMARY_ROWS)
     more = len(view) - len(rows)
     rest = f"... {counted_rows(more)} more: see .text(), .to_dataframe()\n" if more > 0 else ""
-    return f"{view.view} view, {counted_rows(len(view))}\n{legend(view)}{''.join(rows)}{rest}".rstrip("\n")
+    reason = why_empty(view) or ""
+    return f"{view.view} view, {counted_rows(len(view))}\n{legend(view)}{''.join(rows)}{rest}{reason}".rstrip("\n")
 
 
 def counted_rows(count: int) -> str:

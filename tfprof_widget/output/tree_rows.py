@@ -54,7 +54,7 @@ def _cell(view: View, column: str) -> Cell:
 
 
 def _values(view: View, measure: str) -> Cell:
-    unit = view.time_scale if measure in TIMES else view.scale
+    unit = view.unit(measure)
     suffix = {"float_ops": " flops", "params": " params"}.get(measure, "")
     written: Callable[[int, int], str] = numbers.time if measure in TIMES else numbers.memory
     if suffix:
