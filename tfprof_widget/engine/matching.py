@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -76,17 +76,21 @@ class Names:
 
     @cached_property
     def _lines(self) -> bytes:
-        return "\n".join(self.names).encode()
+        return "".join(f"{name}\n" for name in self.names).encode()
 
     @cached_property
     def _starts(self) -> list[int]:
         return list(accumulate((len(name) + 1 for name in self.names), initial=0))[:-1]
 
     def _match_lines(self, regex: str) -> Flags:
-        """One pass of RE2 over all names, which is faster than one call a name by its cost of a call."""
+        """One pass of RE2 over all names, by runs of names that match: faster than a call a name."""
         found = np.zeros(len(self.names), np.bool_)
-        for match in re2.finditer(f"(?m)^(?:{regex})$".encode(), self._lines):
-            found[bisect_right(self._starts, match.start()) - 1] = True
+        options = re2.Options()
+        options.never_capture = True
+        runs = re2.compile(f"(?m)^(?:(?:{regex})\n)+".encode(), options)
+        for run in runs.finditer(self._lines):
+            first, end = (bisect_left(self._starts, position) for position in run.span())
+            found[first:end] = True
         return found
 
 

@@ -42,6 +42,7 @@ class Parts:
         self.graphs: list[Any] = []
         self._in_graph: set[str] = set()
         self._ghosts: set[str] = set()
+        self._added: set[tuple[int, bytes]] = set()
         self._live: LiveGraph | None = None
         self._live_op_log: OpLogColumns | None = None
         self._completed: dict[str, OutputShapes] = {}
@@ -82,18 +83,20 @@ class Parts:
         check_step(step)
         with collector_paused():
             run = read_run(as_sealed(run_meta, "RunMetadata", "run_meta"), self.shapes)
-        if any(known_step == step and known.same_as(run) for known_step, known in self.runs):
+        digest = (step, run.digest())
+        if run.names and digest in self._added:
             raise ValueError(
                 f"step {step}: this run_meta is already in the profile under that step, "
                 "and would count twice; give each run a step of its own"
             )
         if self._in_graph:
             check_belonging(filter(may_be_node, dict.fromkeys(run.names)), self._in_graph)
-        for name in dict.fromkeys(run.names):
-            if name not in self._in_graph and name not in self._ghosts and may_be_node(name):
-                self._ghosts.add(name)
-                self.nodes.add(name, name)
+        for node in dict.fromkeys(run.names):
+            if node not in self._in_graph and node not in self._ghosts and may_be_node(node):
+                self._ghosts.add(node)
+                self.nodes.add(node, node)
         self.runs.append((step, run))
+        self._added.add(digest)
         if self._live is not None:
             message = as_message(run_meta, "RunMetadata", "run_meta")
             self._completed = completed_output_shapes(self._live, [message]) | self._completed
