@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tfprof_widget.capturing.context import capture, last
+    from tfprof_widget.capturing.result import Capture
     from tfprof_widget.compat import (
         ALL_ADVICE,
         FLOAT_OPS_OPTIONS,
@@ -26,6 +28,7 @@ __all__ = [
     "FLOAT_OPS_OPTIONS",
     "PRINT_ALL_TIMING_MEMORY",
     "TRAINABLE_VARS_PARAMS_STAT_OPTIONS",
+    "Capture",
     "Profile",
     "ProfileError",
     "ProfileOptionBuilder",
@@ -33,12 +36,17 @@ __all__ = [
     "Profiler",
     "View",
     "advise",
+    "capture",
+    "last",
     "print_model_analysis",
     "profile",
 ]
 
 # Names are imported when they are first used: importing the package costs next to nothing.
 _HOMES = {
+    "Capture": "capturing.result",
+    "capture": "capturing.context",
+    "last": "capturing.context",
     "Profile": "profiles",
     "ProfileError": "errors",
     "ProfileOptionBuilder": "option_builder",
@@ -55,3 +63,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Teach an IPython shell the magics `%%tfprof` and `%tfprof`: `%load_ext tfprof_widget` calls this."""
+    import_module(f"{__name__}.magic").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take the magics away again: `%unload_ext tfprof_widget` calls this."""
+    import_module(f"{__name__}.magic").unload(shell)

@@ -83,6 +83,7 @@ OPTIONS: tuple[Option, ...] = (
         "The step to show; -1 is the mean of the steps in which a node ran.",
         minimum=-1,
     ),
+    Option("run_name_regexes", "regexes", EVERYTHING, "Let step -1 be the mean of the runs whose name matches."),
     Option("order_by", "choice", "name", "Order the rows under one parent by this, largest first.", ORDERS),
     Option("account_type_regexes", "regexes", EVERYTHING, "Count the nodes of which a type matches one of these."),
     Option(
@@ -125,6 +126,7 @@ class Options:
     min_float_ops: int
     min_occurrence: int
     step: int
+    run_name_regexes: tuple[str, ...]
     order_by: str
     account_type_regexes: tuple[str, ...]
     start_name_regexes: tuple[str, ...]

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Profile:
     """A graph's nodes and what was measured of them, as tables of columns.
 
-    `graphs` are the graphs as they were read, for what no column holds (the attributes of nodes).
+    `step_names` tell what ran in each step, empty where that is not known. `graphs` are the graphs as they
+    were read, for what no column holds (the attributes of nodes).
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -29,6 +30,7 @@ class Profile:
 
     nodes: Nodes
     steps: tuple[int, ...]
+    step_names: tuple[str, ...]
     executions: Executions
     outputs: Outputs
     allocations: Allocations

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,6 +142,7 @@ class Traces:
 
     `stack` gives a node's stack or ABSENT; `stacks` lists frames, outermost first; the frame columns
     `file`, `function` and `source` index `strings`, and `string_numbers` are the op log's own for them.
+    `forward` gives the forward nodes of gradients whose names do not tell.
     """
 
     strings: tuple[str, ...]
@@ -152,3 +154,4 @@ class Traces:
     function_line: Indices
     stacks: Lists
     stack: Indices
+    forward: Mapping[int, int] = field(default_factory=dict)

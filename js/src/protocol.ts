@@ -39,6 +39,8 @@ export interface Options {
   readonly minOccurrence: number;
   /** The step to show; -1 is the mean of the steps in which a node ran. */
   readonly step: number;
+  /** Let step -1 be the mean of the runs whose name matches. */
+  readonly runNameRegexes: readonly string[];
   /** Order the rows under one parent by this, largest first. */
   readonly orderBy: Order;
   /** Count the nodes of which a type matches one of these. */
@@ -87,6 +89,7 @@ export const OPTIONS: readonly OptionDescription[] = [
   { key: "minFloatOps", name: "min_float_ops", kind: "integer", default: 0, help: "Show only rows with at least this many float operations.", minimum: 0 },
   { key: "minOccurrence", name: "min_occurrence", kind: "integer", default: 0, help: "Show only rows with at least this many runs (scope and graph view) or graph nodes (op view).", minimum: 0 },
   { key: "step", name: "step", kind: "integer", default: -1, help: "The step to show; -1 is the mean of the steps in which a node ran.", minimum: -1 },
+  { key: "runNameRegexes", name: "run_name_regexes", kind: "regexes", default: [".*"], help: "Let step -1 be the mean of the runs whose name matches." },
   { key: "orderBy", name: "order_by", kind: "choice", default: "name", help: "Order the rows under one parent by this, largest first.", choices: ORDERS },
   { key: "accountTypeRegexes", name: "account_type_regexes", kind: "regexes", default: [".*"], help: "Count the nodes of which a type matches one of these." },
   { key: "startNameRegexes", name: "start_name_regexes", kind: "regexes", default: [".*"], help: "Start to show at the nodes whose name matches one of these." },

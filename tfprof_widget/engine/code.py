@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,7 +54,7 @@ def forward_name(name: str) -> str | None:
     return name[start:suffix] or None
 
 
-def code_tree(names: Iterable[str], traces: Traces) -> Tree:
+def code_tree(names: Sequence[str], traces: Traces) -> Tree:
     """The tree of frames."""
     frame_names = _frame_names(traces)
     root = Frame(ROOT_NAME)
@@ -66,7 +66,7 @@ def code_tree(names: Iterable[str], traces: Traces) -> Tree:
         stack = stack_of[row]
         if stack < 0 or not len(traces.stacks[stack]):
             continue
-        forward_of = forward_name(name)
+        forward_of = names[traces.forward[row]] if row in traces.forward else forward_name(name)
         if forward_of is not None:
             gradients.setdefault(forward_of, []).append(row)
             continue

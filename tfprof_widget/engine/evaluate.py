@@ -34,7 +34,10 @@ def evaluate(profile: Profile, view: str, options: Options) -> View:
     check_view(view)
     accounting = (view, options.timing, options.account_type_regexes)
     forest = profile.memory.recent(("forest", *accounting), lambda: _forest(profile, view, options))
-    sums = profile.memory.recent(("sums", *accounting, options.step), lambda: Sums(forest, measures(profile, options)))
+    sums = profile.memory.recent(
+        ("sums", *accounting, options.step, options.run_name_regexes),
+        lambda: Sums(forest, measures(profile, options)),
+    )
     names = profile.memory.recent(("names", *accounting), lambda: Names(forest.tree.names))
     display = Display(
         names=names,

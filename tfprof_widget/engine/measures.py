@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfprof_widget.engine.matching import Names
 from tfprof_widget.integers import NANOS_A_MICRO, check_sum
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
@@ -46,27 +47,33 @@ def measures(profile: Profile, options: Options) -> Measures:
     >>> int(costs.columns["micros"].sum()) / costs.time_scale
     320.802
     """
-    step = _step_index(profile, options.step)
-    key = ("measures", step, options.timing)
-    return profile.memory.recent(key, lambda: _measures(profile, step, options.timing == "exact"))
+    steps = _chosen_steps(profile, options)
+    key = ("measures", steps, options.step < 0, options.timing)
+    return profile.memory.recent(key, lambda: _measures(profile, steps, options.step < 0, options.timing == "exact"))
 
 
-def _step_index(profile: Profile, step: int) -> int:
-    if step < 0:
-        return -1
-    if step not in profile.steps:
-        known = ", ".join(map(str, profile.steps)) or "none: no run metadata was given"
-        raise ValueError(f"step {step} is not in the profile; its steps are {known}")
-    return profile.steps.index(step)
+def _chosen_steps(profile: Profile, options: Options) -> tuple[int, ...]:
+    """The indices of the steps to look at: one, or all those whose run has a matching name."""
+    if options.step >= 0:
+        if options.step not in profile.steps:
+            known = ", ".join(map(str, profile.steps)) or "none: no run metadata was given"
+            raise ValueError(f"step {options.step} is not in the profile; its steps are {known}")
+        return (profile.steps.index(options.step),)
+    names = Names(profile.step_names)
+    matching = np.flatnonzero(names.matching("run_name_regexes", options.run_name_regexes))
+    if profile.steps and not len(matching):
+        known = ", ".join(sorted({repr(name) for name in profile.step_names}))
+        raise ValueError(f"run_name_regexes {list(options.run_name_regexes)} match no run; the runs are {known}")
+    return tuple(matching.tolist())
 
 
-def _measures(profile: Profile, step: int, exact: bool) -> Measures:
+def _measures(profile: Profile, steps: tuple[int, ...], is_mean: bool, exact: bool) -> Measures:
     count = len(profile.nodes)
     totals = profile.step_totals
-    chosen = slice(None) if step < 0 else np.flatnonzero(totals.step == step)
+    chosen = slice(None) if len(steps) == len(profile.steps) else np.isin(totals.step, steps)
     node = totals.node[chosen]
     recorded = {name: values[chosen] for name, values in _recorded(totals, exact).items()}
-    if step >= 0:
+    if not is_mean:
         scale = 1
         columns = {name: _spread(values, node, count) for name, values in recorded.items()}
     else:

@@ -26,6 +26,7 @@ LARGEST_PORT = 2**31 - 1
 def assemble(
     columns: GraphColumns,
     runs: Sequence[tuple[int, RunColumns]],
+    step_names: Mapping[int, str],
     op_logs: Sequence[OpLogColumns],
     shapes: Sequence[tuple[int, ...]],
     stacks: Stacks,
@@ -38,6 +39,7 @@ def assemble(
     return Profile(
         nodes=_nodes(columns, order, row_of, op_logs, shapes, joined.devices, joined.node_device),
         steps=joined.steps,
+        step_names=tuple(step_names.get(step, "") for step in joined.steps),
         executions=joined.executions,
         outputs=joined.outputs,
         allocations=joined.allocations,
@@ -187,4 +189,10 @@ def _traces(row_of: Mapping[str, int], op_logs: Sequence[OpLogColumns], stacks: 
         function_line=frames[:, 4],
         stacks=_lists(list(stacks.stacks)),
         stack=stack,
+        forward={
+            row_of[name]: row_of[of]
+            for op_log in op_logs
+            for name, of in op_log.forward.items()
+            if name in row_of and of in row_of
+        },
     )

@@ -42,11 +42,12 @@ class Stacks:
 
 @dataclass(frozen=True)
 class OpLogColumns:
-    """What an op log says of nodes, by name."""
+    """What an op log says of nodes, by name; `forward` are forward nodes of gradients whose names do not tell."""
 
     types: dict[str, list[str]] = field(default_factory=dict)
     float_ops: dict[str, int] = field(default_factory=dict)
     stack: dict[str, int] = field(default_factory=dict)
+    forward: dict[str, str] = field(default_factory=dict)
 
 
 def read_op_log(op_log: SealedOpLog, stacks: Stacks, nodes: Container[str]) -> OpLogColumns:
@@ -54,7 +55,7 @@ def read_op_log(op_log: SealedOpLog, stacks: Stacks, nodes: Container[str]) -> O
 
     >>> op_log = SealedOpLog(log_entries=[{"name": "w", "types": ["mine"], "float_ops": 8}])
     >>> read_op_log(op_log, Stacks(), {"w"})
-    OpLogColumns(types={'w': ['mine']}, float_ops={'w': 8}, stack={})
+    OpLogColumns(types={'w': ['mine']}, float_ops={'w': 8}, stack={}, forward={})
     """
     columns = OpLogColumns()
     strings = {number: stacks.string(number, text) for number, text in sorted(op_log.id_to_string.items())}

@@ -39,6 +39,7 @@ class Parts:
         self.nodes = GraphColumns()
         self.op_logs: list[OpLogColumns] = []
         self.runs: list[tuple[int, RunColumns]] = []
+        self.step_names: dict[int, str] = {}
         self.graphs: list[Any] = []
         self._in_graph: set[str] = set()
         self._ghosts: set[str] = set()
@@ -75,8 +76,10 @@ class Parts:
             sealed = as_sealed(op_log, "OpLogProto", "op_log")
             self.op_logs.append(read_op_log(sealed, self.stacks, self._known()))
 
-    def add_step(self, step: int, run_meta: Any) -> None:
+    def add_step(self, step: int, run_meta: Any, name: str = "") -> None:
         """Add a run; several runs of one step are added up, but the same run twice is refused.
+
+        `name` tells what ran, for `run_name_regexes`.
 
         A node that the graph lacks is added with its name for an op, as natively.
         """
@@ -97,6 +100,7 @@ class Parts:
                 self.nodes.add(node, node)
         self.runs.append((step, run))
         self._added.add(digest)
+        self.step_names[step] = name or self.step_names.get(step, "")
         if self._live is not None:
             message = as_message(run_meta, "RunMetadata", "run_meta")
             self._completed = completed_output_shapes(self._live, [message]) | self._completed
@@ -112,7 +116,8 @@ class Parts:
                 op_logs = [self._live_op_log]
             if self._completed and self.completes_shapes:
                 nodes = nodes.with_output_shapes(self._completed, self.shapes)
-            return assemble(nodes, self.runs, op_logs, self.shapes.known, self.stacks, tuple(self.graphs))
+            graphs = tuple(self.graphs)
+            return assemble(nodes, self.runs, self.step_names, op_logs, self.shapes.known, self.stacks, graphs)
 
     def _known(self) -> AbstractSet[str]:
         return self._in_graph | self._ghosts if self._ghosts else self._in_graph

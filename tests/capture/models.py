@@ -1,0 +1,85 @@
+"""A small model to run sessions of, and captures of such runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
+from tfprof_widget.capturing.recorder import Recorder
+from tfprof_widget.capturing.sampling import EVERYTHING, Policy
+from tfprof_widget.capturing.sessions import hooked_sessions
+
+v1: Any = tf.compat.v1
+FULL_TRACE = v1.RunOptions.FULL_TRACE
+THREE = np.ones([3], np.float32)
+
+
+class Model:
+    """Fetches: `loss` of the placeholder `x`; `train`, which adds one to `count`; `init`."""
+
+    def __init__(self) -> None:
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            self.x = v1.placeholder(tf.float32, [None], name="x")
+            self.loss = tf.reduce_sum(tf.square(self.x), name="loss")
+            self.counter = v1.get_variable("counter", [], initializer=tf.zeros_initializer(), use_resource=True)
+            with tf.control_dependencies([self.loss]):
+                added = self.counter.assign_add(1.0, read_value=False)
+            self.train = tf.group(added, name="train")
+            self.count = self.counter.read_value()
+            v1.train.create_global_step()
+            self.init = tf.group(v1.global_variables_initializer(), name="initialize")
+
+    def session(self) -> Any:
+        session = v1.Session(graph=self.graph)
+        session.run(self.init)
+        return session
+
+
+@dataclass
+class Captured:
+    """What was captured, once the block is over."""
+
+    results: list[Recorded] = field(default_factory=list)
+
+    @property
+    def recorded(self) -> Recorded:
+        (recorded,) = self.results
+        return recorded
+
+    @property
+    def graph(self) -> GraphRecord:
+        (graph,) = self.recorded.graphs
+        return graph
+
+    @property
+    def runs(self) -> dict[str, tuple[int, int]]:
+        """How many runs of each name were seen and traced, of all graphs."""
+        return {runs.name: (runs.seen, runs.traced) for graph in self.recorded.graphs for runs in graph.runs}
+
+    def of(self, name: str) -> Runs:
+        (runs,) = [runs for graph in self.recorded.graphs for runs in graph.runs if runs.name == name]
+        return runs
+
+    def executed(self, step: int) -> set[str]:
+        """The nodes that ran in a step of the one graph."""
+        profile = self.graph.profile
+        ran = profile.executions.step == profile.steps.index(step)
+        return {profile.nodes.names[node] for node in profile.executions.node[ran]}
+
+
+@contextmanager
+def captured(policy: Policy = EVERYTHING, **settings: Any) -> Iterator[Captured]:
+    """Capture the sessions of the block."""
+    recorder, captured = Recorder(policy, **settings), Captured()
+    try:
+        with hooked_sessions(recorder):
+            yield captured
+    finally:
+        captured.results.append(recorder.recorded())

@@ -1,0 +1,160 @@
+"""Runs are traced at first and then ever more seldom, and never at more than the cost allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from tfprof_widget.capturing.sampling import EVERYTHING, Adaptive, Choice, Every, Policy, Sampler, Steps
+
+
+def simulated(
+    policy: Policy, runs: int, seconds: float, slowdown: float, warm_up: float = 0.0
+) -> tuple[list[int], float]:
+    """The numbers of the runs that are traced, and what all of them took beyond the untraced time."""
+    sampler = Sampler(policy)
+    traced, extra = [], 0.0
+    for number in range(runs):
+        choice = sampler.choose("train")
+        assert choice.number == number
+        took = seconds * (slowdown if choice.traced else 1.0)
+        extra += took - seconds
+        if choice.traced:
+            traced.append(number)
+        sampler.ran("train", choice, took + (warm_up if choice.warm_up else 0.0))
+    return traced, extra
+
+
+@pytest.mark.parametrize("slowdown", [1.0, 1.3, 2.0, 4.0])
+def test_thousand_small_steps_cost_at_most_a_tenth(slowdown: float) -> None:
+    traced, extra = simulated(Adaptive(), 1000, 0.0005, slowdown, warm_up=0.2)
+    assert extra <= 0.10 * 1000 * 0.0005
+    assert traced[:3] == [0, 1, 3]
+    assert len(traced) >= 20
+
+
+@pytest.mark.parametrize("seconds", [0.0001, 0.01, 0.3])
+@pytest.mark.parametrize("slowdown", [2.0, 4.0, 40.0])
+@pytest.mark.parametrize("overhead", [0.0, 0.05, 0.1])
+def test_cost_keeps_within_its_share_or_half_a_second(seconds: float, slowdown: float, overhead: float) -> None:
+    """One trace is needed to learn what a trace costs, beside the warm-up's."""
+    runs = 3000
+    _, extra = simulated(Adaptive(overhead), runs, seconds, slowdown)
+    unforeseen = 2 * seconds * (slowdown - 1)
+    assert extra <= max(overhead * runs * seconds, 0.5) or extra == pytest.approx(unforeseen)
+
+
+def test_traces_become_ever_rarer() -> None:
+    traced, _ = simulated(Adaptive(), 100_000, 0.001, 1.01)
+    distances = [later - earlier for earlier, later in pairwise(traced[1:])]
+    assert distances == sorted(distances)
+    assert distances[0] == 2
+    assert distances[-1] > 10_000
+    assert len(traced) < 60
+
+
+def test_cheap_traces_are_not_held_back_and_dear_ones_wait() -> None:
+    """A step of 0.3 s that is traced in 1.2 s: after the two first, each further one is earned by 9 s untraced."""
+    cheap, _ = simulated(Adaptive(), 200, 0.3, 1.0)
+    dear, _ = simulated(Adaptive(), 200, 0.3, 4.0)
+    assert cheap[:6] == [0, 1, 3, 5, 7, 9]
+    assert dear[:2] == [0, 1]
+    # Three traces cost 2.7 s, which is a tenth of 27 s, or 90 runs.
+    assert 88 <= dear[2] <= 91
+
+
+def test_run_follows_untraced_to_compare_with() -> None:
+    traced, _ = simulated(Adaptive(), 1000, 0.001, 1.0)
+    assert all(later - earlier >= 2 for earlier, later in pairwise(traced[1:]))
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (Every(1), list(range(12))),
+        (EVERYTHING, list(range(12))),
+        (Every(5), [0, 5, 10]),
+        (Steps(2, 5), [2, 3, 4]),
+        (Steps(10), [10, 11]),
+        (Steps(0, 1), [0]),
+        (Steps(20, 30), []),
+    ],
+)
+def test_policy_as_asked(policy: Policy, expected: list[int]) -> None:
+    assert simulated(policy, 12, 1.0, 4.0)[0] == expected
+
+
+def test_groups_are_counted_apart() -> None:
+    sampler = Sampler(Steps(1, 2))
+    groups = ["train", "eval", "train", "train", "eval"]
+    assert [sampler.choose(group).traced for group in groups] == [False, False, True, False, True]
+
+
+def test_groups_share_what_may_be_spent() -> None:
+    """A thousand groups of one run each: no untraced run tells what tracing costs, so it is suspected."""
+    sampler = Sampler(Adaptive())
+    traced = 0
+    for group in range(1000):
+        choice = sampler.choose(group)
+        traced += choice.traced
+        sampler.ran(group, choice, 0.004 if choice.traced else 0.001)
+    assert 50 <= traced <= 170  # at 3 ms each
+
+
+def test_seconds_spent_elsewhere_count() -> None:
+    sampler = Sampler(Adaptive())
+    for _ in range(4):
+        sampler.ran("train", sampler.choose("train"), 0.001)
+    sampler.spent(2.0)
+    due = [sampler.choose("train") for _ in range(50)]
+    assert not any(choice.traced for choice in due)
+
+
+def test_group_becomes_due_again_once_it_can_be_afforded() -> None:
+    sampler = Sampler(Adaptive())
+    sampler.spent(2.0)
+    while not (choice := sampler.choose("train")).traced:
+        sampler.ran("train", choice, 1.0)
+    assert choice.number == 20
+
+
+def test_runs_that_overlap_are_told_apart() -> None:
+    sampler = Sampler(EVERYTHING)
+    first, second = sampler.choose("train"), sampler.choose("train")
+    sampler.ran("train", second, 1.0)
+    sampler.ran("train", first, 5.0)
+    times = sampler.times("train")
+    assert (first.warm_up, second.warm_up) == (True, False)
+    assert (times.warm_up_seconds, times.traced_seconds) == (5.0, 1.0)
+
+
+def test_run_that_cannot_be_traced_is_counted() -> None:
+    sampler = Sampler(EVERYTHING)
+    assert sampler.choose("train", traceable=False) == Choice(0, traced=False)
+    assert sampler.choose("train") == Choice(1, traced=True)
+
+
+def test_cost_is_measured_against_untraced_runs() -> None:
+    """Warm-up and two steady runs traced in 4 s each, two untraced in 1 s: three traces of 3 s."""
+    sampler = Sampler(Every(2))
+    for seconds in (30.0, 1.0, 4.0, 1.0, 4.0):
+        sampler.ran("train", sampler.choose("train"), seconds)
+    assert sampler.measured_cost() == 9.0
+    assert Sampler(EVERYTHING).measured_cost() is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (lambda: Adaptive(-0.1), "overhead: -0.1 is negative"),
+        (lambda: Adaptive(float("nan")), "overhead: nan"),
+        (lambda: Every(0), "every: 0"),
+        (lambda: Steps(5, 5), "steps: 5:5 holds no run"),
+        (lambda: Steps(-1, 5), "steps: -1:5"),
+    ],
+)
+def test_senseless_policy_is_refused(policy: Callable[[], Policy], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        policy()

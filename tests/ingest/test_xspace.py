@@ -1,0 +1,256 @@
+"""XSpaces are read by step, by layer and by device; most are made by hand, so that every figure is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tfprof_widget.errors import ProfileError
+from tfprof_widget.ingest.xspace import HOST, Step, executed_functions, read_xspace
+from tfprof_widget.ingest.xspace_events import dropped_events
+from tfprof_widget.ingest.xspace_names import ExecutedNames
+from tfprof_widget.ingest.xspace_profile import Trace, profile_of_functions
+from tfprof_widget.messages import XSpace
+
+ORIGIN = 1_700_000_000_000_000_000
+
+
+class Space:
+    """An XSpace that is put together event by event; times are in nanoseconds since the start of profiling."""
+
+    def __init__(self) -> None:
+        self.message = XSpace()
+        environment = self.message.planes.add(name="Task Environment")
+        environment.stat_metadata[1].name = "profile_start_time"
+        environment.stats.add(metadata_id=1, uint64_value=ORIGIN)
+        self.planes: dict[str, Any] = {}
+        self.lines: dict[tuple[str, str], Any] = {}
+
+    def add(
+        self, line: str, event_name: str, start: int, duration: int, plane: str = "/host:CPU", /, **stats: Any
+    ) -> None:
+        known = self.planes.get(plane)
+        if known is None:
+            known = self.planes[plane] = self.message.planes.add(name=plane)
+        found = self.lines.get((plane, line))
+        if found is None:
+            found = self.lines[plane, line] = known.lines.add(id=len(known.lines), name=line, timestamp_ns=100)
+        number = _number(known.event_metadata, event_name)
+        event = found.events.add(metadata_id=number, offset_ps=(start - 100) * 1000, duration_ps=duration * 1000)
+        for key, value in stats.items():
+            stat = event.stats.add(metadata_id=_number(known.stat_metadata, key))
+            if isinstance(value, int):
+                stat.int64_value = value
+            else:
+                stat.ref_value = _number(known.stat_metadata, value)
+
+    def run(self, *steps: Step, **more: Any) -> Any:
+        ((_, run),) = read_xspace(self.message, steps, **more).runs
+        return run
+
+
+def _number(metadata: Any, name: str) -> int:
+    for number, each in metadata.items():
+        if each.name == name:
+            return int(number)
+    number = len(metadata) + 1
+    metadata[number].id = number
+    metadata[number].name = name
+    return number
+
+
+def rows(run: Any) -> list[tuple[str, int, int]]:
+    starts = (run.values["start_nanos"] - ORIGIN).tolist()
+    return list(zip(run.names, starts, run.values["duration_nanos"].tolist(), strict=True))
+
+
+def test_op_events_are_executions_by_layer() -> None:
+    space = Space()
+    space.add("pool/1", "StatefulPartitionedCall/dense/MatMul:_MklMatMul", 1000, 70)
+    space.add("pool/1", "ThreadpoolListener::StartRegion", 1070, 0)
+    space.add("pool/2", "StatefulPartitionedCall/while/body/_13/while/add:AddV2", 2000, 30)
+    space.add("pool/2", "_send_x_0:_Send", 2500, 10)
+    space.add("pool/2", "a trace of mine: 7", 2600, 10)
+    read = read_xspace(space.message)
+    ((step, run),) = read.runs
+    assert step == 0
+    assert rows(run) == [("dense/MatMul", 1000, 70), ("while/add", 2000, 30)]
+    assert run.values["thread"].tolist() == [0, 1]
+    assert read.ops == {"dense/MatMul": "_MklMatMul", "while/add": "AddV2"}
+    assert run.devices == (HOST,)
+
+
+def test_time_is_without_what_ran_inside_on_the_same_thread() -> None:
+    space = Space()
+    space.add("data", "Iterator::Root", 1000, 500)
+    space.add("data", "Iterator::Root::Prefetch", 1100, 300)
+    space.add("data", "Iterator::Root::Prefetch::Map[3]", 1200, 50)
+    space.add("other", "Iterator::Root::Prefetch::Map[4]", 1250, 40)
+    assert rows(space.run()) == [
+        ("tf.data/Root", 1000, 200),
+        ("tf.data/Root/Prefetch", 1100, 250),
+        ("tf.data/Root/Prefetch/Map", 1200, 50),
+        ("tf.data/Root/Prefetch/Map", 1250, 40),
+    ]
+
+
+def test_ops_of_datasets_are_in_their_scope_and_ops_of_steps_on_their_threads_are_not() -> None:
+    space = Space()
+    space.add("tf_data_private_threadpool/7", "mul:Mul", 1000, 10)
+    space.add("tf_data_iterator_get_next/8", "dense/MatMul:MatMul", 1100, 10)
+    run = space.run(names=ExecutedNames({"__inference_step_1": {"dense/MatMul": "dense/MatMul"}}))
+    assert run.names == ["tf.data/mul", "dense/MatMul"]
+
+
+def eager(space: Space, op: str, start: int, duration: int, *, is_function: int = 0) -> None:
+    space.add("python", "EagerExecute", start, duration, eager_op=op, is_func=is_function)
+    space.add("python", "EagerKernelExecute", start + 10, duration - 20)
+    space.add("python", "KernelAndDeviceFunc::Run", start + 20, duration - 40)
+
+
+def test_eager_ops_count_once_with_what_their_kernels_took() -> None:
+    space = Space()
+    eager(space, "MatMul", 1000, 500)
+    space.add("python", "MatMul:MatMul", 1100, 200)
+    space.add("pool", "MatMul:MatMul", 1200, 200)
+    eager(space, "__inference_step_1", 2000, 500, is_function=1)
+    space.add("python", "Relu:Relu", 2100, 30)
+    assert rows(space.run()) == [("eager/MatMul", 1020, 460), ("Relu", 2100, 30)]
+    assert executed_functions(space.message) == {"__inference_step_1"}
+
+
+def test_names_are_those_of_the_function_that_was_called_last() -> None:
+    space = Space()
+    eager(space, "__inference_f_1", 1000, 100, is_function=1)
+    space.add("pool", "MatMul:MatMul", 1050, 10)
+    eager(space, "__inference_g_2", 2000, 100, is_function=1)
+    space.add("pool", "MatMul:MatMul", 2050, 10)
+    space.add("pool", "while/body/_5/MatMul:MatMul", 2070, 10)
+    functions = {
+        "__inference_f_1": {"MatMul": "MatMul"},
+        "__inference_g_2": {"MatMul": "g/MatMul", "while/body/_/MatMul": "while/MatMul"},
+    }
+    assert space.run(names=ExecutedNames(functions)).names == ["MatMul", "g/MatMul", "while/MatMul"]
+
+
+def test_async_ops_are_executions_by_the_names_of_their_kernels() -> None:
+    space = Space()
+    space.add(
+        "python", "ExecutorState::ProcessAsync::Start", 1000, 10, name="IteratorGetNext", kernel_type="IteratorGetNext"
+    )
+    space.add("python", "ExecutorState::ProcessAsync::Start", 1100, 10, name="_recv_x_0", kernel_type="_Recv")
+    assert rows(space.run()) == [("IteratorGetNext", 1000, 10)]
+
+
+def test_executions_belong_to_the_step_last_begun() -> None:
+    space = Space()
+    for start in (500, 1000, 1500, 2500):
+        space.add("pool", "a:Mul", start, 10)
+    steps = [Step(4, "train", ORIGIN + 1000), Step(5, "train", ORIGIN + 2000)]
+    runs = dict(read_xspace(space.message, steps).runs)
+    assert {step: rows(run) for step, run in runs.items()} == {
+        4: [("a", 500, 10), ("a", 1000, 10), ("a", 1500, 10)],
+        5: [("a", 2500, 10)],
+    }
+
+
+def test_between_steps_only_eager_ops_are_no_part_of_the_step_before() -> None:
+    space = Space()
+    space.add("pool", "stray:Mul", 500, 10)  # of a session, before any step
+    space.add("pool", "Iterator::Root", 1100, 10)
+    space.add("pool", "Iterator::Root", 2100, 10)
+    eager(space, "MatMul", 2200, 100)
+    steps = [Step(0, "eager", ORIGIN, True), Step(1, "fit", ORIGIN + 1000), Step(0, "eager", ORIGIN + 2000, True)]
+    runs = {step: run.names for step, run in read_xspace(space.message, steps).runs}
+    assert runs == {0: ["eager/MatMul"], 1: ["tf.data/Root", "tf.data/Root"]}
+
+
+def test_allocations_belong_to_what_ran_on_their_thread() -> None:
+    space = Space()
+    space.add("pool", "a:Mul", 1000, 100)
+    allocation = {"allocator_name": "mklcpu", "tf_op": "a", "allocation_bytes": 512}
+    space.add("pool", "MemoryAllocation", 1010, 0, addr=1, requested_bytes=300, region_type="temp", **allocation)
+    space.add("pool", "MemoryAllocation", 1020, 0, addr=2, requested_bytes=400, region_type="output", **allocation)
+    space.add("pool", "MemoryDeallocation", 1030, 0, addr=1, requested_bytes=300)
+    space.add("pool", "MemoryAllocation", 1040, 0, addr=3, requested_bytes=5, region_type="temp", **allocation)
+    space.add("pool", "MemoryDeallocation", 1050, 0, addr=9, requested_bytes=999)  # made by another op
+    space.add("pool", "MemoryAllocation", 3000, 0, addr=4, requested_bytes=77, **allocation)  # of nothing that ran
+    run = space.run()
+    values = {
+        name: run.values[name].tolist() for name in ("requested_bytes", "peak_bytes", "residual_bytes", "output_bytes")
+    }
+    assert values == {"requested_bytes": [705], "peak_bytes": [700], "residual_bytes": [405], "output_bytes": [400]}
+    assert run.allocations["bytes"].tolist() == [300, 400, -300, 5]
+    assert not run.allocations["on_accelerator"].any()
+
+
+def gpu_space() -> Space:
+    space = Space()
+    space.add("pool", "dense/MatMul:MatMul", 1000, 20)
+    space.add("pool", "dense/Cast:Cast", 1030, 5)
+    allocation = {"allocator_name": "GPU_0_bfc", "requested_bytes": 64, "addr": 1, "bytes_allocated": 4096}
+    space.add("pool", "MemoryAllocation", 1005, 0, region_type="output", **allocation)
+    gpu = "/device:GPU:0"
+    space.add("Stream #14(Compute)", "ampere_sgemm", 1500, 300, gpu, tf_op="dense/MatMul:MatMul")
+    space.add("Stream #14(Compute)", "splitK_reduce", 1800, 50, gpu, tf_op="dense/MatMul:MatMul")
+    space.add("Stream #15(MemcpyH2D)", "MemcpyH2D", 1400, 40, gpu)
+    space.add("TensorFlow Ops", "dense/MatMul:MatMul", 1500, 350, gpu, tf_op="dense/MatMul:MatMul")
+    return space
+
+
+def test_kernels_of_gpus_are_accelerator_time_of_their_ops() -> None:
+    profile, _ = profile_of_functions([], [Trace(gpu_space().message)])
+    view = profile.view("scope", max_depth=9)
+    row = view.names.index("dense/MatMul")
+    nanos = {name: int(view.own[name][row]) for name in ("accelerator_micros", "cpu_micros", "runs")}
+    assert view.time_scale == 1000
+    assert nanos == {"accelerator_micros": 350, "cpu_micros": 20, "runs": 1}
+    assert profile.nodes.names == ("dense/Cast", "dense/MatMul")  # the copy is no node
+    devices = [profile.nodes.devices[code] for code in profile.nodes.device.tolist()]
+    assert devices == [HOST, "/job:localhost/replica:0/task:0/device:gpu:0"]
+    assert profile.executions.bytes_in_use.max() == 4096
+    assert profile.allocations.on_accelerator.tolist() == [True]
+
+
+def test_op_of_a_kernel_is_also_found_in_its_annotation() -> None:
+    space = Space()
+    space.add("Stream #1", "kernel", 1500, 300, "/device:GPU:0", kernel_annotation="step::dense/MatMul:MatMul#id=1#")
+    assert space.run().names == ["dense/MatMul"]
+
+
+def test_times_of_older_traces_count_from_the_epoch() -> None:
+    space = XSpace()
+    plane = space.planes.add(name="/host:CPU")
+    plane.event_metadata[1].name = "a:Mul"
+    line = plane.lines.add(name="pool", timestamp_ns=ORIGIN)
+    line.events.add(metadata_id=1, offset_ps=7_999, duration_ps=2_000)
+    ((_, run),) = read_xspace(space).runs
+    assert rows(run) == [("a", 7, 2)]
+
+
+def test_dropped_events_are_counted() -> None:
+    space = Space()
+    space.add("pool", "a:Mul", 1000, 10)
+    plane = space.planes["/host:CPU"]
+    plane.stats.add(metadata_id=_number(plane.stat_metadata, "dropped_traces"), uint64_value=5)
+    space.message.warnings.append("GPU 0: 12 events were dropped. Raise the limit.")
+    assert dropped_events(space.message) == 17
+    assert read_xspace(space.message.SerializeToString()).dropped == 17
+
+
+def test_what_is_no_xspace_is_refused() -> None:
+    with pytest.raises(ProfileError, match="xspace: these 5 bytes are no XSpace"):
+        read_xspace(b"bytes")
+
+
+def test_node_that_ran_kernels_of_two_types_is_two() -> None:
+    """One function has an op fused, and another has not."""
+    space = Space()
+    space.add("pool", "conv/Relu:_FusedConv2D", 1000, 10)
+    space.add("pool", "conv/Relu:Relu", 2000, 10)
+    read = read_xspace(space.message, ops={"conv/Relu": "Relu"})
+    ((_, run),) = read.runs
+    assert run.names == ["conv/Relu/_FusedConv2D", "conv/Relu"]
+    assert read.ops == {"conv/Relu": "Relu", "conv/Relu/_FusedConv2D": "_FusedConv2D"}
+    assert read.variants == {"conv/Relu/_FusedConv2D": "conv/Relu"}

@@ -1,0 +1,143 @@
+"""Hooks on TensorFlow 2 and Keras 3: steps of functions and models in the block are seen, and some recorded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from types import ModuleType
+from typing import Any
+
+from tfprof_widget.capturing import keras_steps, profiler
+from tfprof_widget.capturing.function_recorder import FunctionRecorder
+from tfprof_widget.capturing.imports import when_imported
+from tfprof_widget.capturing.keras_steps import ModelSteps
+from tfprof_widget.capturing.patches import Patch
+from tfprof_widget.capturing.profiler import Profiler
+from tfprof_widget.ingest.xspace_names import function_label
+
+FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+ATOMIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.atomic_function"
+CONTEXT = "tensorflow.python.eager.context"
+BACKWARD = "__backward_"
+
+Replacement = Callable[[Any], Callable[..., Any]]
+Hook = tuple[Any, str, Replacement]
+
+
+@contextmanager
+def hooked_functions(recorder: FunctionRecorder) -> Iterator[FunctionRecorder]:
+    """Tell the recorder of the steps in the block, in any thread, and of the functions that are called.
+
+    They give and raise what they would without it, and afterwards TensorFlow and Keras are as they were.
+
+    >>> from tfprof_widget.capturing.sampling import Adaptive
+    >>> with hooked_functions(FunctionRecorder(Adaptive())) as recorder:
+    ...     pass  # model.fit(...)
+    >>> recorder.recorded().seen
+    0
+    """
+    patches: list[Patch] = []
+    models = ModelSteps(_stepping(recorder))
+
+    def put(hooks: Callable[[ModuleType], Iterator[Hook]]) -> Callable[[ModuleType], None]:
+        def use(module: ModuleType) -> None:
+            try:
+                for owner, name, replacement in hooks(module):
+                    if owner is None or name not in vars(owner):
+                        recorder.note(f"this TensorFlow has no {name}, so what runs through it is missing here")
+                    else:
+                        patches.append(Patch(owner, name, replacement))
+            except Exception as error:
+                recorder.broke(error)
+
+        return use
+
+    try:
+        with ExitStack() as waiting:
+            for name, hooks in (
+                (ATOMIC_FUNCTION, lambda module: _atomic_hooks(module, recorder)),
+                (FUNCTION, lambda module: _function_hooks(module, recorder)),
+                (keras_steps.TRAINER, models.hooks),
+                (profiler.BINDINGS, lambda module: _profiler_hooks(module, recorder)),
+            ):
+                waiting.enter_context(when_imported(name, put(hooks)))
+            yield recorder
+    finally:
+        for patch in reversed(patches):
+            patch.undo()
+        models.undo()
+        with suppress(Exception):
+            recorder.learn(models.layers(), models.variables())
+        recorder.make_way()
+
+
+def _stepping(recorder: FunctionRecorder) -> Callable[[str, Callable[..., Any]], Callable[..., Any]]:
+    def stepping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any, **named: Any) -> Any:
+            with recorder.step((id(function), name), name, function):
+                return function(*arguments, **named)
+
+        return step
+
+    return stepping
+
+
+def _function_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+    """Calls of tf.functions from Python; those of others in their code are parts of them."""
+
+    def replace(original: Any) -> Callable[..., Any]:
+        def __call__(function: Any, *arguments: Any, **named: Any) -> Any:
+            if not _executes_eagerly():
+                return original(function, *arguments, **named)
+            before = _traced_times(function)
+            with recorder.step(id(function), _name_of(function), function):
+                results = original(function, *arguments, **named)
+                if _traced_times(function) != before:
+                    recorder.traced_anew()
+                return results
+
+        return __call__
+
+    yield getattr(module, "Function", None), "__call__", replace
+
+
+def _atomic_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+    """What all calls of functions end in, also of loaded ones; of the backward pass of one it is no step."""
+
+    def replace(original: Any) -> Callable[..., Any]:
+        def call_flat(function: Any, *arguments: Any) -> Any:
+            if not _executes_eagerly():
+                return original(function, *arguments)
+            name = recorder.called(function)
+            if recorder.is_in_step or BACKWARD in name:
+                return original(function, *arguments)
+            with recorder.step(name, function_label(name), function):
+                return original(function, *arguments)
+
+        return call_flat
+
+    yield getattr(module, "AtomicFunction", None), "call_flat", replace
+
+
+def _profiler_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+    original = getattr(module, profiler.SESSION, None)
+    if original is not None:
+        ours = Profiler(original)
+        yield module, profiler.SESSION, ours.making_way(recorder.make_way)
+        recorder.use(ours, eagerly=_executes_eagerly())
+
+
+def _executes_eagerly() -> bool:
+    context = sys.modules.get(CONTEXT)
+    return context is not None and bool(context.executing_eagerly())
+
+
+def _traced_times(function: Any) -> int:
+    count = getattr(function, "experimental_get_tracing_count", None)
+    return count() if count is not None else 0
+
+
+def _name_of(function: Any) -> str:
+    python = getattr(function, "python_function", None)
+    return str(getattr(python, "__name__", None) or getattr(function, "_name", "function"))

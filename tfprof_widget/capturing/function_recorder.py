@@ -1,0 +1,289 @@
+"""Collects the steps of TensorFlow 2 programs while they come, and makes one profile of what was recorded of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain, count
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from tfprof_widget.capturing.functions import CalledFunctions
+from tfprof_widget.capturing.profiler import Profiler
+from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
+from tfprof_widget.capturing.sampling import Adaptive, Choice, Policy, Sampler, Steps
+from tfprof_widget.capturing.windows import EAGER, Windows
+from tfprof_widget.ingest.tf_functions import Words
+from tfprof_widget.ingest.xspace import executed_functions
+from tfprof_widget.ingest.xspace_profile import profile_of_functions
+from tfprof_widget.profiles import Profile
+
+WARM_UP = " (warm-up)"
+LOOP = ": "
+
+
+@dataclass
+class Kind:
+    """The steps of one kind: how many there were, and how long they took; `resting_until` is a number of a step."""
+
+    name: str
+    owner: Any
+    seen: int = 0
+    traced: int = 0
+    untraced_seconds: float = 0.0
+    traced_seconds: float = 0.0
+    warm_up_seconds: float = 0.0
+    resting_until: int = 0
+
+    def runs(self) -> Runs:
+        """As a result has it."""
+        return Runs(self.name, self.seen, self.traced, self.untraced_seconds, self.traced_seconds, self.warm_up_seconds)
+
+
+@dataclass
+class Run:
+    """A step that has begun; `number` is that of the recorded step, None if it is not recorded."""
+
+    key: Hashable
+    kind: Kind
+    choice: Choice
+    number: int | None
+    started: float
+    is_traced_anew: bool = False
+
+    @property
+    def is_of_loop(self) -> bool:
+        """Whether a loop of a library's makes the steps, so that all of a step is in its function."""
+        return LOOP in self.kind.name
+
+
+@dataclass
+class _Thread(threading.local):
+    run: Run | None = None
+
+
+@dataclass
+class _Step:
+    """The context of a step; those within another are part of it."""
+
+    recorder: FunctionRecorder
+    key: Hashable
+    name: str
+    owner: Any
+    run: Run | None = None
+
+    def __enter__(self) -> _Step:
+        self.run = self.recorder.begin(self.key, self.name, self.owner)
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if self.run is not None:
+            self.recorder.ended(self.run, raised=kind is not None)
+
+
+class FunctionRecorder:
+    """Takes note of every step, from any thread, and records some of them.
+
+    It never raises: after an error of the package's own it lets all further steps pass, and says so in its warnings.
+
+    >>> from tfprof_widget.capturing.sampling import Adaptive
+    >>> FunctionRecorder(Adaptive()).recorded().seen
+    0
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.functions = CalledFunctions()
+        self._policy = policy
+        self._sampler = Sampler(policy)
+        self._lock = threading.RLock()
+        self._notes: dict[str, None] = {}
+        self._windows = Windows(None, self._lock, self.note)
+        self._kinds: dict[Hashable, Kind] = {}
+        self._thread = _Thread()
+        self._is_over = False
+        self._layers: list[str] = []
+        self._variables: dict[int, str] = {}
+        self._raised = 0
+        self._started = perf_counter()
+
+    def use(self, profiler: Profiler, *, eagerly: bool) -> None:
+        """Record with this profiler from now on; if `eagerly`, what runs before the first step too."""
+        with self._lock:
+            self._windows.profiler = profiler
+            if eagerly and not isinstance(self._policy, Steps):
+                self._windows.open()
+                self._windows.add_step(EAGER)
+
+    def called(self, function: Any) -> str:
+        """Take note of a call of a function (an AtomicFunction of TensorFlow's); returns its name."""
+        run = self._thread.run
+        return self.functions.add(function, run.kind.name.partition(LOOP)[2] if run is not None else "")
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether this thread is in a step."""
+        return self._thread.run is not None
+
+    def step(self, key: Hashable, name: str, owner: Any) -> _Step:
+        """The context of a step of the kind `key`; `owner` is kept, so that no other gets its identity."""
+        return _Step(self, key, name, owner)
+
+    def begin(self, key: Hashable, name: str, owner: Any) -> Run | None:
+        """Take note of a step that begins now; None within another step of this thread."""
+        if self._is_over or self._thread.run is not None:
+            return None
+        try:
+            with self._lock:
+                kind = self._kinds.get(key)
+                if kind is None:
+                    kind = self._kinds[key] = Kind(self._free_name(name), owner)
+                kind.seen += 1
+                choice = self._sampler.choose(key)
+                self._adjust(kind, choice)
+                number = self._windows.add_step(kind.name + (WARM_UP if choice.warm_up else ""))
+                self._windows.under_way += 1
+            run = Run(key, kind, Choice(choice.number, number is not None), number, perf_counter())
+            self._thread.run = run
+            return run
+        except Exception as error:
+            self.broke(error)
+            return None
+
+    def ended(self, run: Run, *, raised: bool) -> None:
+        """Take note that a step has ended."""
+        seconds = perf_counter() - run.started
+        self._thread.run = None
+        try:
+            with self._lock:
+                self._windows.under_way -= 1
+                self._windows.rest()
+                if run.is_of_loop:
+                    self._windows.add_step(EAGER)
+                if not raised:
+                    self._count(run, seconds)
+                else:
+                    run.kind.seen -= 1
+                    self._raised += 1
+        except Exception as error:
+            self.broke(error)
+
+    def learn(self, layers: Iterable[str], variables: Mapping[int, str]) -> None:
+        """Take note of the scopes of layers, and of names of variables by the identity of their handles."""
+        self._layers += layers
+        self._variables.update(variables)
+
+    def traced_anew(self) -> None:
+        """Say that the step that this thread is in traces a function, and so is a warm-up."""
+        run = self._thread.run
+        if run is not None:
+            run.is_traced_anew = True
+
+    def make_way(self) -> None:
+        """Let another use TensorFlow's profiler."""
+        try:
+            with self._lock:
+                self._windows.close()
+        except Exception as error:
+            self.broke(error)
+
+    def counts(self) -> tuple[int, int]:
+        """How many steps there were so far, and how many of them were recorded."""
+        kinds = list(self._kinds.values())
+        return sum(kind.seen for kind in kinds), sum(kind.traced for kind in kinds)
+
+    def note(self, warning: str) -> None:
+        """Keep a sentence that is to be told with the result, once."""
+        self._notes.setdefault(warning)
+
+    def broke(self, error: Exception) -> None:
+        """Keep what went wrong in the package itself, the first time, and let all further steps pass."""
+        if not self._is_over:
+            self._is_over = True
+            self.note(
+                f"capturing stopped early, by an error of tfprof_widget itself ({type(error).__name__}: {error}); "
+                "the steps after it went on as usual but are missing here: please report this"
+            )
+
+    def recorded(self) -> Recorded:
+        """Stop recording, and give all that was recorded."""
+        wall_seconds = perf_counter() - self._started
+        with self._lock:
+            self._is_over = True
+            try:
+                self._windows.close()
+            except Exception as error:
+                self.note(f"the last steps are missing, for TensorFlow did not give them ({_said(error)})")
+        if self._raised:
+            steps = "1 step was" if self._raised == 1 else f"{self._raised:,} steps were"
+            self.note(f"{steps} not counted, having ended in an exception")
+        dropped = 0
+        graphs: tuple[GraphRecord, ...] = ()
+        try:
+            graphs, dropped = self._graphs()
+        except Exception as error:
+            self.note(f"the steps are missing, for they could not be read ({_said(error)})")
+        overhead = self._windows.seconds + (self._sampler.measured_cost() or 0.0)
+        return Recorded(graphs, wall_seconds, overhead, dropped, tuple(self._notes))
+
+    def _adjust(self, kind: Kind, choice: Choice) -> None:
+        """Open or close a window before a step: a window is several steps, and as many go by before the next."""
+        windows = self._windows
+        if isinstance(self._policy, Adaptive):
+            may_open = choice.traced and choice.number >= kind.resting_until
+            wanted = windows.has_room if windows.is_open else may_open
+            if windows.is_open and not wanted:
+                kind.resting_until = 2 * choice.number
+        else:
+            wanted = choice.traced
+        before = windows.seconds
+        if windows.is_open and (not wanted or windows.is_full):
+            windows.close()
+        if wanted:
+            windows.open()
+        self._sampler.spent(windows.seconds - before)
+
+    def _count(self, run: Run, seconds: float) -> None:
+        kind = run.kind
+        kind.traced += run.choice.traced
+        if run.choice.warm_up or run.is_traced_anew:
+            kind.warm_up_seconds += seconds
+            if run.number is not None:
+                self._windows.rename(run.number, kind.name + WARM_UP)
+        elif run.choice.traced:
+            kind.traced_seconds += seconds
+        else:
+            kind.untraced_seconds += seconds
+        if run.choice.warm_up or not run.is_traced_anew:
+            self._sampler.ran(run.key, run.choice, seconds)
+
+    def _graphs(self) -> tuple[tuple[GraphRecord, ...], int]:
+        traces = self._windows.traces
+        executed = {name for trace in traces for name in executed_functions(trace.xspace)}
+        functions = self.functions.graphs(executed)
+        words = Words(self.functions.labels, self._variables, self._layers)
+        profile, dropped = profile_of_functions(functions, traces, words)
+        kinds = [kind.runs() for kind in self._kinds.values()]
+        if EAGER in profile.step_names:
+            # beside steps, the time until the first one and between them is not that of their ops
+            seconds = _op_seconds(profile, EAGER) if kinds else self._windows.eager_seconds
+            kinds.append(Runs(EAGER, self._windows.eager_steps, self._windows.eager_steps, 0.0, seconds, 0.0))
+        return ((GraphRecord(profile, tuple(kinds)),) if kinds else ()), dropped
+
+    def _free_name(self, name: str) -> str:
+        taken = {kind.name for kind in self._kinds.values()}
+        candidates = chain([name], (f"{name} ({number})" for number in count(2)))
+        return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def _op_seconds(profile: Profile, name: str) -> float:
+    """What all ops in the steps of that name took."""
+    named = [place for place, each in enumerate(profile.step_names) if each == name]
+    executions = profile.executions
+    return float(executions.duration_nanos[np.isin(executions.step, named)].sum()) / 1e9
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

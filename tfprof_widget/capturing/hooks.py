@@ -1,0 +1,87 @@
+"""Puts a watcher between a user's code and a function of TensorFlow's, such that the user notices nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfprof_widget.capturing.recorder import Recorder, Run
+
+
+class Begun:
+    """A run that has begun: the arguments to run it with, and what to do when it is over."""
+
+    def __init__(self, recorder: Recorder, run: Run, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
+        self.recorder = recorder
+        self.run = run
+        self.arguments = arguments
+        self.keywords = keywords
+
+    def finished(self) -> None:
+        """Take note that the run gave its results."""
+        try:
+            try:
+                self.recorder.finished(self.run, self.metadata() if self.run.traced else None)
+            finally:
+                self.release()
+        except Exception as error:
+            self.recorder.broke(error)
+
+    def raised(self) -> None:
+        """Take note that the run raised an exception."""
+        try:
+            try:
+                self.recorder.raised(self.run)
+            finally:
+                self.release()
+        except Exception as error:
+            self.recorder.broke(error)
+
+    def metadata(self) -> bytes | None:
+        """The serialized RunMetadata of a traced run."""
+        return None
+
+    def release(self) -> None:
+        """Give back what the tracing took."""
+
+    def hand_over(self) -> None:
+        """Give the user what he asked for; what this raises is his."""
+
+
+class Watcher:
+    """Is told of the calls of a function, and says what becomes of them."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def begin(self, *arguments: Any, **keywords: Any) -> Begun | None:
+        """Take note of a call; None lets it pass."""
+        raise NotImplementedError
+
+    def hook(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The original under watch.
+
+        It is called from this one function, so that tracebacks grow by one frame, and holding no lock.
+        """
+
+        def hook(*arguments: Any, **keywords: Any) -> Any:
+            begun = self._attempt(arguments, keywords)
+            if begun is None:
+                return original(*arguments, **keywords)
+            try:
+                results = original(*begun.arguments, **begun.keywords)
+            except BaseException:
+                begun.raised()
+                raise
+            begun.finished()
+            begun.hand_over()
+            return results
+
+        return hook
+
+    def _attempt(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Begun | None:
+        try:
+            return self.begin(*arguments, **keywords)
+        except Exception as error:
+            self.recorder.broke(error)
+            return None

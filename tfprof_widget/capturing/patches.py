@@ -1,0 +1,48 @@
+"""Replaces functions of other packages for a while, and puts the very same ones back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+PATCH = "_tfprof_widget_patch"
+
+
+class Patch:
+    """A function replaced by one that is made of it; `undo` puts it back.
+
+    Patches may be undone in any order: one that lies under another is taken out with the last above it.
+
+    >>> class Session:
+    ...     def run(self): return "ran"
+    >>> patch = Patch(Session, "run", lambda original: lambda session: f"hooked, {original(session)}")
+    >>> Session().run()
+    'hooked, ran'
+    >>> patch.undo()
+    >>> Session().run()
+    'ran'
+    """
+
+    def __init__(self, owner: Any, name: str, replacement: Callable[[Any], Callable[..., Any]]) -> None:
+        self.owner = owner
+        self.name = name
+        self.original = vars(owner)[name]
+        self.is_undone = False
+        self.replaced = wraps(self.original)(replacement(self.original))
+        setattr(self.replaced, PATCH, self)
+        setattr(owner, name, self.replaced)
+
+    def undo(self) -> None:
+        """Put the original back, unless another package has put its own there meanwhile."""
+        self.is_undone = True
+        on_top = vars(self.owner)[self.name]
+        while (patch := _patch_of(on_top)) is not None and patch.is_undone:
+            on_top = patch.original
+        setattr(self.owner, self.name, on_top)
+
+
+def _patch_of(function: Any) -> Patch | None:
+    """The patch that put this function where it is; a wrapper of it may have the mark too."""
+    patch = getattr(function, PATCH, None)
+    return patch if patch is not None and patch.replaced is function else None

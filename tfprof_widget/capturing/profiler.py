@@ -1,0 +1,92 @@
+"""Opens and closes sessions of TensorFlow's own profiler, and makes way for anyone else who wants one."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+BINDINGS = "tensorflow.python.profiler.internal._pywrap_profiler"
+PUBLIC = "tensorflow.python.profiler.profiler_v2"
+SESSION = "ProfilerSession"
+_OPTIONS: dict[str, int] = {}  # others than the default ones it does not take, and says so
+_LIBRARIES = ("/tensorflow/", "/keras/", "/tf_keras/", "/tfprof_widget/")
+
+
+class ProfilerBusy(Exception):
+    """Another session of the profiler is active; says whose as far as that is known."""
+
+
+class Profiler:
+    """The profiler of this process, of which there is one; `session_type` is TensorFlow's own.
+
+    >>> Profiler(None).is_open
+    False
+    """
+
+    def __init__(self, session_type: Any) -> None:
+        self.session_type = session_type
+        self.is_open = False
+        self.others = ""
+        self._session: Any = None
+        self._directory = ""
+
+    def open(self) -> None:
+        """Start recording; raises ProfilerBusy if someone else records."""
+        directory = tempfile.mkdtemp(prefix="tfprof_widget-")
+        try:
+            session = self.session_type()
+            session.start(directory, dict(_OPTIONS))
+        except Exception as error:
+            shutil.rmtree(directory, ignore_errors=True)
+            if type(error).__name__ != "AlreadyExistsError":
+                raise
+            raise ProfilerBusy(self._whose()) from None
+        self._session, self._directory, self.is_open = session, directory, True
+
+    def close(self) -> bytes:
+        """Stop recording; returns the XSpace."""
+        session, directory = self._session, self._directory
+        self._session, self._directory, self.is_open = None, "", False
+        try:
+            session.export_to_tb()
+            return b"".join(path.read_bytes() for path in sorted(Path(directory).rglob("*.xplane.pb")))
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def making_way(self, make_way: Callable[[], None]) -> Callable[[Any], Callable[..., Any]]:
+        """A replacement of TensorFlow's session type: calls `make_way` before others get a session."""
+
+        def replace(original: Any) -> Callable[..., Any]:
+            def make(*arguments: Any, **named: Any) -> Any:
+                self.others = _caller()
+                make_way()
+                return original(*arguments, **named)
+
+            return make
+
+        return replace
+
+    def _whose(self) -> str:
+        if self.others:
+            return f"started by {self.others}"
+        public = sys.modules.get(PUBLIC)
+        if getattr(public, "_profiler", None) is not None:
+            return "started before with tf.profiler.experimental.start, or by a TensorBoard callback"
+        return "started by a profiler server or another library"
+
+
+def _caller() -> str:
+    """Where in the user's program the code is that is running: the innermost frame outside of the libraries."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not any(each in file.replace("\\", "/") for each in _LIBRARIES):
+            return f"{file}, line {frame.f_lineno}"
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return "TensorFlow itself"

@@ -1,0 +1,136 @@
+"""Keeps windows of TensorFlow's profiler, each over whole steps, and the traces that they gave."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter, time_ns
+
+from tfprof_widget.capturing.profiler import Profiler, ProfilerBusy
+from tfprof_widget.ingest.xspace import Step
+from tfprof_widget.ingest.xspace_profile import Trace
+
+EAGER = "eager ops"
+EAGER_SECONDS = 1.0
+"""How long ops are recorded that no step is made of: to write them down takes long."""
+
+MOST_STEPS, MOST_SECONDS = 8, 0.25
+FULL_STEPS, FULL_SECONDS = 250, 2.0
+ROOM = 256 << 20
+
+
+class Windows:
+    """The windows of one capture; whoever calls its methods holds the `lock`, as its own watch does.
+
+    `note` is told sentences for the result. `seconds` is what opening and closing took.
+
+    >>> windows = Windows(None, threading.RLock(), print)
+    >>> windows.is_open, windows.traces
+    (False, [])
+    """
+
+    def __init__(self, profiler: Profiler | None, lock: threading.RLock, note: Callable[[str], None]) -> None:
+        self.profiler = profiler
+        self.lock = lock
+        self.traces: list[Trace] = []
+        self.seconds = 0.0
+        self.under_way = 0
+        self.eager_steps = 0
+        self.eager_seconds = 0.0
+        self._note = note
+        self._steps: list[Step] = []
+        self._opened = self._active = 0.0
+        self._counted = 0
+        self._bytes = 0
+        self._number = 0
+        self._closed = threading.Event()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a window is open."""
+        return self.profiler is not None and self.profiler.is_open
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the open window may go on for another step."""
+        return self._counted < MOST_STEPS and perf_counter() - self._opened < MOST_SECONDS
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the open window is so long that it is better closed, and another opened."""
+        return self._counted >= FULL_STEPS or perf_counter() - self._opened >= FULL_SECONDS
+
+    def open(self) -> None:
+        """Open a window, if that is possible."""
+        if self.profiler is None or self.is_open:
+            return
+        if self._bytes > ROOM:
+            self._note(f"recording stopped at {self._bytes >> 20:,} MB of traces; fewer steps are enough: --every 10")
+            return
+        started = perf_counter()
+        try:
+            self.profiler.open()
+        except ProfilerBusy as busy:
+            self._note(
+                f"steps are missing, for another session of TensorFlow's profiler was active ({busy}), "
+                "and there can be only one: end it before, or leave it out"
+            )
+            return
+        self._opened = self._active = perf_counter()
+        self.seconds += self._opened - started
+        self._counted = 0
+        self._closed = threading.Event()
+        threading.Thread(target=self._watch, args=(self._closed,), name="tfprof_widget", daemon=True).start()
+
+    def close(self) -> None:
+        """Close the window that is open, if one is."""
+        if self.profiler is None or not self.is_open:
+            return
+        started = perf_counter()
+        self._closed.set()
+        steps, self._steps = self._steps, []
+        ends = [*(step.start for step in steps[1:]), time_ns()]
+        for step, end in zip(steps, ends, strict=False):
+            if step.is_eager:
+                self.eager_seconds += (end - step.start) / 1e9
+        self.eager_steps += any(step.is_eager for step in steps)
+        xspace = self.profiler.close()
+        self.seconds += perf_counter() - started
+        self._bytes += len(xspace)
+        self.traces.append(Trace(xspace, tuple(steps)))
+
+    def add_step(self, name: str) -> int | None:
+        """Say that a step begins now; returns its number, or None if no window is open.
+
+        What a window holds of eager ops is one step, however often other steps interrupt it.
+        """
+        if not self.is_open:
+            return None
+        if not self._counted:
+            self._opened = perf_counter()
+        self._counted += name != EAGER
+        self._active = perf_counter()
+        number = next((step.number for step in self._steps if name == EAGER and step.is_eager), self._number)
+        self._number = max(self._number, number + 1)
+        self._steps.append(Step(number, name, time_ns(), name == EAGER))
+        return number
+
+    def rename(self, number: int, name: str) -> None:
+        """Give a step of the open window another name."""
+        self._steps = [replace(step, name=name) if step.number == number else step for step in self._steps]
+
+    def rest(self) -> None:
+        """Say that a step has ended."""
+        self._active = perf_counter()
+
+    def _watch(self, closed: threading.Event) -> None:
+        """Close the window when no step has been under way for a while."""
+        while not closed.wait(EAGER_SECONDS / 4):
+            with self.lock:
+                idle = perf_counter() - self._active
+                if closed.is_set() or self.under_way or idle < EAGER_SECONDS:
+                    continue
+                self._note(f"ops outside of steps were recorded for {EAGER_SECONDS:g} s at most")
+                self.close()
+                return

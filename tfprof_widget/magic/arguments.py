@@ -1,0 +1,243 @@
+"""Reads what stands behind `%%tfprof` and `%tfprof`: every tfprof option, what to trace, where the result goes."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from argparse import SUPPRESS
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from IPython.core.error import UsageError
+from IPython.core.magic_arguments import MagicArgumentParser, argument, argument_group, kwds
+from IPython.utils.text import DollarFormatter
+
+from tfprof_widget.engine.matching import compiled
+from tfprof_widget.options import OPTIONS, VIEWS, Option, Options
+from tfprof_widget.output.destination import parse_output
+
+Magic = TypeVar("Magic", bound=Callable[..., Any])
+
+_CAPTURE_DEFAULTS = {"order_by": "micros", "run_name_regexes": "the busiest kind of run"}
+
+RESULT = (
+    Option("name", "text", "", "Call the profile this."),
+    Option("out", "text", "", "Store the capture in this variable."),
+    Option("text", "flag", False, "Print the result as text."),
+    Option("report", "text", "", "Save the result as an HTML page in this file."),
+    Option("quiet", "flag", False, "Show nothing."),
+)
+TRACING = (
+    Option("overhead", "text", "0.1", "Trace as many runs as cost at most this share of the cell's untraced time."),
+    Option("every", "integer", "", "Trace every so many runs.", minimum=1),
+    Option("steps", "text", "", "Trace the runs FIRST:END, END not included; either may be left out."),
+    Option("all", "flag", False, "Trace every run."),
+)
+# A capture is shown by its costs, whereas tfprof's own defaults are those of its option table.
+SHOWN = (
+    Option("view", "choice", "op", "The view to show.", VIEWS),
+    *(replace(option, default=_CAPTURE_DEFAULTS.get(option.name, option.default)) for option in OPTIONS),
+)
+GROUPS = (("result", RESULT), ("what is traced", TRACING), ("what is shown", SHOWN))
+ARGUMENTS = {option.name: option for _, options in GROUPS for option in options}
+
+_NAME = re.compile(r"\s*--?([A-Za-z][\w-]*)(=|(?!\S))")
+_VALUE = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[^\s"'])+)(?!\S)""")
+_QUOTED = re.compile(r""""([^"]*)"|'([^']*)'""")
+_LIST_ITEM = re.compile(r"(?:\\.|\{[^}]*\}|\[\^?\]?[^]]*\]|[^,])+")
+_TRUTHS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a magic line asks for: `shown` and `traced` hold only what was named."""
+
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    traced: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    out: str = ""
+    report: str = ""
+    text: bool = False
+    quiet: bool = False
+
+
+def tfprof_arguments(magic: Magic) -> Magic:
+    """Give a magic the arguments of the option table, for `magic_arguments` to make parser and help of."""
+    for title, options in reversed(GROUPS):
+        for option in reversed(options):
+            magic = argument(f"--{option.name}", **_argparse_settings(option))(magic)
+        magic = argument_group(title)(magic)
+    return cast(Magic, kwds(argument_default=SUPPRESS)(magic))
+
+
+def parse(parser: MagicArgumentParser, line: str, variables: Mapping[str, Any]) -> tuple[Request, str]:
+    """The request of a magic line, and the code behind it; `$name` and `{name}` stand for the user's variables."""
+    words, code = split(line, variables)
+    given = vars(parser.parse_args(words))
+    _check(given)
+    result, traced, shown = (
+        {option.name: given[option.name] for option in options if option.name in given} for _, options in GROUPS
+    )
+    if "all" in traced:
+        traced["trace_all"] = traced.pop("all")
+    return Request(shown, traced, **result), code
+
+
+def split(line: str, variables: Mapping[str, Any]) -> tuple[list[str], str]:
+    """The arguments of a line, each as `--name` or `--name=value`, and the code behind them.
+
+    >>> split("-min-micros 5 --name='my net' f('--all')", {})
+    (['--min_micros=5', '--name=my net'], "f('--all')")
+    """
+    words = []
+    while match := _NAME.match(line):
+        option = _known(match[1])
+        line = line[match.end() :]
+        if option.kind == "flag":
+            truth, line = _truth(option, line, match[2] == "=")
+            words.extend([f"--{option.name}"] * truth)
+            continue
+        value = _VALUE.match(line)
+        if value is None:
+            raise UsageError(f"--{option.name} wants a value, as in --{option.name} {_example(option)}")
+        unquoted = _QUOTED.sub(lambda quoted: quoted[1] if quoted[1] is not None else quoted[2], value[1])
+        words.append(f"--{option.name}={_expanded(option, unquoted, variables)}")
+        line = line[value.end() :]
+    return words, line.strip().removeprefix("-- ")
+
+
+def has_code(line: str) -> bool:
+    """Whether there is code behind the arguments of a line, or what cannot be read.
+
+    >>> has_code("--all"), has_code("--all train()"), has_code("--alll")
+    (False, True, True)
+    """
+    try:
+        return bool(split(line, {})[1])
+    except UsageError:
+        return True
+
+
+def _known(written: str) -> Option:
+    name = written.replace("-", "_")
+    if name in ARGUMENTS:
+        return ARGUMENTS[name]
+    near = difflib.get_close_matches(name, ARGUMENTS, 3)
+    hint = f"did you mean {' or '.join(f'--{each}' for each in near)}? " if near else ""
+    raise UsageError(f"there is no argument --{written}: {hint}%%tfprof? lists what there is")
+
+
+def _truth(option: Option, line: str, wants_value: bool) -> tuple[bool, str]:
+    """Flags stand alone or, as in tfprof's own command line, before `true` or `false`."""
+    word = re.match(r"\s*(\w+)(?!\S)", line)
+    if word and word[1].lower() in _TRUTHS:
+        return _TRUTHS[word[1].lower()], line[word.end() :]
+    if wants_value:
+        raise UsageError(f"--{option.name} is a flag: write it alone, or with true or false")
+    return True, line
+
+
+def _expanded(option: Option, value: str, variables: Mapping[str, Any]) -> str:
+    if option.kind == "regexes":
+        return value  # where { and $ have a meaning of their own
+    try:
+        return str(DollarFormatter().vformat(value, [], variables))
+    except Exception:  # as IPython does: what cannot be expanded stays as it is written
+        return value
+
+
+def _argparse_settings(option: Option) -> dict[str, Any]:
+    told = option.help.replace("%", "%%")
+    if option.kind == "flag":
+        return {"action": "store_true", "help": told}
+    if option.choices:
+        told += f" One of {', '.join(option.choices)}."
+    if option.default not in ((), ""):
+        default = ",".join(option.default) if isinstance(option.default, tuple) else option.default
+        told += f" (default: {default})"
+    return {"type": lambda value: _converted(option, value), "metavar": _metavar(option), "help": told}
+
+
+def _metavar(option: Option) -> str:
+    by_kind = {"integer": "NUMBER", "regexes": "REGEX,REGEX", "choices": "NAME,NAME", "choice": "NAME"}
+    by_name = {"report": "FILE", "out": "VARIABLE", "steps": "FIRST:END", "overhead": "SHARE"}
+    return by_name.get(option.name) or by_kind.get(option.kind, "TEXT")
+
+
+def _example(option: Option) -> str:
+    by_kind = {"integer": "10", "regexes": ".*", "text": "first"}
+    by_name = {"overhead": "0.05", "steps": "10:20", "out": "profile", "report": "page.html", "output": "none"}
+    return by_name.get(option.name) or by_kind.get(option.kind) or option.choices[0]
+
+
+def _converted(option: Option, text: str) -> Any:
+    """The value that a text stands for; what is wrong with it ends in one line to the user."""
+    try:
+        match option.name:
+            case "overhead":
+                return _share(text)
+            case "steps":
+                return _range(text)
+            case "output":
+                parse_output(text)
+            case "out" if not text.isidentifier():
+                raise ValueError(f"out is {text!r}, but must be a variable's name")
+            case "report" if not Path(text).absolute().parent.is_dir():
+                raise ValueError(f"report is {text!r}, but there is no directory {str(Path(text).parent)!r}")
+        return _of_kind(option, text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _of_kind(option: Option, text: str) -> Any:
+    match option.kind:
+        case "integer":
+            return _integer(option, text)
+        case "regexes":
+            regexes = tuple(_LIST_ITEM.findall(text))
+            for regex in regexes:
+                compiled(option.name, regex)
+            return regexes
+        case "choices":
+            checked = Options.of(**{option.name: [each.strip() for each in text.split(",")]})
+            return getattr(checked, option.name)
+        case "choice" if text not in option.choices:
+            raise ValueError(f"{option.name} has no {text!r}; choose from {', '.join(option.choices)}")
+    return text
+
+
+def _integer(option: Option, text: str) -> int:
+    if not re.fullmatch(r"[+-]?\d+(_\d+)*", text, re.ASCII):
+        raise ValueError(f"{option.name} is {text!r}, but must be a whole number")
+    if int(text) < option.minimum:
+        raise ValueError(f"{option.name} is {int(text)}, but must be at least {option.minimum}")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = 0.0
+    if not 0 < share < float("inf"):
+        raise ValueError(f"overhead is {text!r}, but must be a share above 0, as in 0.05")
+    return share
+
+
+def _range(text: str) -> tuple[int, int | None]:
+    match = re.fullmatch(r"(\d*):(\d*)", text, re.ASCII)
+    if not match or not (match[1] or match[2]):
+        raise ValueError(f"steps is {text!r}, but must be FIRST:END, as in 10:20")
+    first, end = int(match[1] or 0), int(match[2]) if match[2] else None
+    if end is not None and end <= first:
+        raise ValueError(f"steps is {text!r}, which holds no step: END must be above FIRST")
+    return first, end
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    """Refuse what contradicts itself."""
+    rivals = [f"--{option.name}" for option in TRACING if option.name in given]
+    if len(rivals) > 1:
+        raise UsageError(f"{' and '.join(rivals)} exclude one another: each says what to trace")

@@ -1,0 +1,100 @@
+"""Takes the `%%tfprof` line off a cell, so that the cell runs as it would without, and tells when the cell has run."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+from types import FrameType
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from tfprof_widget.magic.arguments import has_code
+
+_CELL_MAGIC = "get_ipython().run_cell_magic('tfprof', "
+_LINE_MAGIC = "get_ipython().run_line_magic('tfprof', "
+_EVENTS = ("pre_execute", "post_execute")
+
+
+def unwrapped(lines: list[str], transform: Callable[[str], str]) -> list[str]:
+    """A `%%tfprof` cell as the cell itself, with the statement that starts the profile in place of the magic's line.
+
+    IPython hands the code below a cell magic to the magic as a string. Run from there it would lose its top-level
+    `await`, its line numbers, its place in the history. Here it is the cell that IPython runs.
+
+    >>> unwrapped(["get_ipython().run_cell_magic('tfprof', '--all', 'await train()')"], str)
+    ["get_ipython().run_line_magic('tfprof', '--all')\\n", 'await train()']
+    """
+    call = _magic_call("".join(lines))
+    if call is None:
+        return lines
+    arguments, code = call
+    transformed = transform(code)
+    dropped = _blank_lines_above(code) - _blank_lines_above(transformed)
+    return [f"{_LINE_MAGIC}{arguments!r})\n", *["\n"] * dropped, *transformed.splitlines(keepends=True)]
+
+
+def _blank_lines_above(code: str) -> int:
+    return len(list(takewhile(lambda line: not line.strip(), code.splitlines())))
+
+
+def _magic_call(cell: str) -> tuple[str, str] | None:
+    """The arguments and the code of a cell that is one well-formed `%%tfprof`; None for all others.
+
+    What is not well-formed stays a cell magic, which complains of it.
+    """
+    if not cell.startswith(_CELL_MAGIC):
+        return None
+    match ast.parse(cell).body:
+        case [ast.Expr(ast.Call(args=[_, ast.Constant(str(arguments)), ast.Constant(str(code))]))] if code.strip():
+            return None if has_code(arguments) else (arguments, code)
+    return None
+
+
+def running_cell() -> FrameType | None:
+    """The frame in which IPython runs the cell that this is called from, None outside any cell."""
+    return next((frame for frame in _stack() if frame.f_code is InteractiveShell.run_cell_async.__code__), None)
+
+
+def restore_first_line(shell: InteractiveShell) -> None:
+    """Let tracebacks show the magic's line, as a comment, where the statement stands that starts the profile."""
+    for frame in _stack():
+        name = frame.f_code.co_filename
+        if frame.f_globals is shell.user_global_ns and frame.f_code.co_name == "<module>":
+            entry = linecache.cache.get(name)
+            if entry and len(entry) == 4 and entry[2] and entry[2][0].startswith(_LINE_MAGIC):
+                arguments = ast.literal_eval(entry[2][0].removeprefix(_LINE_MAGIC).rstrip()[:-1])
+                entry[2][0] = f"# %%tfprof {arguments}\n"
+            return
+
+
+class EndOfCell:
+    """Calls `then` once, when the cell that `frame` runs has ended, however it ended.
+
+    Cells run within the cell (`%run`, `%%capture`, `run_cell`) end too, but then the outer one is still on the stack.
+    """
+
+    def __init__(self, shell: InteractiveShell, frame: FrameType, then: Callable[[], None]) -> None:
+        self._shell = shell
+        self._frame = frame
+        self._thread = threading.get_ident()
+        self._then = then
+        for event in _EVENTS:  # the next cell's begin is the end of one whose end was not told
+            shell.events.register(event, self._look)
+
+    def _look(self) -> None:
+        if threading.get_ident() != self._thread or any(frame is self._frame for frame in _stack()):
+            return
+        for event in _EVENTS:
+            self._shell.events.unregister(event, self._look)
+        self._then()
+
+
+def _stack() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
