@@ -12,7 +12,7 @@ from tfprof_widget.capturing import keras_steps, profiler
 from tfprof_widget.capturing.function_recorder import FunctionRecorder
 from tfprof_widget.capturing.imports import when_imported
 from tfprof_widget.capturing.keras_steps import ModelSteps
-from tfprof_widget.capturing.patches import Patch
+from tfprof_widget.capturing.patches import Hook, Patch, put_patches
 from tfprof_widget.capturing.profiler import Profiler
 from tfprof_widget.ingest.xspace_names import function_label
 
@@ -20,9 +20,6 @@ FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 ATOMIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.atomic_function"
 CONTEXT = "tensorflow.python.eager.context"
 BACKWARD = "__backward_"
-
-Replacement = Callable[[Any], Callable[..., Any]]
-Hook = tuple[Any, str, Replacement]
 
 
 @contextmanager
@@ -41,17 +38,7 @@ def hooked_functions(recorder: FunctionRecorder) -> Iterator[FunctionRecorder]:
     models = ModelSteps(_stepping(recorder))
 
     def put(hooks: Callable[[ModuleType], Iterator[Hook]]) -> Callable[[ModuleType], None]:
-        def use(module: ModuleType) -> None:
-            try:
-                for owner, name, replacement in hooks(module):
-                    if owner is None or name not in vars(owner):
-                        recorder.note(f"this TensorFlow has no {name}, so what runs through it is missing here")
-                    else:
-                        patches.append(Patch(owner, name, replacement))
-            except Exception as error:
-                recorder.broke(error)
-
-        return use
+        return lambda module: put_patches(lambda: hooks(module), patches, recorder)
 
     try:
         with ExitStack() as waiting:

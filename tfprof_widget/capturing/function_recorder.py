@@ -13,7 +13,7 @@ import numpy as np
 
 from tfprof_widget.capturing.functions import CalledFunctions
 from tfprof_widget.capturing.profiler import Profiler
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
+from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.capturing.sampling import Adaptive, Choice, Policy, Sampler, Steps
 from tfprof_widget.capturing.windows import EAGER, Windows
 from tfprof_widget.ingest.tf_functions import Words
@@ -21,7 +21,6 @@ from tfprof_widget.ingest.xspace import executed_functions
 from tfprof_widget.ingest.xspace_profile import profile_of_functions
 from tfprof_widget.profiles import Profile
 
-WARM_UP = " (warm-up)"
 LOOP = ": "
 
 

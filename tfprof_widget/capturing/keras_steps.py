@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
+from tfprof_widget.capturing.patches import Hook
+
 TRAINER = "keras.src.backend.tensorflow.trainer"
 STEPS = {
     "make_train_function": ("train_function", "fit: train_step"),
@@ -23,7 +25,7 @@ class ModelSteps:
         self._stepping = stepping
         self._wrapped: list[tuple[Any, str, Any, Any]] = []
 
-    def hooks(self, trainer: Any) -> Iterator[tuple[Any, str, Callable[[Any], Callable[..., Any]]]]:
+    def hooks(self, trainer: Any) -> Iterator[Hook]:
         """What is replaced in Keras's trainer."""
         owner = getattr(trainer, "TensorFlowTrainer", None)
         for name, (attribute, group) in STEPS.items():

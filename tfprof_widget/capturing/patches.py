@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol
 
 PATCH = "_tfprof_widget_patch"
+
+# What is replaced: its owner, its name, and what makes the replacement of the original.
+Hook = tuple[Any, str, Callable[[Any], Callable[..., Any]]]
+
+
+class Noting(Protocol):
+    """Keeps sentences for the result, and what went wrong in the package itself."""
+
+    def note(self, warning: str) -> None:
+        """Keep a sentence."""
+
+    def broke(self, error: Exception) -> None:
+        """Keep an error of the package's own."""
 
 
 class Patch:
@@ -46,3 +59,15 @@ def _patch_of(function: Any) -> Patch | None:
     """The patch that put this function where it is; a wrapper of it may have the mark too."""
     patch = getattr(function, PATCH, None)
     return patch if patch is not None and patch.replaced is function else None
+
+
+def put_patches(hooks: Callable[[], Iterator[Hook]], patches: list[Patch], recorder: Noting) -> None:
+    """Put the hooks in, each at the end of `patches`; one whose place is not there is noted, and the rest goes on."""
+    try:
+        for owner, name, replacement in hooks():
+            if owner is None or name not in vars(owner):
+                recorder.note(f"this TensorFlow has no {name}, so what runs through it is missing here")
+            else:
+                patches.append(Patch(owner, name, replacement))
+    except Exception as error:
+        recorder.broke(error)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from tfprof_widget.profiles import Profile
 
+# Follows the name of a kind in the steps of its first run, which traces, compiles and tunes.
+WARM_UP = " (warm-up)"
+
 
 @dataclass(frozen=True)
 class Runs:

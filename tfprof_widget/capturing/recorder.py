@@ -11,12 +11,11 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
+from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.capturing.sampling import Choice, Policy, Sampler
 from tfprof_widget.errors import ProfileError, ProfileWarning
 from tfprof_widget.ingest.parts import Parts
 
-WARM_UP = " (warm-up)"
 LONGEST_NAME = 60
 # Metadata is kept as it came until so many bytes lie there, for reading it takes about as long as tracing it did.
 ROOM = 64 << 20

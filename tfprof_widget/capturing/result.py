@@ -8,14 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
+from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.engine.view import View
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.output.destination import write_whole
 from tfprof_widget.output.numbers import time
 from tfprof_widget.profiles import Profile
-
-WARM_UP = " (warm-up)"
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,17 @@ tf_keras makes them, and partial runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import ModuleType
-from typing import Any
 
 from tfprof_widget.capturing.imports import when_imported
-from tfprof_widget.capturing.patches import Patch
+from tfprof_widget.capturing.patches import Hook, Patch, put_patches
 from tfprof_widget.capturing.recorder import Recorder
 from tfprof_widget.capturing.session_runs import CallableRuns, PartialRuns, SessionRuns, remembering
 from tfprof_widget.capturing.trace_level import TraceLevels
 
 SESSION = "tensorflow.python.client.session"
-
-Hook = tuple[Any, str, Callable[[Any], Callable[..., Any]]]
 
 
 @contextmanager
@@ -39,14 +36,7 @@ def hooked_sessions(recorder: Recorder) -> Iterator[None]:
     patches: list[Patch] = []
 
     def put(session: ModuleType) -> None:
-        try:
-            for owner, name, replacement in _hooks(session, recorder):
-                if owner is None or name not in vars(owner):
-                    recorder.note(f"this TensorFlow has no {name}, so what runs through it is missing here")
-                else:
-                    patches.append(Patch(owner, name, replacement))
-        except Exception as error:
-            recorder.broke(error)
+        put_patches(lambda: _hooks(session, recorder), patches, recorder)
 
     try:
         with when_imported(SESSION, put):
