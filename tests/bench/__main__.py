@@ -7,17 +7,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.bench import children, live, reading, startup, views
+from tests.bench import children, live, overhead, reading, startup, views
 from tests.bench.finding import Finding, as_json, as_table
 
-AREAS = ("import", "build", "graph", "views")
+AREAS = ("import", "build", "graph", "views", "overhead")
 SIZES = "1000,10000,100000"
+STEPS = 1000
 
 
 def main() -> int:
     """Measure what was asked for, print the table, and return 1 if a target was missed."""
     chosen = _arguments()
-    found = list(_findings(chosen.only, chosen.nodes))
+    found = list(_findings(chosen.only, chosen.nodes, chosen.steps))
     print(as_table(found))
     if chosen.json:
         chosen.json.write_text(as_json(found), encoding="utf-8")
@@ -26,21 +27,25 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def _findings(areas: list[str], sizes: list[int]) -> Iterator[Finding]:
+def _findings(areas: list[str], sizes: list[int], steps: int) -> Iterator[Finding]:
     if "import" in areas:
         yield from startup.findings()
     for area, module in {"build": reading, "graph": live, "views": views}.items():
         for nodes in sizes if area in areas else []:
             print(f"{area}, {nodes:,} nodes …", file=sys.stderr)
             yield from children.call(module.findings, nodes)
+    if "overhead" in areas:
+        print(f"overhead, {steps:,} steps …", file=sys.stderr)
+        yield from overhead.findings(steps)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench",
-        description="Measures this package beside native tfprof: medians, and how many times as much native takes.",
+        description="Measures this package beside native tfprof, and profiled cells beside plain ones, by medians.",
     )
     parser.add_argument("--nodes", type=_sizes, default=SIZES, help=f"sizes of the graph, by default {SIZES}")
+    parser.add_argument("--steps", type=int, default=STEPS, help=f"steps of a training loop, by default {STEPS}")
     parser.add_argument(
         "--only", type=_areas, default=",".join(AREAS), help=f"some of {','.join(AREAS)}; graph has the memory too"
     )

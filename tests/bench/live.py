@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.bench import children
-from tests.bench.finding import Finding, Unit, of_medians
+from tests.bench.finding import Finding, of_medians
 from tests.bench.gauges import Cost, cost
 from tests.bench.recordings import recording
+from tests.bench.target import TimesLess, Unit
 
-LEAST_RATIO_OF_TIME = 8
-LEAST_RATIO_OF_MEMORY = 3
+TIME = TimesLess(8)
+MEMORY = TimesLess(3)
 ROUNDS = 3
 
 
@@ -34,16 +35,14 @@ def findings(nodes: int) -> list[Finding]:
         ours.append(children.call_in_copy(_cost, _read, graph, run_meta))
         without_tensorflow.append(children.call(cost, _read_recording, nodes))
 
-    def finding(what: str, gauge: str, of_ours: list[Cost], least_ratio: float, unit: Unit) -> Finding:
+    def finding(what: str, gauge: str, of_ours: list[Cost], target: TimesLess, unit: Unit) -> Finding:
         natively = [getattr(each, gauge) for each in native]
-        return of_medians(what, nodes, natively, [getattr(each, gauge) for each in of_ours], least_ratio, unit)
+        return of_medians(what, nodes, natively, [getattr(each, gauge) for each in of_ours], target, unit)
 
     return [
-        finding("Profile from a tf.Graph", "seconds", ours, LEAST_RATIO_OF_TIME, "s"),
-        finding("memory taken beyond the tf.Graph", "grown", ours, LEAST_RATIO_OF_MEMORY, "B"),
-        finding(
-            "memory of the process, ours without TensorFlow", "peak", without_tensorflow, LEAST_RATIO_OF_MEMORY, "B"
-        ),
+        finding("Profile from a tf.Graph", "seconds", ours, TIME, "s"),
+        finding("memory taken beyond the tf.Graph", "grown", ours, MEMORY, "B"),
+        finding("memory of the process, ours without TensorFlow", "peak", without_tensorflow, MEMORY, "B"),
     ]
 
 

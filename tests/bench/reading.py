@@ -9,9 +9,10 @@ from tests.bench import children, native
 from tests.bench.finding import Finding, of_medians
 from tests.bench.gauges import seconds
 from tests.bench.recordings import recording
+from tests.bench.target import TimesLess
 from tfprof_widget.profiles import Profile
 
-LEAST_RATIO = 2
+TARGET = TimesLess(2)
 LEAST_ROUNDS, MOST_ROUNDS = 5, 20
 NODES = 20_000
 
@@ -29,8 +30,8 @@ def findings(nodes: int) -> list[Finding]:
     read_natively, serialized, of_bytes, of_messages = zip(*rounds, strict=True)
     natively = [sum(each) for each in zip(read_natively, serialized, strict=True)]
     return [
-        of_medians("Profile from bytes", nodes, read_natively, of_bytes, LEAST_RATIO),
-        of_medians("Profile from messages, which native wants serialized", nodes, natively, of_messages, LEAST_RATIO),
+        of_medians("Profile from bytes", nodes, read_natively, of_bytes, TARGET),
+        of_medians("Profile from messages, which native wants serialized", nodes, natively, of_messages, TARGET),
     ]
 
 

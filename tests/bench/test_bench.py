@@ -1,4 +1,4 @@
-"""The benchmark runs, on a graph so small that its figures mean nothing."""
+"""The benchmark runs, on graphs so small and loops so short that its figures mean nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.overhead import cell_seconds, shell_with
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -18,13 +20,22 @@ ROOT = Path(__file__).parent.parent.parent
         ("import", {"python -c 'import tfprof_widget', beside 'pass'"}),
         ("build", {"Profile from bytes", "Profile from messages, which native wants serialized"}),
         ("graph", {"Profile from a tf.Graph", "memory taken beyond the tf.Graph"}),
+        (
+            "overhead",
+            {
+                "cell of 4 session runs, %%tfprof beside untraced",
+                "4 session runs, --all beside FULL_TRACE by hand",
+                "cell of a Keras fit of 8 steps, %%tfprof beside untraced",
+                "cell of 4 tf.function calls, %%tfprof beside untraced",
+            },
+        ),
         ("views", {f"{view} view, other order, timing=exact" for view in ("scope", "graph", "op", "code")}),
     ],
 )
 def test_area_is_measured(area: str, measured: set[str], tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     finished = subprocess.run(
-        [sys.executable, "-m", "tests.bench", "--nodes", "100", "--only", area, "--json", str(report)],
+        [sys.executable, "-m", "tests.bench", "--nodes", "100", "--steps", "4", "--only", area, "--json", str(report)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -32,6 +43,16 @@ def test_area_is_measured(area: str, measured: set[str], tmp_path: Path) -> None
     assert report.exists(), finished.stderr
     findings = json.loads(report.read_text(encoding="utf-8"))
     assert measured <= {finding["what"] for finding in findings}
-    assert all(finding["native"] > 0 and finding["ours"] > 0 for finding in findings)
+    assert all(finding["other"] > 0 and finding["ours"] > 0 for finding in findings)
     assert finished.stdout.count("\n| ") == len(findings) + 1
     assert finished.returncode == (0 if all(finding["passes"] for finding in findings) else 1)
+
+
+def test_a_cell_that_fails_is_no_measurement() -> None:
+    with shell_with(work=lambda: 1 / 0) as shell, pytest.raises(ZeroDivisionError):
+        cell_seconds(shell, "work()")
+
+
+def test_a_cell_that_is_profiled_in_vain_is_no_measurement() -> None:
+    with shell_with() as shell, pytest.raises(RuntimeError, match="nothing was traced: Nothing was captured"):
+        cell_seconds(shell, "%%tfprof --out prof\npass")

@@ -10,11 +10,12 @@ from tests.bench import children, native
 from tests.bench.finding import Finding, of_medians
 from tests.bench.gauges import seconds
 from tests.bench.recordings import recording
+from tests.bench.target import TimesLess
 from tfprof_widget.memory import Memory
 from tfprof_widget.options import ORDERS, TIMINGS, VIEWS
 from tfprof_widget.profiles import Profile
 
-LEAST_RATIO = {"scope": 30, "graph": 60, "op": 60, "code": 30}
+TARGETS = {"scope": TimesLess(30), "graph": TimesLess(60), "op": TimesLess(60), "code": TimesLess(30)}
 SESSIONS = 5
 LARGE = 50_000
 
@@ -61,7 +62,7 @@ def _of_view(view: str, nodes: int, profile: Profile, child: children.Child) -> 
                     taken[timing] += [seconds(of_timing.view, view, timing=timing, **each) for each in options]
         for timing in TIMINGS:
             what = f"{view} view, {change}, timing={timing}"
-            yield of_medians(what, nodes, taken["native"], taken[timing], LEAST_RATIO[view])
+            yield of_medians(what, nodes, taken["native"], taken[timing], TARGETS[view])
 
 
 def _sessions(nodes: int) -> list[list[range]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tests.capture.test_windows import capturing, function, like
+from tests.capture.program_steps import capturing, function, like
 from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_recorder import FunctionRecorder
 from tfprof_widget.capturing.functions import CalledFunctions

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from tests.capture.models import THREE, Model, v1
+from tfprof_widget.capturing.costliest import CostliestOps
 from tfprof_widget.capturing.recorded import Runs
 from tfprof_widget.capturing.recorder import Recorder, run_name
 from tfprof_widget.capturing.sampling import EVERYTHING, Every, Steps
@@ -55,12 +56,97 @@ def test_seconds_are_kept_by_kind(model: Model, traced: bytes) -> None:
         clock.now += 100.0  # between the runs
     assert recorder.counts() == (4, 2)
     recorded = recorder.recorded()
-    assert recorded.graphs[0].runs == (Runs("loss", 4, 2, 3.0, 3.0, 8.0),)
+    assert recorded.graphs[0].runs == (Runs("loss", 4, 2, 3.0, 3.0, 8.0, untraced=2, warm_ups=1),)
     assert recorded.wall_seconds == 14.0
     assert recorded.overhead_seconds == 2 * (3.0 - 1.5)
     assert recorded.graphs[0].profile.steps == (0, 2)
     assert recorded.graphs[0].profile.step_names == ("loss (warm-up)", "loss")
     assert recorded.warnings == ()
+
+
+def test_warm_up_that_was_not_traced_is_none_of_the_untraced_runs(model: Model, traced: bytes) -> None:
+    """The warm-up takes 8 s, one run 2 s, two traced ones 5 s each."""
+    clock = Clock()
+    recorder = Recorder(Steps(2), clock=clock)
+    for seconds in (8.0, 2.0, 5.0, 5.0):
+        run_for(recorder, clock, seconds, model.graph, "loss", metadata(model))
+    (runs,) = recorder.recorded().graphs[0].runs
+    assert runs == Runs("loss", 4, 2, 2.0, 10.0, 8.0, untraced=1, warm_ups=1)
+    assert runs.run_seconds == 2.0
+
+
+def test_cost_of_watching_counts(model: Model) -> None:
+    """Each run is held up for 2 s before it and 3 s after it; tracing itself costs nothing here."""
+    clock = Clock()
+    recorder = Recorder(Every(2), clock=clock)
+    for _ in range(4):
+        since = clock.now
+        clock.now += 2.0
+        run = recorder.begin(model.graph, ["loss"])
+        assert run is not None
+        clock.now += 10.0
+        recorder.finished(run, metadata(model) if run.traced else None)
+        clock.now += 3.0
+        recorder.watched(run, since)
+        clock.now += 100.0  # between the runs
+    recorded = recorder.recorded()
+    assert recorded.overhead_seconds == 4 * 5.0
+    assert recorded.wall_seconds == 4 * 15.0
+    assert recorded.graphs[0].runs[0].run_seconds == 10.0
+
+
+def test_watching_is_no_wall_time_of_its_own_while_another_run_goes_on(model: Model) -> None:
+    clock = Clock()
+    recorder = Recorder(Steps(5), clock=clock)
+    first, second = recorder.begin(model.graph, ["loss"]), recorder.begin(model.graph, ["loss"])
+    assert first is not None
+    assert second is not None
+    recorder.finished(first)
+    clock.now = 1.0
+    recorder.watched(first, 0.0)
+    clock.now = 4.0
+    recorder.finished(second)
+    recorder.watched(second, 0.0)
+    recorded = recorder.recorded()
+    assert (recorded.wall_seconds, recorded.overhead_seconds) == (4.0, 1.0)
+
+
+def test_cost_is_not_known_without_untraced_runs(model: Model) -> None:
+    recorder = Recorder(EVERYTHING)
+    for _ in range(2):
+        run_for(recorder, Clock(), 1.0, model.graph, "loss", metadata(model))
+    recorded = recorder.recorded()
+    assert recorded.overhead_seconds is None
+    assert any("what tracing cost is not known" in warning for warning in recorded.warnings)
+
+
+def test_costliest_ops_are_told_while_runs_go_on(model: Model) -> None:
+    """Fewer nodes run than a profile has; what it says of the traced run was told before."""
+    recorder, clock = Recorder(Every(2), clock=Clock()), Clock()
+    assert recorder.costliest(3) == []
+    for _ in range(3):
+        run_for(recorder, clock, 1.0, model.graph, "loss", metadata(model))
+    told = dict(recorder.costliest(100))
+    view = recorder.recorded().graphs[0].profile.view("op", step=2, min_micros=0, max_depth=100)
+    micros = view.own["micros"] / view.time_scale
+    ran = {name: micros[row] for row, name in enumerate(view.names) if micros[row]}
+    assert {op: seconds * 1e6 for op, seconds in told.items() if seconds} == pytest.approx(ran)
+    assert {"Square", "Sum"} <= ran.keys()
+
+
+def test_looking_for_the_costliest_ops_is_part_of_the_cost(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    recorder = Recorder(Every(2), clock=clock)
+
+    def look(*_: Any) -> list[tuple[str, float]]:
+        clock.now += 7.0
+        return []
+
+    monkeypatch.setattr(CostliestOps, "costliest", look)
+    for _ in range(3):
+        run_for(recorder, clock, 1.0, model.graph, "loss", metadata(model))
+    recorder.costliest(3)
+    assert recorder.recorded().overhead_seconds == 7.0
 
 
 def test_wall_time_of_runs_at_once_is_counted_once(model: Model) -> None:
@@ -189,6 +275,25 @@ def test_nodes_of_functions_are_no_cause_for_a_warning(model: Model) -> None:
         run_for(recorder, Clock(), 0.0, model.graph, "loss", run_metadata.SerializeToString())
         recorded = recorder.recorded()
     assert "inlined/49" in recorded.graphs[0].profile.nodes.names
+
+
+def test_run_of_nothing_but_a_function_is_not_missing(model: Model) -> None:
+    run_metadata = v1.RunMetadata()
+    device = run_metadata.step_stats.dev_stats.add(device="/job:localhost/replica:0/task:0/device:CPU:0")
+    device.node_stats.add(node_name="inlined/product", all_start_micros=1)
+    recorder = Recorder(EVERYTHING)
+    run_for(recorder, Clock(), 0.0, model.graph, "loss", run_metadata.SerializeToString())
+    recorded = recorder.recorded()
+    assert recorded.graphs[0].profile.steps == (0,)
+    assert not any("missing" in warning for warning in recorded.warnings)
+
+
+def test_warnings_of_the_user_stay_as_they_are(model: Model, traced: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done to the filters in one thread is done to those of all others."""
+    monkeypatch.setattr(warnings, "catch_warnings", None)
+    recorder = Recorder(EVERYTHING, room=0)
+    run_for(recorder, Clock(), 0.0, model.graph, "loss", traced)
+    assert recorder.counts() == (1, 1)
 
 
 def test_nothing_is_recorded_after_the_end(model: Model, traced: bytes) -> None:

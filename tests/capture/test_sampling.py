@@ -107,7 +107,9 @@ def test_seconds_spent_elsewhere_count() -> None:
     sampler = Sampler(Adaptive())
     for _ in range(4):
         sampler.ran("train", sampler.choose("train"), 0.001)
-    sampler.spent(2.0)
+    sampler.spent(1.5)
+    sampler.spent(0.5)
+    assert sampler.spent_seconds == 2.0
     due = [sampler.choose("train") for _ in range(50)]
     assert not any(choice.traced for choice in due)
 

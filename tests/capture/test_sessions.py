@@ -17,7 +17,9 @@ from tests.capture.models import FULL_TRACE, THREE, Model, captured, v1
 from tests.oracle.native import NativeAnswer, NativeTfprof, Request, Step
 from tests.oracle.random_options import DEFAULTS, options_proto
 from tests.oracle.rows import rows
+from tfprof_widget.capturing.hooks import Begun
 from tfprof_widget.capturing.sampling import Every, Steps
+from tfprof_widget.capturing.session_runs import CallableRuns, SessionRuns
 from tfprof_widget.capturing.sessions import remembered_callables
 
 
@@ -175,6 +177,30 @@ def test_twin_of_a_callable_shares_its_state(model: Model) -> None:
             call(THREE)
     assert session.run(model.count) == 5.0
     assert inside.runs == {"train": (5, 3)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_hooks_take_beside_the_runs_is_part_of_the_cost(
+    model: Model, way: Callable[[Model, Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where TensorFlow's own time stands still, each run is held up for 2 s before it and 3 s after it."""
+    session, now = model.session(), [0.0]
+
+    def slow(original: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+        def slowly(*arguments: Any, **keywords: Any) -> Any:
+            now[0] += seconds
+            return original(*arguments, **keywords)
+
+        return slowly
+
+    for watcher in (SessionRuns, CallableRuns):
+        monkeypatch.setattr(watcher, "begin", slow(watcher.begin, 2.0))
+    monkeypatch.setattr(Begun, "release", slow(Begun.release, 3.0))
+    with captured(Steps(10), clock=lambda: now[0]) as inside:
+        for _ in range(4):
+            way(model, session)
+    assert inside.recorded.overhead_seconds == 4 * 5.0
+    assert inside.recorded.wall_seconds == 4 * 5.0
 
 
 def test_threads_are_traced(model: Model) -> None:

@@ -6,58 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.ingest.spaces import ORIGIN, Space, numbered
 from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.xspace import HOST, Step, executed_functions, read_xspace
+from tfprof_widget.ingest.xspace import Step, read_xspace
 from tfprof_widget.ingest.xspace_events import dropped_events
 from tfprof_widget.ingest.xspace_names import ExecutedNames
-from tfprof_widget.ingest.xspace_profile import Trace, profile_of_functions
+from tfprof_widget.ingest.xspace_profile import profile_of_functions
+from tfprof_widget.ingest.xspace_runs import HOST, named_runs
 from tfprof_widget.messages import XSpace
-
-ORIGIN = 1_700_000_000_000_000_000
-
-
-class Space:
-    """An XSpace that is put together event by event; times are in nanoseconds since the start of profiling."""
-
-    def __init__(self) -> None:
-        self.message = XSpace()
-        environment = self.message.planes.add(name="Task Environment")
-        environment.stat_metadata[1].name = "profile_start_time"
-        environment.stats.add(metadata_id=1, uint64_value=ORIGIN)
-        self.planes: dict[str, Any] = {}
-        self.lines: dict[tuple[str, str], Any] = {}
-
-    def add(
-        self, line: str, event_name: str, start: int, duration: int, plane: str = "/host:CPU", /, **stats: Any
-    ) -> None:
-        known = self.planes.get(plane)
-        if known is None:
-            known = self.planes[plane] = self.message.planes.add(name=plane)
-        found = self.lines.get((plane, line))
-        if found is None:
-            found = self.lines[plane, line] = known.lines.add(id=len(known.lines), name=line, timestamp_ns=100)
-        number = _number(known.event_metadata, event_name)
-        event = found.events.add(metadata_id=number, offset_ps=(start - 100) * 1000, duration_ps=duration * 1000)
-        for key, value in stats.items():
-            stat = event.stats.add(metadata_id=_number(known.stat_metadata, key))
-            if isinstance(value, int):
-                stat.int64_value = value
-            else:
-                stat.ref_value = _number(known.stat_metadata, value)
-
-    def run(self, *steps: Step, **more: Any) -> Any:
-        ((_, run),) = read_xspace(self.message, steps, **more).runs
-        return run
-
-
-def _number(metadata: Any, name: str) -> int:
-    for number, each in metadata.items():
-        if each.name == name:
-            return int(number)
-    number = len(metadata) + 1
-    metadata[number].id = number
-    metadata[number].name = name
-    return number
 
 
 def rows(run: Any) -> list[tuple[str, int, int]]:
@@ -72,7 +28,7 @@ def test_op_events_are_executions_by_layer() -> None:
     space.add("pool/2", "StatefulPartitionedCall/while/body/_13/while/add:AddV2", 2000, 30)
     space.add("pool/2", "_send_x_0:_Send", 2500, 10)
     space.add("pool/2", "a trace of mine: 7", 2600, 10)
-    read = read_xspace(space.message)
+    read = named_runs(read_xspace(space.message))
     ((step, run),) = read.runs
     assert step == 0
     assert rows(run) == [("dense/MatMul", 1000, 70), ("while/add", 2000, 30)]
@@ -117,7 +73,7 @@ def test_eager_ops_count_once_with_what_their_kernels_took() -> None:
     eager(space, "__inference_step_1", 2000, 500, is_function=1)
     space.add("python", "Relu:Relu", 2100, 30)
     assert rows(space.run()) == [("eager/MatMul", 1020, 460), ("Relu", 2100, 30)]
-    assert executed_functions(space.message) == {"__inference_step_1"}
+    assert read_xspace(space.message).functions == {"__inference_step_1"}
 
 
 def test_names_are_those_of_the_function_that_was_called_last() -> None:
@@ -143,12 +99,20 @@ def test_async_ops_are_executions_by_the_names_of_their_kernels() -> None:
     assert rows(space.run()) == [("IteratorGetNext", 1000, 10)]
 
 
+def test_async_op_that_is_also_recorded_as_an_op_is_one_execution() -> None:
+    space = Space()
+    space.add("pool", "next:IteratorGetNext", 1000, 70)
+    space.add("pool", "ExecutorState::ProcessAsync::Start", 1040, 20, name="next", kernel_type="IteratorGetNext")
+    space.add("pool", "ExecutorState::ProcessAsync::Done", 2000, 10, name="next", kernel_type="IteratorGetNext")
+    assert rows(space.run()) == [("next", 1000, 70)]
+
+
 def test_executions_belong_to_the_step_last_begun() -> None:
     space = Space()
     for start in (500, 1000, 1500, 2500):
         space.add("pool", "a:Mul", start, 10)
     steps = [Step(4, "train", ORIGIN + 1000), Step(5, "train", ORIGIN + 2000)]
-    runs = dict(read_xspace(space.message, steps).runs)
+    runs = dict(named_runs(read_xspace(space.message, steps)).runs)
     assert {step: rows(run) for step, run in runs.items()} == {
         4: [("a", 500, 10), ("a", 1000, 10), ("a", 1500, 10)],
         5: [("a", 2500, 10)],
@@ -162,7 +126,7 @@ def test_between_steps_only_eager_ops_are_no_part_of_the_step_before() -> None:
     space.add("pool", "Iterator::Root", 2100, 10)
     eager(space, "MatMul", 2200, 100)
     steps = [Step(0, "eager", ORIGIN, True), Step(1, "fit", ORIGIN + 1000), Step(0, "eager", ORIGIN + 2000, True)]
-    runs = {step: run.names for step, run in read_xspace(space.message, steps).runs}
+    runs = {step: run.names for step, run in named_runs(read_xspace(space.message, steps)).runs}
     assert runs == {0: ["eager/MatMul"], 1: ["tf.data/Root", "tf.data/Root"]}
 
 
@@ -185,6 +149,25 @@ def test_allocations_belong_to_what_ran_on_their_thread() -> None:
     assert not run.allocations["on_accelerator"].any()
 
 
+def test_memory_is_that_of_each_step() -> None:
+    space = Space()
+    for number in (1, 2, 3):
+        space.add("pool", "a:Mul", 1000 * number, 100)
+        space.add("pool", "b:Mul", 1000 * number + 200, 100)
+        space.add("pool", "MemoryAllocation", 1000 * number + 250, 0, addr=number, requested_bytes=10 * number)
+    steps = [Step(number, "train", ORIGIN + 1000 * number) for number in (1, 2, 3)]
+    runs = named_runs(read_xspace(space.message, steps)).runs
+    found = [
+        (
+            step,
+            run.values["requested_bytes"].tolist(),
+            *(run.allocations[name].tolist() for name in ("execution", "bytes")),
+        )
+        for step, run in runs
+    ]
+    assert found == [(1, [0, 10], [1], [10]), (2, [0, 20], [1], [20]), (3, [0, 30], [1], [30])]
+
+
 def gpu_space() -> Space:
     space = Space()
     space.add("pool", "dense/MatMul:MatMul", 1000, 20)
@@ -200,7 +183,7 @@ def gpu_space() -> Space:
 
 
 def test_kernels_of_gpus_are_accelerator_time_of_their_ops() -> None:
-    profile, _ = profile_of_functions([], [Trace(gpu_space().message)])
+    profile, _ = profile_of_functions([], [read_xspace(gpu_space().message)])
     view = profile.view("scope", max_depth=9)
     row = view.names.index("dense/MatMul")
     nanos = {name: int(view.own[name][row]) for name in ("accelerator_micros", "cpu_micros", "runs")}
@@ -225,7 +208,7 @@ def test_times_of_older_traces_count_from_the_epoch() -> None:
     plane.event_metadata[1].name = "a:Mul"
     line = plane.lines.add(name="pool", timestamp_ns=ORIGIN)
     line.events.add(metadata_id=1, offset_ps=7_999, duration_ps=2_000)
-    ((_, run),) = read_xspace(space).runs
+    ((_, run),) = named_runs(read_xspace(space)).runs
     assert rows(run) == [("a", 7, 2)]
 
 
@@ -233,7 +216,7 @@ def test_dropped_events_are_counted() -> None:
     space = Space()
     space.add("pool", "a:Mul", 1000, 10)
     plane = space.planes["/host:CPU"]
-    plane.stats.add(metadata_id=_number(plane.stat_metadata, "dropped_traces"), uint64_value=5)
+    plane.stats.add(metadata_id=numbered(plane.stat_metadata, "dropped_traces"), uint64_value=5)
     space.message.warnings.append("GPU 0: 12 events were dropped. Raise the limit.")
     assert dropped_events(space.message) == 17
     assert read_xspace(space.message.SerializeToString()).dropped == 17
@@ -249,7 +232,7 @@ def test_node_that_ran_kernels_of_two_types_is_two() -> None:
     space = Space()
     space.add("pool", "conv/Relu:_FusedConv2D", 1000, 10)
     space.add("pool", "conv/Relu:Relu", 2000, 10)
-    read = read_xspace(space.message, ops={"conv/Relu": "Relu"})
+    read = named_runs(read_xspace(space.message), ops={"conv/Relu": "Relu"})
     ((_, run),) = read.runs
     assert run.names == ["conv/Relu/_FusedConv2D", "conv/Relu"]
     assert read.ops == {"conv/Relu": "Relu", "conv/Relu/_FusedConv2D": "_FusedConv2D"}

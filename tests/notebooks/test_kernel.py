@@ -2,55 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
-from jupyter_client.blocking.client import BlockingKernelClient
-from jupyter_client.manager import KernelManager, start_new_kernel
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.notebooks.kernel import Kernel, plain, running_kernel, shown
+
 SET_UP = "from tests.notebooks.stand_in import install\nstand_in = install()\n%load_ext tfprof_widget"
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A running kernel, and what it answers."""
-
-    manager: KernelManager
-    client: BlockingKernelClient
-
-    def run(self, cell: str, interrupt_at: str = "") -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """A cell's output messages and its reply; interrupted once it has printed what `interrupt_at` says."""
-        outputs: list[dict[str, Any]] = []
-
-        def collect(message: dict[str, Any]) -> None:
-            kind, content = message["header"]["msg_type"], message["content"]
-            if kind in ("stream", "display_data", "update_display_data", "execute_result", "error"):
-                outputs.append({"kind": kind, "at": time.monotonic(), **content})
-            if interrupt_at and interrupt_at in content.get("text", ""):
-                self.manager.interrupt_kernel()
-
-        reply = self.client.execute_interactive(cell, output_hook=collect, timeout=60)
-        return outputs, reply["content"]
-
-
-@contextmanager
-def running_kernel() -> Iterator[Kernel]:
-    """A kernel in the repository's folder, which ends with the block."""
-    manager, client = start_new_kernel(
-        kernel_name="python3", cwd=str(ROOT), extra_arguments=["--HistoryManager.enabled=False"]
-    )
-    try:
-        yield Kernel(manager, client)
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
 
 
 @pytest.fixture(scope="module")
@@ -59,23 +17,6 @@ def kernel() -> Iterator[Kernel]:
         outputs, reply = kernel.run(SET_UP)
         assert (outputs, reply["status"]) == ([], "ok")
         yield kernel
-
-
-def shown(outputs: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """What was shown, in order: streams joined, and of displays and errors the plain text."""
-    told: list[tuple[str, str]] = []
-    for output in outputs:
-        text = output.get("text") or output.get("data", {}).get("text/plain") or plain(output.get("traceback", ""))
-        if told and output["kind"] == "stream" and told[-1][0] == output["name"]:
-            told[-1] = output["name"], told[-1][1] + text
-        else:
-            told.append((output.get("name", output["kind"]), text))
-    return told
-
-
-def plain(traceback: Any) -> str:
-    """A traceback without colours, and without the cell's number, which is another at each run."""
-    return re.sub(r"\x1b\[[\d;]*m|In\[\d+\]|ipykernel_\d+/\d+", "", "\n".join(traceback))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +44,7 @@ def test_a_cell_shows_and_answers_what_it_does_with_the_magic_commented_out(kern
 
 def test_the_capture_itself_is_displayed_below_the_value(kernel: Kernel) -> None:
     outputs, _ = kernel.run("%%tfprof --view op\nprint('printed')\n7")
-    assert [output["kind"] for output in outputs] == ["stream", "execute_result", "display_data"]
+    assert [kind for kind, _ in shown(outputs)] == ["stdout", "execute_result", "display_data"]
     assert outputs[-1]["data"] == {"text/plain": "PROFILE {'view': 'op'}", "text/html": "<b>PROFILE {'view': 'op'}</b>"}
     outputs, _ = kernel.run("_")
     assert shown(outputs) == [("execute_result", "7")]
@@ -122,7 +63,7 @@ def test_text_is_printed(kernel: Kernel) -> None:
 
 def test_when_the_cell_raises_the_capture_is_shown_and_the_answer_is_the_error(kernel: Kernel) -> None:
     outputs, answer = kernel.run("%%tfprof\nprint('printed')\n1 / 0")
-    assert [output["kind"] for output in outputs] == ["stream", "error", "display_data"]
+    assert [kind for kind, _ in shown(outputs)] == ["stdout", "error", "display_data"]
     assert (answer["status"], answer["ename"]) == ("error", "ZeroDivisionError")
 
 
@@ -140,7 +81,7 @@ def test_an_interrupt_ends_the_cell_and_shows_what_was_captured(kernel: Kernel, 
     outputs, with_magic_answer = kernel.run(f"%%tfprof\n{code}", interrupt_at="sleeping")
     assert with_magic_answer["status"] == answer["status"] == "error"
     assert with_magic_answer["ename"] == answer["ename"]
-    assert [each["kind"] for each in outputs] == [*[each["kind"] for each in without], "display_data"]
+    assert [kind for kind, _ in shown(outputs)] == [*[kind for kind, _ in shown(without)], "display_data"]
     assert shown(kernel.run("stand_in.events")[0]) == [("execute_result", "['enter', 'exit']")]
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ContextDecorator, ExitStack
+from dataclasses import replace
+from heapq import nlargest
+from operator import itemgetter
 from typing import Any, TypeVar, overload
 
 from tfprof_widget.capturing.function_hooks import hooked_functions
@@ -16,6 +19,11 @@ from tfprof_widget.capturing.sampling import EVERYTHING, Adaptive, Every, Policy
 from tfprof_widget.capturing.sessions import hooked_sessions
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+CPU_MEMORY = (
+    "on the CPU, TensorFlow's profiler tells of the memory of large tensors only, "
+    "so the bytes of functions, Keras steps and eager ops are too low"
+)
 
 # A capture is kept here when it is over, as IPython keeps the last value: for who forgot to name it.
 _LAST: list[Capture] = []
@@ -74,14 +82,17 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
             entered.enter_context(hooked_sessions(sessions))
             entered.enter_context(hooked_functions(functions))
             stack = entered.pop_all()
-        capture.counting(lambda: tuple(map(sum, zip(sessions.counts(), functions.counts(), strict=True))))
+        capture.counting(
+            lambda: tuple(map(sum, zip(sessions.counts(), functions.counts(), strict=True))),
+            lambda limit: _costliest(sessions, functions, limit),
+        )
         self._open.append((capture, stack, sessions, functions))
         return capture
 
     def __exit__(self, *_: object) -> None:
         capture, stack, sessions, functions = self._open.pop()
         stack.close()
-        recorded = joined(sessions.recorded(), functions.recorded())
+        recorded = joined(sessions.recorded(), _with_memory_noted(functions.recorded()))
         capture.finish(_explained(recorded), self.name)
         _LAST[:] = [capture]
 
@@ -126,6 +137,19 @@ def _range(steps: Any) -> Steps:
     except (TypeError, ValueError):
         raise ValueError(f"steps: {steps!r} is no range; give range(10, 20), or (10, 20)") from None
     return Steps(start or 0, stop)
+
+
+def _costliest(sessions: Recorder, functions: FunctionRecorder, limit: int) -> list[tuple[str, float]]:
+    """The ops that cost most a run, wherever they ran."""
+    return nlargest(limit, sessions.costliest(limit) + functions.costliest(limit), key=itemgetter(1))
+
+
+def _with_memory_noted(functions: Recorded) -> Recorded:
+    """What was recorded of functions, and that it lacks memory where no accelerator took part."""
+    devices = {device for graph in functions.graphs for device in graph.profile.nodes.devices}
+    if not functions.traced or not all("cpu:" in device for device in devices):
+        return functions
+    return replace(functions, warnings=(*functions.warnings, CPU_MEMORY))
 
 
 def _explained(recorded: Recorded) -> Recorded:

@@ -14,6 +14,7 @@ from tfprof_widget.capturing.imports import when_imported
 from tfprof_widget.capturing.keras_steps import ModelSteps
 from tfprof_widget.capturing.patches import Hook, Patch, put_patches
 from tfprof_widget.capturing.profiler import Profiler
+from tfprof_widget.capturing.sessions import SESSION
 from tfprof_widget.ingest.xspace_names import function_label
 
 FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
@@ -46,6 +47,7 @@ def hooked_functions(recorder: FunctionRecorder) -> Iterator[FunctionRecorder]:
                 (ATOMIC_FUNCTION, lambda module: _atomic_hooks(module, recorder)),
                 (FUNCTION, lambda module: _function_hooks(module, recorder)),
                 (keras_steps.TRAINER, models.hooks),
+                (SESSION, lambda module: _session_hooks(module, recorder)),
                 (profiler.BINDINGS, lambda module: _profiler_hooks(module, recorder)),
             ):
                 waiting.enter_context(when_imported(name, put(hooks)))
@@ -113,6 +115,22 @@ def _profiler_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[
         ours = Profiler(original)
         yield module, profiler.SESSION, ours.making_way(recorder.make_way)
         recorder.use(ours, eagerly=_executes_eagerly())
+
+
+def _session_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+    """Runs of sessions: they are no eager ops, and to trace them on an accelerator takes its one profiler."""
+
+    def replace(original: Any) -> Callable[..., Any]:
+        def run(*arguments: Any, **named: Any) -> Any:
+            recorder.end_eager_ops()
+            return original(*arguments, **named)
+
+        return run
+
+    base = getattr(module, "BaseSession", None)
+    for owner, name in ((base, "_call_tf_sessionrun"), (getattr(base, "_Callable", None), "__call__")):
+        if hasattr(owner, name):  # else it is noted where sessions are captured
+            yield owner, name, replace
 
 
 def _executes_eagerly() -> bool:

@@ -12,51 +12,17 @@ from typing import Any
 import numpy as np
 
 from tfprof_widget.capturing.functions import CalledFunctions
+from tfprof_widget.capturing.kinds import LOOP, Kind, Run
 from tfprof_widget.capturing.profiler import Profiler
 from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.capturing.sampling import Adaptive, Choice, Policy, Sampler, Steps
-from tfprof_widget.capturing.windows import EAGER, Windows
+from tfprof_widget.capturing.traces import EAGER, ROOM, Traces
+from tfprof_widget.capturing.windows import Windows
 from tfprof_widget.ingest.tf_functions import Words
-from tfprof_widget.ingest.xspace import executed_functions
 from tfprof_widget.ingest.xspace_profile import profile_of_functions
 from tfprof_widget.profiles import Profile
 
-LOOP = ": "
-
-
-@dataclass
-class Kind:
-    """The steps of one kind: how many there were, and how long they took; `resting_until` is a number of a step."""
-
-    name: str
-    owner: Any
-    seen: int = 0
-    traced: int = 0
-    untraced_seconds: float = 0.0
-    traced_seconds: float = 0.0
-    warm_up_seconds: float = 0.0
-    resting_until: int = 0
-
-    def runs(self) -> Runs:
-        """As a result has it."""
-        return Runs(self.name, self.seen, self.traced, self.untraced_seconds, self.traced_seconds, self.warm_up_seconds)
-
-
-@dataclass
-class Run:
-    """A step that has begun; `number` is that of the recorded step, None if it is not recorded."""
-
-    key: Hashable
-    kind: Kind
-    choice: Choice
-    number: int | None
-    started: float
-    is_traced_anew: bool = False
-
-    @property
-    def is_of_loop(self) -> bool:
-        """Whether a loop of a library's makes the steps, so that all of a step is in its function."""
-        return LOOP in self.kind.name
+COST_UNKNOWN = "what recording cost is not known, since no steps of one kind were both recorded and left out"
 
 
 @dataclass
@@ -93,19 +59,21 @@ class FunctionRecorder:
     0
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, *, room: int = ROOM) -> None:
         self.functions = CalledFunctions()
         self._policy = policy
         self._sampler = Sampler(policy)
         self._lock = threading.RLock()
         self._notes: dict[str, None] = {}
-        self._windows = Windows(None, self._lock, self.note)
+        self._traces = Traces(self.note, room=room)
+        self._windows = Windows(None, self._traces, self._lock, self.note)
         self._kinds: dict[Hashable, Kind] = {}
         self._thread = _Thread()
         self._is_over = False
         self._layers: list[str] = []
         self._variables: dict[int, str] = {}
         self._raised = 0
+        self._reading_seconds = 0.0
         self._started = perf_counter()
 
     def use(self, profiler: Profiler, *, eagerly: bool) -> None:
@@ -139,7 +107,6 @@ class FunctionRecorder:
                 kind = self._kinds.get(key)
                 if kind is None:
                     kind = self._kinds[key] = Kind(self._free_name(name), owner)
-                kind.seen += 1
                 choice = self._sampler.choose(key)
                 self._adjust(kind, choice)
                 number = self._windows.add_step(kind.name + (WARM_UP if choice.warm_up else ""))
@@ -161,11 +128,11 @@ class FunctionRecorder:
                 self._windows.rest()
                 if run.is_of_loop:
                     self._windows.add_step(EAGER)
-                if not raised:
-                    self._count(run, seconds)
-                else:
-                    run.kind.seen -= 1
+                if raised:
                     self._raised += 1
+                else:
+                    self._count(run, seconds)
+            self._make_room()
         except Exception as error:
             self.broke(error)
 
@@ -188,10 +155,26 @@ class FunctionRecorder:
         except Exception as error:
             self.broke(error)
 
+    def end_eager_ops(self) -> None:
+        """Record no more for now if only eager ops are being recorded."""
+        if self._windows.is_of_eager_ops:
+            with self._lock:
+                if self._windows.is_of_eager_ops:  # no step may have begun while this waited
+                    self.make_way()
+
     def counts(self) -> tuple[int, int]:
         """How many steps there were so far, and how many of them were recorded."""
         kinds = list(self._kinds.values())
         return sum(kind.seen for kind in kinds), sum(kind.traced for kind in kinds)
+
+    def costliest(self, limit: int) -> list[tuple[str, float]]:
+        """The op types that take most of a step, by what was read so far: each with its seconds a traced step.
+
+        >>> from tfprof_widget.capturing.sampling import EVERYTHING
+        >>> FunctionRecorder(EVERYTHING).costliest(3)
+        []
+        """
+        return self._traces.costliest(limit)
 
     def note(self, warning: str) -> None:
         """Keep a sentence that is to be told with the result, once."""
@@ -211,20 +194,21 @@ class FunctionRecorder:
         wall_seconds = perf_counter() - self._started
         with self._lock:
             self._is_over = True
+            if self._windows.under_way:
+                self.note(f"{_steps(self._windows.under_way)} still going on at the end, and so not counted")
             try:
                 self._windows.close()
             except Exception as error:
                 self.note(f"the last steps are missing, for TensorFlow did not give them ({_said(error)})")
         if self._raised:
-            steps = "1 step was" if self._raised == 1 else f"{self._raised:,} steps were"
-            self.note(f"{steps} not counted, having ended in an exception")
+            self.note(f"{_steps(self._raised)} not counted, having ended in an exception")
+        overhead = self._overhead()
         dropped = 0
         graphs: tuple[GraphRecord, ...] = ()
         try:
             graphs, dropped = self._graphs()
         except Exception as error:
             self.note(f"the steps are missing, for they could not be read ({_said(error)})")
-        overhead = self._windows.seconds + (self._sampler.measured_cost() or 0.0)
         return Recorded(graphs, wall_seconds, overhead, dropped, tuple(self._notes))
 
     def _adjust(self, kind: Kind, choice: Choice) -> None:
@@ -245,30 +229,39 @@ class FunctionRecorder:
         self._sampler.spent(windows.seconds - before)
 
     def _count(self, run: Run, seconds: float) -> None:
-        kind = run.kind
-        kind.traced += run.choice.traced
-        if run.choice.warm_up or run.is_traced_anew:
-            kind.warm_up_seconds += seconds
-            if run.number is not None:
-                self._windows.rename(run.number, kind.name + WARM_UP)
-        elif run.choice.traced:
-            kind.traced_seconds += seconds
-        else:
-            kind.untraced_seconds += seconds
+        run.kind.add(run, seconds)
+        if run.is_warm_up and run.number is not None:
+            self._windows.rename(run.number, run.kind.name + WARM_UP)
         if run.choice.warm_up or not run.is_traced_anew:
             self._sampler.ran(run.key, run.choice, seconds)
 
+    def _overhead(self) -> float | None:
+        """What recording took in all, None if nothing tells how much longer steps took for it."""
+        cost = self._sampler.measured_cost() if any(kind.traced for kind in self._kinds.values()) else 0.0
+        if cost is None:
+            self.note(COST_UNKNOWN)
+            return None
+        return self._windows.seconds + self._reading_seconds + cost
+
+    def _make_room(self) -> None:
+        """Turn traces into columns; other threads run on meanwhile."""
+        seconds = self._traces.read_some()
+        if seconds:
+            with self._lock:
+                self._reading_seconds += seconds
+                self._sampler.spent(seconds)
+
     def _graphs(self) -> tuple[tuple[GraphRecord, ...], int]:
-        traces = self._windows.traces
-        executed = {name for trace in traces for name in executed_functions(trace.xspace)}
-        functions = self.functions.graphs(executed)
+        traces = self._traces.all()
+        functions = self.functions.graphs(frozenset().union(*(trace.functions for trace in traces)))
         words = Words(self.functions.labels, self._variables, self._layers)
         profile, dropped = profile_of_functions(functions, traces, words)
         kinds = [kind.runs() for kind in self._kinds.values()]
         if EAGER in profile.step_names:
             # beside steps, the time until the first one and between them is not that of their ops
             seconds = _op_seconds(profile, EAGER) if kinds else self._windows.eager_seconds
-            kinds.append(Runs(EAGER, self._windows.eager_steps, self._windows.eager_steps, 0.0, seconds, 0.0))
+            windows = self._windows.eager_steps
+            kinds.append(Runs(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0))
         return ((GraphRecord(profile, tuple(kinds)),) if kinds else ()), dropped
 
     def _free_name(self, name: str) -> str:
@@ -282,6 +275,10 @@ def _op_seconds(profile: Profile, name: str) -> float:
     named = [place for place, each in enumerate(profile.step_names) if each == name]
     executions = profile.executions
     return float(executions.duration_nanos[np.isin(executions.step, named)].sum()) / 1e9
+
+
+def _steps(number: int) -> str:
+    return "1 step was" if number == 1 else f"{number:,} steps were"
 
 
 def _said(error: Exception) -> str:

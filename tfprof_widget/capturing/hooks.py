@@ -17,13 +17,14 @@ class Begun:
         self.arguments = arguments
         self.keywords = keywords
 
-    def finished(self) -> None:
-        """Take note that the run gave its results."""
+    def finished(self, since: float) -> None:
+        """Take note that the run gave its results, and that watching it began at that time."""
         try:
             try:
                 self.recorder.finished(self.run, self.metadata() if self.run.traced else None)
             finally:
                 self.release()
+            self.recorder.watched(self.run, since)
         except Exception as error:
             self.recorder.broke(error)
 
@@ -65,6 +66,7 @@ class Watcher:
         """
 
         def hook(*arguments: Any, **keywords: Any) -> Any:
+            since = self.recorder.clock()
             begun = self._attempt(arguments, keywords)
             if begun is None:
                 return original(*arguments, **keywords)
@@ -73,7 +75,7 @@ class Watcher:
             except BaseException:
                 begun.raised()
                 raise
-            begun.finished()
+            begun.finished(since)
             begun.hand_over()
             return results
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tfprof_widget.capturing.cheap_ops import record_cheap_ops
+
 BINDINGS = "tensorflow.python.profiler.internal._pywrap_profiler"
 PUBLIC = "tensorflow.python.profiler.profiler_v2"
 SESSION = "ProfilerSession"
@@ -23,6 +25,8 @@ class ProfilerBusy(Exception):
 class Profiler:
     """The profiler of this process, of which there is one; `session_type` is TensorFlow's own.
 
+    `has_cheap_ops` says whether the session that began last records all ops.
+
     >>> Profiler(None).is_open
     False
     """
@@ -30,6 +34,7 @@ class Profiler:
     def __init__(self, session_type: Any) -> None:
         self.session_type = session_type
         self.is_open = False
+        self.has_cheap_ops = True
         self.others = ""
         self._session: Any = None
         self._directory = ""
@@ -46,6 +51,8 @@ class Profiler:
                 raise
             raise ProfilerBusy(self._whose()) from None
         self._session, self._directory, self.is_open = session, directory, True
+        bindings = sys.modules.get(BINDINGS)
+        self.has_cheap_ops = bindings is not None and record_cheap_ops(bindings)
 
     def close(self) -> bytes:
         """Stop recording; returns the XSpace."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +10,10 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
+from tfprof_widget.capturing.costliest import CostliestOps, TracedRun
 from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.capturing.sampling import Choice, Policy, Sampler
-from tfprof_widget.errors import ProfileError, ProfileWarning
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.parts import Parts
 
 LONGEST_NAME = 60
@@ -41,7 +41,7 @@ class _GraphRuns:
         return self.names[nodes]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Run:
     """A run that has begun; `traced` says whether its metadata is wanted."""
 
@@ -50,6 +50,7 @@ class Run:
     step: int
     choice: Choice
     started: float
+    ended: float | None = None
 
     @property
     def traced(self) -> bool:
@@ -73,8 +74,9 @@ class Recorder:
     """
 
     def __init__(self, policy: Policy, *, clock: Callable[[], float] = perf_counter, room: int = ROOM) -> None:
+        self.clock = clock
         self._sampler = Sampler(policy)
-        self._clock = clock
+        self._costliest = CostliestOps(clock)
         self._room = room
         self._lock = Lock()
         self._reading = Lock()
@@ -108,7 +110,7 @@ class Recorder:
             choice = self._sampler.choose(group, traceable=not untraceable)
             if untraceable:
                 self._untraceable[untraceable] += 1
-            run = Run(runs, group, next(runs.next_step), choice, self._clock())
+            run = Run(runs, group, next(runs.next_step), choice, self.clock())
             if not self._under_way:
                 self._busy_since = run.started
             self._under_way.add(run)
@@ -127,8 +129,20 @@ class Recorder:
                 run.of.waiting.append((run.step, metadata, run.name))
                 self._waiting_bytes += len(metadata)
             is_full = self._waiting_bytes > self._room
+        if metadata is not None:
+            self._costliest.ran(TracedRun(run.of.graph, metadata, run.choice.warm_up))
         if is_full:
             self._make_room()
+
+    def watched(self, run: Run, since: float) -> None:
+        """Take note of the time that watching a run took beside the run, from then until now."""
+        with self._lock:
+            if run.ended is None:
+                return
+            seconds = run.started - since + self.clock() - run.ended
+            self._sampler.spent(seconds)
+            if not self._under_way:
+                self._busy_seconds += seconds
 
     def raised(self, run: Run) -> None:
         """Take note that a run ended in an exception, and so has no metadata."""
@@ -150,6 +164,19 @@ class Recorder:
         """
         return self._seen, self._traced
 
+    def costliest(self, limit: int) -> list[tuple[str, float]]:
+        """The op types that cost most so far, with the seconds of each in a traced run; for now and then.
+
+        >>> from tfprof_widget.capturing.sampling import EVERYTHING
+        >>> Recorder(EVERYTHING).costliest(3)
+        []
+        """
+        started = self.clock()
+        found = self._costliest.costliest(limit)
+        with self._lock:
+            self._sampler.spent(self.clock() - started)
+        return found
+
     def note(self, warning: str) -> None:
         """Keep a sentence that is to be told with the result, once."""
         self._notes.setdefault(warning)
@@ -168,49 +195,44 @@ class Recorder:
         with self._lock:
             self._open = False
             if self._under_way:
-                self._busy_seconds += self._clock() - self._busy_since
+                self._busy_seconds += self.clock() - self._busy_since
                 self.note(f"{_runs(len(self._under_way))} still going on at the end, and so not counted")
                 self._under_way.clear()
             graphs = list(self._graphs.values())
         records = [record for runs in graphs if (record := self._record(runs)) is not None]
         self._graphs.clear()
-        cost = self._sampler.measured_cost()
-        if cost is None and any(runs.traced for record in records for runs in record.runs):
+        cost = self._sampler.measured_cost() if self._traced else 0.0
+        if cost is None:
             self.note("what tracing cost is not known, since no runs of one kind were both traced and left untraced")
-        return Recorded(tuple(records), self._busy_seconds, cost or 0.0, 0, self._warnings())
+        else:
+            cost += self._sampler.spent_seconds
+        return Recorded(tuple(records), self._busy_seconds, cost, 0, self._warnings())
 
     def _ended(self, run: Run) -> float | None:
         """The seconds that a run took; None if it ended after the recording."""
         if run not in self._under_way:
             return None
-        now = self._clock()
+        run.ended = self.clock()
         self._under_way.remove(run)
         if not self._under_way:
-            self._busy_seconds += now - self._busy_since
-        return now - run.started
+            self._busy_seconds += run.ended - self._busy_since
+        return run.ended - run.started
 
     def _make_room(self) -> None:
         """Turn all metadata into columns; other threads run on meanwhile."""
-        started = self._clock()
         for runs in list(self._graphs.values()):
             self._read(runs)
-        with self._lock:
-            self._sampler.spent(self._clock() - started)
 
     def _read(self, runs: _GraphRuns) -> None:
-        """Turn a graph's metadata into columns.
-
-        That nodes are not in the graph is no news here: they come of functions and of the runtime's own rewriting.
-        """
-        with self._reading, warnings.catch_warnings():
-            warnings.simplefilter("ignore", ProfileWarning)
+        """Turn a graph's metadata into columns."""
+        with self._reading:
             runs.parts.add_graph(runs.graph)
             while runs.waiting:
                 step, metadata, name = runs.waiting.popleft()
                 with self._lock:
                     self._waiting_bytes -= len(metadata)
                 try:
-                    runs.parts.add_step(step, metadata, name)
+                    runs.parts.add_step(step, metadata, name, belongs=True)
                 except (ProfileError, ValueError) as error:
                     self.note(f"a run of {name} is missing: {error}")
 
@@ -232,6 +254,8 @@ class Recorder:
                 untraced_seconds=times.untraced_seconds,
                 traced_seconds=times.traced_seconds,
                 warm_up_seconds=times.warm_up_seconds,
+                untraced=times.untraced,
+                warm_ups=int(times.warmed_up),
             )
 
     def _warnings(self) -> tuple[str, ...]:

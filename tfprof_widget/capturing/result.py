@@ -5,59 +5,24 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
+from tfprof_widget.capturing.measurement import Measurement
 from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
+from tfprof_widget.capturing.traces import EAGER
 from tfprof_widget.engine.view import View
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.output.destination import write_whole
-from tfprof_widget.output.numbers import time
+from tfprof_widget.output.numbers import seconds
 from tfprof_widget.profiles import Profile
 
+if TYPE_CHECKING:
+    from tfprof_widget.exhibit import Exhibit
+    from tfprof_widget.widget import TfprofWidget
 
-@dataclass(frozen=True)
-class Measurement:
-    """How a capture was measured: what ran, what of it was traced, and what that cost.
-
-    `op_seconds` is the summed time of all ops of one run of the busiest kind, `run_seconds` what that run took by the
-    clock when it was not traced: their ratio says how many ops ran at once. `coverage` is the share of the
-    op time for which float operations are known.
-    """
-
-    name: str
-    taken: datetime.datetime
-    wall_seconds: float
-    overhead_seconds: float
-    runs: tuple[Runs, ...]
-    run_seconds: float
-    op_seconds: float
-    coverage: float
-    dropped_events: int
-    warnings: tuple[str, ...]
-
-    @property
-    def runs_seen(self) -> int:
-        """How many runs there were."""
-        return sum(runs.seen for runs in self.runs)
-
-    @property
-    def runs_traced(self) -> int:
-        """How many of the runs were traced."""
-        return sum(runs.traced for runs in self.runs)
-
-    def sentence(self) -> str:
-        """The head line: runs traced, wall and op time, cost, coverage."""
-        parts = [
-            self.name,
-            f"runs traced {self.runs_traced:,} of {self.runs_seen:,}",
-            f"step {_seconds(self.op_seconds)} of ops in {_seconds(self.run_seconds)}",
-            f"tracing cost {_share(self.overhead_seconds, self.wall_seconds - self.overhead_seconds)}",
-            f"FLOP formulas for {self.coverage:.0%} of time",
-        ]
-        if self.dropped_events:
-            parts.append(f"{self.dropped_events:,} events dropped")
-        return " · ".join(filter(None, parts))
+# So many of the costliest ops are in a line of progress.
+PROGRESS_OPS = 3
 
 
 class Capture:
@@ -72,6 +37,7 @@ class Capture:
         self._recorded: Recorded | None = None
         self._measurement: Measurement | None = None
         self._counts: Callable[[], tuple[int, ...]] = lambda: (0, 0)
+        self._costliest: Callable[[int], list[tuple[str, float]]] = lambda limit: []
         self.options: Mapping[str, Any] = {}
 
     @classmethod
@@ -86,14 +52,25 @@ class Capture:
         self._recorded = recorded
         self._measurement = _measured(recorded, name)
 
-    def counting(self, counts: Callable[[], tuple[int, ...]]) -> None:
-        """Take what tells how many runs were seen and traced so far."""
-        self._counts = counts
+    def counting(
+        self, counts: Callable[[], tuple[int, ...]], costliest: Callable[[int], list[tuple[str, float]]]
+    ) -> None:
+        """Take what tells how many runs were seen and traced so far, and which ops cost how many seconds a run."""
+        self._counts, self._costliest = counts, costliest
 
     def progress(self) -> str | None:
-        """One line on how far the capture is, None if there is nothing to say yet."""
+        """One line on how far the capture is, None if there is nothing to say yet.
+
+        >>> capture = Capture()
+        >>> capture.counting(lambda: (312, 14), lambda limit: [("MatMul", 0.0012), ("Conv2D", 8e-4)][:limit])
+        >>> capture.progress()
+        'tfprof: 14 of 312 runs traced; MatMul 1.20ms, Conv2D 800us a run'
+        """
         seen, traced = self._counts()
-        return f"tfprof: {traced:,} of {seen:,} runs traced" if seen else None
+        if not seen:
+            return None
+        costs = ", ".join(f"{op} {seconds(taken)}" for op, taken in self._costliest(PROGRESS_OPS))
+        return f"tfprof: {traced:,} of {seen:,} runs traced" + (f"; {costs} a run" if costs else "")
 
     @property
     def recorded(self) -> Recorded:
@@ -119,11 +96,11 @@ class Capture:
         graph = _busiest(self.recorded)
         if graph is None:
             raise ProfileError(self._why_empty())
-        asked = {"order_by": "micros", **self.options, **options}
-        chosen = view or asked.pop("view", "op")
+        given = {"order_by": "micros", **self.options, **options}
+        chosen = view or given.pop("view", "op")
+        given.pop("view", None)
+        asked = {**self._asked(graph), **given}
         asked.pop("view", None)
-        if "run_name_regexes" not in asked and asked.get("step", -1) < 0:
-            asked["run_name_regexes"] = [re.escape(_steady_name(graph))]
         return graph.profile.view(chosen, **asked)
 
     def text(self, view: str | None = None, **options: Any) -> str:
@@ -132,9 +109,11 @@ class Capture:
             return self._why_empty()
         return "\n".join([self.measurement.sentence(), *self._notes(), repr(self.view(view, **options))])
 
-    def widget(self) -> View:
-        """What a notebook shows of it."""
-        return self.view()
+    def widget(self) -> TfprofWidget:
+        """All graphs to look at, the busiest first: tables, charts and timeline, with live options."""
+        from tfprof_widget.widget import TfprofWidget
+
+        return TfprofWidget(self._exhibit())
 
     def save(self, path: str) -> None:
         """Write the profile of the busiest graph as tfprof's ProfileProto."""
@@ -146,18 +125,37 @@ class Capture:
         write_whole(path, profile_proto(graph.profile).SerializeToString())
 
     def save_report(self, path: str) -> None:
-        """Write one page with the head line and all views as tables."""
-        from tfprof_widget.output.page import page
+        """Write one page that shows what the widget shows, sliders included, wherever it is opened."""
+        from tfprof_widget.report import report
 
-        views = [self.view(name, max_depth=8) for name in self._views()]
-        title = self.measurement.name or "tfprof"
-        write_whole(path, page(title, [self.measurement.sentence(), *self._notes()], views).encode())
+        write_whole(path, report(self._exhibit()).encode())
 
-    def _views(self) -> list[str]:
-        graph = _busiest(self.recorded)
-        if graph is None:
+    def _exhibit(self) -> Exhibit:
+        from tfprof_widget.exhibit import Exhibit, Exhibited, starting_options
+
+        busiest = _busiest(self.recorded)
+        if busiest is None:
             raise ProfileError(self._why_empty())
-        return ["scope", "graph", "op", *(["code"] if graph.profile.has_traces else [])]
+        facts, notes = tuple(self.measurement.facts()), self.measurement.warnings
+        graphs = sorted(self.recorded.graphs, key=lambda graph: graph is not busiest)
+        asked = self._asked(busiest)
+        return Exhibit(
+            title=self.measurement.name,
+            graphs=tuple(
+                Exhibited(f"graph {number}: {_kinds(graph)}", graph.profile, facts, notes)
+                for number, graph in enumerate(graphs, 1)
+            ),
+            view=asked.pop("view", "scope"),
+            options=starting_options(busiest.profile, asked),
+            taken=self.measurement.taken,
+        )
+
+    def _asked(self, graph: GraphRecord) -> dict[str, Any]:
+        """The options given with the capture, on the steady runs of the busiest kind unless they say otherwise."""
+        asked = dict(self.options)
+        if "run_name_regexes" not in asked and asked.get("step", -1) < 0:
+            asked["run_name_regexes"] = [re.escape(_steady_name(graph))]
+        return asked
 
     def _notes(self) -> list[str]:
         return [f"note: {warning}" for warning in self.measurement.warnings]
@@ -172,10 +170,22 @@ class Capture:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         if self._recorded is None or _busiest(self._recorded) is None:
             return {"text/plain": repr(self)}
-        from tfprof_widget.output.page import paragraphs
+        lines = "".join(f"<p>{escape(line)}</p>" for line in [self.measurement.sentence(), *self._notes()])
+        return {"text/plain": repr(self), "text/html": lines + self.view()._repr_html_()}
 
-        html = paragraphs([self.measurement.sentence(), *self._notes()]) + self.view()._repr_html_()
-        return {"text/plain": repr(self), "text/html": html}
+    def _ipython_display_(self) -> None:
+        """Show the widget where there is one, else what can be shown without."""
+        from IPython.display import display
+
+        bundle: Any = self._repr_mimebundle_()
+        if "text/html" in bundle:
+            try:
+                self.widget()._ipython_display_()
+            except (ImportError, ProfileError) as error:
+                bundle["text/html"] = f"<p>{escape(str(error))}</p>{bundle['text/html']}"
+            else:
+                return
+        display(bundle, raw=True)
 
 
 def _measured(recorded: Recorded, name: str) -> Measurement:
@@ -188,7 +198,7 @@ def _measured(recorded: Recorded, name: str) -> Measurement:
         wall_seconds=recorded.wall_seconds,
         overhead_seconds=recorded.overhead_seconds,
         runs=tuple(each for graph in recorded.graphs for each in graph.runs),
-        run_seconds=_run_seconds(runs) if runs is not None else 0.0,
+        run_seconds=runs.run_seconds if runs is not None else 0.0,
         op_seconds=op_seconds,
         coverage=coverage,
         dropped_events=recorded.dropped_events,
@@ -196,27 +206,21 @@ def _measured(recorded: Recorded, name: str) -> Measurement:
     )
 
 
-def _run_seconds(runs: Runs) -> float:
-    """What one run took by the clock: an untraced one if there was any, else a traced one, else the first."""
-    untraced = runs.seen - runs.traced
-    if untraced and runs.untraced_seconds:
-        return runs.untraced_seconds / untraced
-    return runs.traced_seconds / max(runs.traced - 1, 1) or runs.warm_up_seconds
-
-
 def _busiest(recorded: Recorded) -> GraphRecord | None:
-    """The graph whose traced kinds of runs took longest."""
+    """The graph whose traced kinds of runs took longest, those that ran but once, as initializers do, aside."""
     traced = [graph for graph in recorded.graphs if _busiest_runs(graph) is not None]
-    return max(traced, key=lambda graph: sum(map(_taken, graph.runs)), default=None)
+    return max(traced, key=lambda graph: _rank(*graph.runs), default=None)
 
 
 def _busiest_runs(graph: GraphRecord | None) -> Runs | None:
     traced = [runs for runs in graph.runs if runs.traced] if graph is not None else []
-    return max(traced, key=_taken, default=None)
+    return max(traced, key=_rank, default=None)
 
 
-def _taken(runs: Runs) -> float:
-    return runs.untraced_seconds + runs.traced_seconds or runs.warm_up_seconds
+def _rank(*kinds: Runs) -> tuple[float, float]:
+    """What the steady runs of some kinds took, and then what the first runs did."""
+    steady = sum(runs.untraced_seconds + runs.traced_seconds for runs in kinds if runs.name != EAGER)
+    return steady, sum(runs.untraced_seconds + runs.traced_seconds + runs.warm_up_seconds for runs in kinds)
 
 
 def _steady_name(graph: GraphRecord) -> str:
@@ -236,9 +240,7 @@ def _op_time(graph: GraphRecord) -> tuple[float, float]:
     return total / view.time_scale / 1e6, known / total if total else 0.0
 
 
-def _seconds(seconds: float) -> str:
-    return time(round(seconds * 1e9), 1000)
-
-
-def _share(part: float, whole: float) -> str:
-    return f"{part / whole:.1%}" if whole > 0 else "unknown"
+def _kinds(graph: GraphRecord) -> str:
+    """The names of the kinds of runs of a graph, the first few."""
+    names = [runs.name for runs in graph.runs]
+    return ", ".join(names[:2]) + (" …" if len(names) > 2 else "")

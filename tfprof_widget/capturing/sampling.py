@@ -137,6 +137,7 @@ class Sampler:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._groups: dict[Hashable, Times] = {}
+        self.spent_seconds = 0.0
         self._extra_seconds = 0.0
         self._seconds = 0.0
 
@@ -169,7 +170,8 @@ class Sampler:
         self._extra_seconds += times.extra_seconds - extra_before
 
     def spent(self, seconds: float) -> None:
-        """Note seconds that tracing cost beside the runs."""
+        """Note seconds that tracing cost beside the runs; `spent_seconds` sums them up."""
+        self.spent_seconds += seconds
         self._seconds += seconds
         self._extra_seconds += seconds
 

@@ -1,4 +1,4 @@
-"""Keeps windows of TensorFlow's profiler, each over whole steps, and the traces that they gave."""
+"""Opens and closes windows of TensorFlow's profiler, each over whole steps, whose traces are kept."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter, time_ns
 
+from tfprof_widget.capturing.interrupts import interrupted_later
 from tfprof_widget.capturing.profiler import Profiler, ProfilerBusy
+from tfprof_widget.capturing.traces import EAGER, Traces
 from tfprof_widget.ingest.xspace import Step
-from tfprof_widget.ingest.xspace_profile import Trace
 
-EAGER = "eager ops"
 EAGER_SECONDS = 1.0
 """How long ops are recorded that no step is made of: to write them down takes long."""
 
 MOST_STEPS, MOST_SECONDS = 8, 0.25
 FULL_STEPS, FULL_SECONDS = 250, 2.0
-ROOM = 256 << 20
 
 
 class Windows:
@@ -25,15 +24,17 @@ class Windows:
 
     `note` is told sentences for the result. `seconds` is what opening and closing took.
 
-    >>> windows = Windows(None, threading.RLock(), print)
-    >>> windows.is_open, windows.traces
-    (False, [])
+    >>> windows = Windows(None, Traces(print), threading.RLock(), print)
+    >>> windows.is_open, windows.seconds
+    (False, 0.0)
     """
 
-    def __init__(self, profiler: Profiler | None, lock: threading.RLock, note: Callable[[str], None]) -> None:
+    def __init__(
+        self, profiler: Profiler | None, traces: Traces, lock: threading.RLock, note: Callable[[str], None]
+    ) -> None:
         self.profiler = profiler
+        self.traces = traces
         self.lock = lock
-        self.traces: list[Trace] = []
         self.seconds = 0.0
         self.under_way = 0
         self.eager_steps = 0
@@ -42,7 +43,6 @@ class Windows:
         self._steps: list[Step] = []
         self._opened = self._active = 0.0
         self._counted = 0
-        self._bytes = 0
         self._number = 0
         self._closed = threading.Event()
 
@@ -50,6 +50,11 @@ class Windows:
     def is_open(self) -> bool:
         """Whether a window is open."""
         return self.profiler is not None and self.profiler.is_open
+
+    @property
+    def is_of_eager_ops(self) -> bool:
+        """Whether a window is open in which no step has begun."""
+        return self.is_open and not self._counted
 
     @property
     def has_room(self) -> bool:
@@ -65,8 +70,9 @@ class Windows:
         """Open a window, if that is possible."""
         if self.profiler is None or self.is_open:
             return
-        if self._bytes > ROOM:
-            self._note(f"recording stopped at {self._bytes >> 20:,} MB of traces; fewer steps are enough: --every 10")
+        if self.traces.is_full:
+            megabytes = self.traces.nbytes >> 20
+            self._note(f"recording stopped at {megabytes:,} MB of traces; fewer steps are enough: --every 10")
             return
         started = perf_counter()
         try:
@@ -77,6 +83,11 @@ class Windows:
                 "and there can be only one: end it before, or leave it out"
             )
             return
+        if not self.profiler.has_cheap_ops:
+            self._note(
+                "ops of a few microseconds are missing from all but the first hundred runs or so of a function: "
+                "TensorFlow's profiler leaves them out, and this TensorFlow cannot be told otherwise"
+            )
         self._opened = self._active = perf_counter()
         self.seconds += self._opened - started
         self._counted = 0
@@ -85,8 +96,12 @@ class Windows:
 
     def close(self) -> None:
         """Close the window that is open, if one is."""
-        if self.profiler is None or not self.is_open:
-            return
+        if self.is_open:
+            with interrupted_later():
+                self._close()
+
+    def _close(self) -> None:
+        assert self.profiler is not None
         started = perf_counter()
         self._closed.set()
         steps, self._steps = self._steps, []
@@ -97,8 +112,7 @@ class Windows:
         self.eager_steps += any(step.is_eager for step in steps)
         xspace = self.profiler.close()
         self.seconds += perf_counter() - started
-        self._bytes += len(xspace)
-        self.traces.append(Trace(xspace, tuple(steps)))
+        self.traces.add(xspace, steps)
 
     def add_step(self, name: str) -> int | None:
         """Say that a step begins now; returns its number, or None if no window is open.

@@ -11,7 +11,7 @@ from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
 from tfprof_widget.ingest.live_op_log import live_op_log
 from tfprof_widget.ingest.op_log import OpLogColumns, Stacks, read_op_log
-from tfprof_widget.ingest.run_metadata import RunColumns, may_be_node, read_run
+from tfprof_widget.ingest.run_metadata import RunColumns, executed_ops, may_be_node, read_run
 from tfprof_widget.ingest.shapes import Shapes
 from tfprof_widget.ingest.tf_graph import LiveGraph, is_tf_graph, read_tf_graph
 from tfprof_widget.ingest.tf_shapes import OutputShapes, completed_output_shapes
@@ -76,28 +76,34 @@ class Parts:
             sealed = as_sealed(op_log, "OpLogProto", "op_log")
             self.op_logs.append(read_op_log(sealed, self.stacks, self._known()))
 
-    def add_step(self, step: int, run_meta: Any, name: str = "") -> None:
+    def add_step(self, step: int, run_meta: Any, name: str = "", *, belongs: bool = False) -> None:
         """Add a run; several runs of one step are added up, but the same run twice is refused.
 
-        `name` tells what ran, for `run_name_regexes`.
+        `name` tells what ran, for `run_name_regexes`. That the run is one of the graph is checked, unless it is known
+        that it `belongs`.
 
-        A node that the graph lacks is added with its name for an op, as natively.
+        A node that the graph lacks is added with its name for an op, as natively; of a run that belongs, with the op
+        that ran, for the bodies of loops and functions are such nodes.
         """
         check_step(step)
         with collector_paused():
-            run = read_run(as_sealed(run_meta, "RunMetadata", "run_meta"), self.shapes)
+            sealed = as_sealed(run_meta, "RunMetadata", "run_meta")
+            run = read_run(sealed, self.shapes)
         digest = (step, run.digest())
         if run.names and digest in self._added:
             raise ValueError(
                 f"step {step}: this run_meta is already in the profile under that step, "
                 "and would count twice; give each run a step of its own"
             )
-        if self._in_graph:
+        if self._in_graph and not belongs:
             check_belonging(filter(may_be_node, dict.fromkeys(run.names)), self._in_graph)
-        for node in dict.fromkeys(run.names):
-            if node not in self._in_graph and node not in self._ghosts and may_be_node(node):
+        ghosts = dict.fromkeys(node for node in run.names if node not in self._in_graph and may_be_node(node))
+        new = ghosts.keys() - self._ghosts
+        ran = executed_ops(sealed, new) if belongs and new else {}
+        for node in ghosts:
+            if node in new:
                 self._ghosts.add(node)
-                self.nodes.add(node, node)
+                self.nodes.add(node, ran.get(node, node))
         self.runs.append((step, run))
         self._added.add(digest)
         self.step_names[step] = name or self.step_names.get(step, "")

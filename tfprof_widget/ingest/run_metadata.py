@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from operator import attrgetter
@@ -84,6 +86,7 @@ _TIMES = attrgetter(
     "memory_stats.persistent_memory_size",
 )
 _ALLOCATOR = attrgetter("total_bytes", "peak_bytes", "live_bytes", "allocator_bytes_in_use")
+_LABEL = re.compile(r" = (?!_Arg\b|_Retval\b)(\w+)\(")
 _ALLOCATION = attrgetter("requested_bytes", "allocated_bytes", "ptr")
 
 
@@ -122,6 +125,28 @@ def read_run(run: SealedRun, shapes: Shapes) -> RunColumns:
         outputs=outputs,
         allocations=_allocations(_table(rows.allocations, 4)),
     )
+
+
+def executed_ops(run: SealedRun, names: Set[str]) -> dict[str, str]:
+    """The ops that these nodes ran as, where the run tells: its labels are `name = Op(inputs)`.
+
+    What hands values in and out keeps its name for an op, as natively, for the name says more.
+
+    >>> run = SealedRun()
+    >>> stats = run.step_stats.dev_stats.add().node_stats
+    >>> _ = stats.add(node_name="loop/body/MatMul", timeline_label="loop/body/MatMul = _MklMatMul(a, b)")
+    >>> _ = stats.add(node_name="loop/cond", timeline_label="no label")
+    >>> executed_ops(run, {"loop/body/MatMul", "loop/cond"})
+    {'loop/body/MatMul': '_MklMatMul'}
+    """
+    found = {}
+    for device in run.step_stats.dev_stats:
+        for stat in device.node_stats:
+            name = stat.node_name.partition(":")[0]
+            match = _LABEL.search(stat.timeline_label) if name in names else None
+            if match is not None:
+                found[name] = match[1]
+    return found
 
 
 def _ascii_lower(text: str) -> str:
@@ -184,7 +209,7 @@ def _outputs(rows: Rows, shapes: Shapes) -> dict[str, NDArray[Any]]:
     execution, slot, requested, allocated = _table(rows.outputs, 4)
     sizes = np.maximum(requested, allocated)
     check_sum("run_meta: bytes of outputs", sizes)
-    known = {shape: _shape(shape, shapes) for shape in set(rows.shapes)}
+    known = {shape: _shape(shape, shapes) for shape in dict.fromkeys(rows.shapes)}
     return {
         "execution": execution,
         "slot": slot,

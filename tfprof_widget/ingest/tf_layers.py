@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tfprof_widget.ingest.tf_gradients import TAPE
 
 _NUMBERED = re.compile(r"(.+)_\d+")
+_REPLICA = re.compile(r"(?:replica_\d+/)?")
 
 
 @dataclass
@@ -22,6 +23,11 @@ class Layers:
     >>> layers.add_variables(["model/dense/kernel", "model/dense_1/kernel"])
     >>> layers.name("model_1/dense_1_2/MatMul", ()), layers.name("gradient_tape/other_1/dense_1/Mul", ())
     ('model/dense_1/MatMul', 'gradient_tape/other_1/dense_1/Mul')
+
+    So it is in each replica of a distribution strategy's.
+
+    >>> layers.name("gradient_tape/replica_1/model_1/dense_1/MatMul", ())
+    'gradient_tape/replica_1/model/dense/MatMul'
 
     `model_1/dense_1` may be meant as it is written, if there is a `model_1/dense` beside it.
 
@@ -46,8 +52,9 @@ class Layers:
     def name(self, name: str, scopes: Container[str]) -> str:
         """The name by layer of an op, in a graph that has these scopes."""
         before, tape, rest = name.rpartition(TAPE)
-        *parts, last = rest.split("/")
-        scope = written = ""
+        written = replica = _replica_of(rest)
+        *parts, last = rest.removeprefix(replica).split("/")
+        scope = ""
         for place, part in enumerate(parts):
             layers = self.within.get(scope, ())
             number = _NUMBERED.fullmatch(part)
@@ -57,7 +64,12 @@ class Layers:
                 break
             written += part + "/"
             scope = f"{scope}/{parts[place]}" if scope else parts[place]
-        return before + tape + "/".join([*parts, last])
+        return before + tape + replica + "/".join([*parts, last])
+
+
+def _replica_of(name: str) -> str:
+    found = _REPLICA.match(name)
+    return found[0] if found is not None else ""
 
 
 def scopes_of(names: Iterable[str]) -> frozenset[str]:

@@ -1,32 +1,24 @@
-"""Reads an XSpace, the trace of TensorFlow 2's profiler, into the columns that a RunMetadata gives, step by step."""
+"""Reads an XSpace, the trace of TensorFlow 2's profiler, into columns of executions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.wire import as_message
-from tfprof_widget.ingest.xspace_events import Event, Kernel, Thread, dropped_events, host_threads, kernels
-from tfprof_widget.ingest.xspace_executions import Execution, executions
-from tfprof_widget.ingest.xspace_memory import Memory, add_up
-from tfprof_widget.ingest.xspace_names import (
-    DATA_SCOPE,
-    EAGER_SCOPE,
-    ExecutedNames,
-    executed_key,
-    iterator_node,
-)
-from tfprof_widget.ingest.xspace_times import Intervals, Timeline
-from tfprof_widget.integers import NANOS_A_MICRO
-from tfprof_widget.tables import Integers
+from tfprof_widget.ingest.xspace_columns import MEMORY, Label, Ran, XSpaceColumns
+from tfprof_widget.ingest.xspace_events import Kernel, Kind, Thread, dropped_events, host_threads, kernels
+from tfprof_widget.ingest.xspace_executions import executions
+from tfprof_widget.ingest.xspace_memory import add_up
+from tfprof_widget.ingest.xspace_names import executed_key
+from tfprof_widget.ingest.xspace_times import Intervals, last_started
+from tfprof_widget.tables import Flags, Integers
 
-HOST = "/job:localhost/replica:0/task:0/device:cpu:0"
-ACCELERATOR = "/job:localhost/replica:0/task:0/device:{}"
-STREAMS = "/device:{}/stream:all"
+_RAN: dict[Kind, Ran] = {"iterator": "iterator", "eager run": "eager run"}
 
 
 @dataclass(frozen=True)
@@ -43,198 +35,142 @@ class Step:
     is_eager: bool = False
 
 
-@dataclass(frozen=True)
-class XSpaceRuns:
-    """What was read: each step's executions, the type of the kernel that each node ran, and the events lost.
-
-    A node that ran a kernel of another type in another function is two: `variants` gives the original of the second.
-    """
-
-    runs: list[tuple[int, RunColumns]]
-    ops: dict[str, str]
-    variants: dict[str, str]
-    dropped: int
-
-
-@dataclass
-class _Rows:
-    """The executions of a step as they are found."""
-
-    names: list[str] = field(default_factory=list)
-    devices: list[str] = field(default_factory=list)
-    start: list[int] = field(default_factory=list)
-    duration: list[int] = field(default_factory=list)
-    thread: list[int] = field(default_factory=list)
-    memory: list[Memory] = field(default_factory=list)
-
-    def add(self, name: str, device: str, start: int, duration: int, thread: int, memory: Memory) -> None:
-        self.names.append(name)
-        self.devices.append(device)
-        self.start.append(start)
-        self.duration.append(duration)
-        self.thread.append(thread)
-        self.memory.append(memory)
-
-
-def read_xspace(
-    xspace: Any,
-    steps: Sequence[Step] = (),
-    names: ExecutedNames | None = None,
-    ops: Mapping[str, str] | None = None,
-) -> XSpaceRuns:
+def read_xspace(xspace: Any, steps: Sequence[Step] = ()) -> XSpaceColumns:
     """The executions in an XSpace by step; without steps they are all step 0.
 
-    `names` are those of the nodes, `ops` are their types in other traces; what has no name there is named by layer.
-    Iterators of `tf.data` and the ops that they run are in a scope `tf.data`, ops that Python ran one by one in a scope
-    `eager`. An execution's time is its own: what ran inside of it on the same thread is not in it.
+    An execution's time is its own: what ran inside of it on the same thread is not in it.
 
-    >>> read_xspace(b"").runs
-    []
+    >>> read_xspace(b"").labels
+    ()
     >>> read_xspace(b"truncated")
     Traceback (most recent call last):
     ...
     tfprof_widget.errors.ProfileError: xspace: these 9 bytes are no XSpace (...); ...
     """
-    space = as_message(xspace, "XSpace", "xspace")
-    threads = host_threads(space)
-    reader = _Reader(steps, names or ExecutedNames(), _calls(threads), ops or {})
-    run_by = [(kernel, reader.kernel_node(kernel)) for kernel in kernels(space)]
-    reader.placed.update({node: ACCELERATOR.format(kernel.device) for kernel, node in run_by})
-    reader.add_host([each for thread in threads for each in executions(thread)])
-    for kernel, node in run_by:
-        row = reader.rows(kernel.start)
-        row.add(node, STREAMS.format(kernel.device), kernel.start, kernel.duration, kernel.stream, Memory())
-    return XSpaceRuns(
-        runs=[(number, _columns(rows)) for number, rows in reader.of_step.items()],
-        ops=reader.ops,
-        variants=reader.variants,
-        dropped=dropped_events(space),
-    )
+    with collector_paused():
+        space = as_message(xspace, "XSpace", "xspace")
+        rows = _Rows()
+        for thread in host_threads(space):
+            rows.add_thread(thread)
+        for kernel in kernels(space):
+            rows.add_kernel(kernel)
+        return rows.columns(sorted(steps, key=lambda step: step.start), dropped_events(space))
 
 
-class _Reader:
-    """Gives each execution its step and its node."""
+@dataclass
+class _Rows:
+    """The executions as they are found; `kinds` are the labels but for what is only known when all are found."""
 
-    def __init__(
-        self, steps: Sequence[Step], names: ExecutedNames, calls: Sequence[Event], ops: Mapping[str, str]
-    ) -> None:
-        self.steps = Timeline([(step.start, step) for step in steps] or [(0, Step(0, "", 0))])
-        self.other_steps = Timeline([(step.start, step) for step in steps if not step.is_eager])
-        self.calls = Timeline([(call.start, call.op) for call in calls])
-        self.names = names
-        self.of_step: dict[int, _Rows] = {}
-        self.ops = dict(ops)
-        self.variants: dict[str, str] = {}
-        self.placed: dict[str, str] = {}
+    kinds: dict[tuple[Ran, str, str, str], int] = field(default_factory=dict)
+    kind: list[int] = field(default_factory=list)
+    start: list[int] = field(default_factory=list)
+    end: list[int] = field(default_factory=list)
+    duration: list[int] = field(default_factory=list)
+    thread: list[int] = field(default_factory=list)
+    memory: list[tuple[int, ...]] = field(default_factory=list)
+    allocations: list[tuple[int, ...]] = field(default_factory=list)
+    calls: list[tuple[int, str]] = field(default_factory=list)
 
-    def rows(self, moment: int, *, is_eager: bool = False) -> _Rows:
-        """Where an execution that started then belongs."""
-        step = self.steps.at(moment)
-        if not is_eager:
-            step = self.other_steps.before(moment) or step
-        return self.of_step.setdefault(step.number, _Rows())
+    def add_thread(self, thread: Thread) -> None:
+        """Add what ran on a thread of the host."""
+        plain: Ran = "data op" if thread.is_of_data else "op"
+        for each in executions(thread):
+            if each.memory:
+                memory = add_up(each.memory)
+                row = len(self.kind)
+                self.memory.append((row, *(getattr(memory, name.removesuffix("_bytes")) for name in MEMORY)))
+                self.allocations.extend((row, *record) for record in memory.records)
+            self._add(
+                (_RAN.get(each.kind, plain), each.name, each.op, ""),
+                each.start,
+                each.end,
+                max(each.own, 0),
+                thread.number,
+            )
+        self.calls += [(event.start, event.op) for event in thread.events if event.kind == "eager op" and event.is_call]
 
-    def known_node(self, key: str, moment: int) -> str | None:
-        """The node that functions have for a name that was executed then."""
-        return self.names.node(self.calls.before(moment) or "", key)
+    def add_kernel(self, kernel: Kernel) -> None:
+        """Add what ran on an accelerator."""
+        kind: tuple[Ran, str, str, str] = ("kernel", kernel.name, kernel.op, kernel.device)
+        self._add(kind, kernel.start, kernel.start + kernel.duration, kernel.duration, kernel.stream)
 
-    def kernel_node(self, kernel: Kernel) -> str:
-        """The node that a kernel ran for."""
-        key = executed_key(kernel.name)
-        return self.typed_node(self.known_node(key, kernel.start) or self.names.unknown(key), kernel.op)
+    def _add(self, kind: tuple[Ran, str, str, str], start: int, end: int, duration: int, thread: int) -> None:
+        self.kind.append(self.kinds.setdefault(kind, len(self.kinds)))
+        self.start.append(start)
+        self.end.append(end)
+        self.duration.append(duration)
+        self.thread.append(thread)
 
-    def typed_node(self, node: str, op: str) -> str:
-        """The node of that name and type."""
-        if self.ops.setdefault(node, op) == op:
-            return node
-        variant = f"{node}/{op}"
-        self.variants[variant] = node
-        return self.typed_node(variant, op)
+    def columns(self, steps: Sequence[Step], dropped: int) -> XSpaceColumns:
+        """All that was found, by these steps, which are in their order."""
+        start = _column(self.start)
+        is_eager = self._are("eager run")
+        step, is_in_eager_step = _steps(start, is_eager, steps)
+        labels, label = self._labels(start, is_eager, is_in_eager_step)
+        return XSpaceColumns(
+            labels=labels,
+            label=label.astype(np.int32),
+            step=step.astype(np.int32),
+            start=start,
+            duration=_column(self.duration),
+            thread=_column(self.thread),
+            memory=np.array(self.memory, np.int64).reshape(-1, 1 + len(MEMORY)),
+            allocations=np.array(self.allocations, np.int64).reshape(-1, 4),
+            step_names={step.number: step.name for step in steps},
+            functions=frozenset(function for _, function in self.calls),
+            dropped=dropped,
+        )
 
-    def add_host(self, found: Sequence[Execution]) -> None:
-        """Add what ran on the host; what threads did for an eager op is in its time already."""
-        eager = Intervals((each.start, each.end) for each in found if each.kind == "eager run")
-        for each in found:
-            node = self._host_node(each)
-            if node is None:
-                node = self.names.unknown(executed_key(each.name))
-                if each.thread.is_of_data:
-                    node = f"{DATA_SCOPE}/{node}"
-                elif self.steps.at(each.start).is_eager or eager.contain(each.start, each.end):
-                    continue
-            node = self.typed_node(node, each.op)
-            device = self.placed.get(node, HOST)
-            rows = self.rows(each.start, is_eager=each.kind == "eager run")
-            rows.add(node, device, each.start, max(each.own, 0), each.thread.number, add_up(each.memory))
+    def _are(self, *kinds: Ran) -> Flags:
+        """Which executions are of these kinds."""
+        flags = np.array([kind[0] in kinds for kind in self.kinds], np.bool_)
+        return flags[_column(self.kind)] if len(flags) else flags
 
-    def _host_node(self, execution: Execution) -> str | None:
-        if execution.kind == "iterator":
-            return iterator_node(execution.name)
-        if execution.kind == "eager run":
-            return f"{EAGER_SCOPE}/{execution.name}"
-        return self.known_node(executed_key(execution.name), execution.start)
+    def _labels(self, start: Integers, is_eager: Flags, is_in_eager_step: Flags) -> tuple[tuple[Label, ...], Integers]:
+        """The labels in the order met, and each execution's.
 
-
-def executed_functions(xspace: Any) -> frozenset[str]:
-    """The runtime's names of the functions that Python called.
-
-    >>> executed_functions(b"")
-    frozenset()
-    """
-    return frozenset(call.op for call in _calls(host_threads(as_message(xspace, "XSpace", "xspace"))))
-
-
-def _calls(threads: Sequence[Thread]) -> list[Event]:
-    """The calls of functions from Python."""
-    found = [
-        event
-        for thread in threads
-        for event in thread.events
-        if event.kind == "eager op" and event.stats.get("is_func")
-    ]
-    return sorted(found, key=lambda event: event.start)
-
-
-def _columns(rows: _Rows) -> RunColumns:
-    devices = tuple(dict.fromkeys(rows.devices))
-    code_of = {device: code for code, device in enumerate(devices)}
-    start, duration = _column(rows.start), _column(rows.duration)
-    records = [(execution, *record) for execution, memory in enumerate(rows.memory) for record in memory.records]
-    table = np.array(records, np.int64).reshape(-1, 4)
-    nothing = np.zeros(len(rows.names), np.int64)
-    return RunColumns(
-        names=rows.names,
-        devices=devices,
-        device=_column([code_of[device] for device in rows.devices]),
-        values={
-            "start_micros": start // NANOS_A_MICRO,
-            "duration_micros": duration // NANOS_A_MICRO,
-            "start_nanos": start,
-            "duration_nanos": duration,
-            "thread": _column(rows.thread),
-            "requested_bytes": _column([memory.requested for memory in rows.memory]),
-            "peak_bytes": _column([memory.peak for memory in rows.memory]),
-            "residual_bytes": _column([memory.residual for memory in rows.memory]),
-            "output_bytes": _column([memory.output for memory in rows.memory]),
-            "temporary_bytes": nothing,
-            "persistent_bytes": nothing,
-            "bytes_in_use": _column([memory.bytes_in_use for memory in rows.memory]),
-        },
-        outputs={
-            "execution": np.zeros(0, np.int64),
-            "slot": np.zeros(0, np.int64),
-            "bytes": np.zeros(0, np.int64),
-            "address": np.zeros(0, np.uint64),
-            "shape": np.zeros(0, np.int64),
-        },
-        allocations={
-            "execution": table[:, 0],
-            "micros": table[:, 1],
-            "bytes": table[:, 2],
-            "on_accelerator": table[:, 3].astype(np.bool_),
-        },
-    )
+        What threads did for an eager op is in its time already, unless it is an op of a function after all.
+        """
+        end = _column(self.end)
+        within = Intervals(start[is_eager], end[is_eager]).contain(start, end)
+        is_part = self._are("op") & (is_in_eager_step | within)
+        calls = sorted(self.calls)
+        functions = ["", *dict.fromkeys(function for _, function in calls)]
+        place = {function: number for number, function in enumerate(functions)}
+        called = _column([0, *(place[function] for _, function in calls)])
+        function = called[last_started([call for call, _ in calls], start) + 1]
+        function[self._are("iterator", "eager run")] = 0
+        combined = (_column(self.kind) * len(functions) + function) * 2 + is_part
+        found, first, label = np.unique(combined, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        kinds = list(self.kinds)
+        labels = (
+            _label(kinds[code // 2 // len(functions)], functions[code // 2 % len(functions)], is_part=bool(code % 2))
+            for code in found[order].tolist()
+        )
+        return tuple(labels), rank[label]
 
 
-def _column(values: list[int]) -> Integers:
-    return np.array(values, np.int64)
+def _label(known: tuple[Ran, str, str, str], function: str, *, is_part: bool) -> Label:
+    kind, name, op, device = known
+    key = name if kind in ("iterator", "eager run") else executed_key(name)
+    return Label("eager part" if is_part else kind, function, key, op, device)
+
+
+def _steps(start: Integers, is_eager: Flags, steps: Sequence[Step]) -> tuple[Integers, Flags]:
+    """The number of each execution's step, and whether it started when an eager step was the last begun."""
+    if not steps:
+        return np.zeros(len(start), np.int64), np.zeros(len(start), np.bool_)
+    at = np.maximum(last_started([step.start for step in steps], start), 0)
+    number = _column([step.number for step in steps])[at]
+    others = [step for step in steps if not step.is_eager]
+    before = last_started([step.start for step in others], start)
+    in_other = (before >= 0) & ~is_eager
+    number[in_other] = _column([step.number for step in others])[before[in_other]]
+    return number, np.array([step.is_eager for step in steps], np.bool_)[at]
+
+
+def _column(values: Iterable[int]) -> Integers:
+    return np.array(values if isinstance(values, list) else list(values), np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ class Event(NamedTuple):
         """When it ended."""
         return self.start + self.duration
 
+    @property
+    def is_call(self) -> bool:
+        """Whether Python called a function."""
+        return bool(self.stats.get("is_func"))
+
 
 class Kernel(NamedTuple):
     """A kernel of an accelerator, and the op that it ran for."""
@@ -75,7 +81,7 @@ class Thread:
         return self.name.startswith(DATA_THREADS)
 
 
-def host_threads(space: XSpace) -> list[Thread]:
+def host_threads(space: XSpace) -> Iterator[Thread]:
     """The threads of the host, numbered in the order they were recorded.
 
     >>> from tfprof_widget.messages import XSpace
@@ -84,22 +90,21 @@ def host_threads(space: XSpace) -> list[Thread]:
     >>> plane.event_metadata[7].name = "layer/MatMul:MatMul"
     >>> line = plane.lines.add(name="worker", timestamp_ns=1000)
     >>> _ = line.events.add(metadata_id=7, offset_ps=5_000, duration_ps=2_000)
-    >>> host_threads(space)[0].events[0][:5]
+    >>> next(host_threads(space)).events[0][:5]
     ('op', 'layer/MatMul', 'MatMul', 1005, 2)
     """
     origin = _origin(space)
-    found: list[Thread] = []
+    number = count()
     for plane in space.planes:
         if not plane.name.startswith("/host:CPU"):
             continue
-        kinds = {number: known for number, each in plane.event_metadata.items() if (known := _kind(each.name))}
+        kinds = {key: known for key, each in plane.event_metadata.items() if (known := _kind(each.name))}
         for line in plane.lines:
             base = _absolute(line.timestamp_ns, origin)
             events = [_event(plane, each, base, *kinds[each.metadata_id]) for each in _known(line.events, kinds)]
             events = [each for each in events if each.op not in _PASSED_ON]
             events.sort(key=lambda event: (event.start, -event.duration))
-            found.append(Thread(len(found), line.display_name or line.name, events))
-    return found
+            yield Thread(next(number), line.display_name or line.name, events)
 
 
 def kernels(space: XSpace) -> Iterator[Kernel]:

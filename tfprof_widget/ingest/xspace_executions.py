@@ -70,9 +70,11 @@ def _execution(event: Event, thread: Thread, opened: Sequence[_Open], around: Ex
     name, op = event.name, event.op
     if event.kind == "eager run":
         eager = next((each.event for each in reversed(opened) if each.event.kind == "eager op"), None)
-        if eager is None or eager.stats.get("is_func") or (around is not None and around.kind == "eager run"):
+        if eager is None or eager.is_call or (around is not None and around.kind == "eager run"):
             return None
         name, op = eager.name, eager.op
     elif event.kind == "op" and around is not None and around.kind == "eager run":
         return None
+    elif event.kind == "async op" and around is not None and (around.name, around.op) == (name, op):
+        return None  # the start of the very op around it, which all have that are recorded in full
     return Execution(event.kind, name, op, thread, event.start, event.end, event.duration)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tfprof_widget.ingest.assemble import assemble
@@ -14,27 +13,21 @@ from tfprof_widget.ingest.run_metadata import RunColumns, may_be_node
 from tfprof_widget.ingest.shapes import Shapes
 from tfprof_widget.ingest.tf_functions import NO_WORDS, Words, read_functions
 from tfprof_widget.ingest.wire import as_sealed
-from tfprof_widget.ingest.xspace import Step, read_xspace
+from tfprof_widget.ingest.xspace_columns import XSpaceColumns
 from tfprof_widget.ingest.xspace_names import ExecutedNames
+from tfprof_widget.ingest.xspace_runs import named_runs
 from tfprof_widget.profiles import Profile
 
 
-@dataclass(frozen=True)
-class Trace:
-    """An XSpace (a message or its bytes) and the steps that it holds; a step is in one trace only."""
-
-    xspace: Any
-    steps: Sequence[Step] = ()
-
-
 def profile_of_functions(
-    functions: Iterable[tuple[str, Any]], traces: Iterable[Trace], words: Words = NO_WORDS
+    functions: Iterable[tuple[str, Any]], traces: Iterable[XSpaceColumns], words: Words = NO_WORDS
 ) -> tuple[Profile, int]:
     """The profile of what the traces hold, and how many events TensorFlow dropped.
 
-    `functions` are the FuncGraphs by the runtime's names for them.
+    `functions` are the FuncGraphs by the runtime's names for them; a step is in one trace only.
 
-    >>> profile_of_functions([], [Trace(b"")])
+    >>> from tfprof_widget.ingest.xspace import read_xspace
+    >>> profile_of_functions([], [read_xspace(b"")])
     (Profile(0 nodes, 0 executions, 0 steps), 0)
     """
     shapes, stacks = Shapes(), Stacks()
@@ -48,12 +41,12 @@ def profile_of_functions(
         names: dict[int, str] = {}
         dropped = 0
         for trace in traces:
-            read = read_xspace(trace.xspace, trace.steps, ExecutedNames(graphs.nodes, graphs.layers), ops)
-            runs += read.runs
-            ops = read.ops
-            variants |= read.variants
-            dropped += read.dropped
-            names.update({step.number: step.name for step in trace.steps})
+            named = named_runs(trace, ExecutedNames(graphs.nodes, graphs.layers), ops)
+            runs += named.runs
+            ops = named.ops
+            variants |= named.variants
+            dropped += trace.dropped
+            names.update(trace.step_names)
         _take_executed(columns, ops, variants)
         stack, forward = graphs.op_log.stack, graphs.op_log.forward
         stack.update({name: stack[node] for name, node in variants.items() if node in stack})

@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable
-from typing import Generic, TypeVar
+from collections.abc import Sequence
 
-Started = TypeVar("Started")
+import numpy as np
+
+from tfprof_widget.tables import ABSENT, Flags, Integers
 
 
-class Timeline(Generic[Started]):
-    """Things by when they started; each goes on until the next.
+def last_started(starts: Sequence[int] | Integers, moments: Integers) -> Integers:
+    """The place among the starts, which ascend, of what was last started by each moment.
 
-    >>> timeline = Timeline([(20, "b"), (10, "a")])
-    >>> timeline.at(15), timeline.at(20), timeline.at(5), timeline.before(5)
-    ('a', 'b', 'a', None)
+    >>> last_started([10, 20], np.array([5, 10, 15, 20])).tolist()
+    [-1, 0, 0, 1]
     """
-
-    def __init__(self, started: Iterable[tuple[int, Started]]) -> None:
-        ordered = sorted(started, key=lambda each: each[0])
-        self.starts = [start for start, _ in ordered]
-        self.things = [thing for _, thing in ordered]
-
-    def before(self, moment: int) -> Started | None:
-        """What was last started by then, if anything was."""
-        place = bisect_right(self.starts, moment) - 1
-        return self.things[place] if place >= 0 else None
-
-    def at(self, moment: int) -> Started:
-        """What was last started by then, or what is first."""
-        return self.things[max(bisect_right(self.starts, moment) - 1, 0)]
+    found: Integers = np.searchsorted(np.asarray(starts, np.int64), moments, side="right") + ABSENT
+    return found
 
 
 class Intervals:
     """Stretches of time, which may overlap.
 
-    >>> intervals = Intervals([(0, 10), (5, 20), (30, 40)])
-    >>> intervals.contain(8, 15), intervals.contain(15, 25)
-    (True, False)
+    >>> intervals = Intervals(np.array([5, 0, 30]), np.array([20, 10, 40]))
+    >>> intervals.contain(np.array([8, 15, 30]), np.array([15, 25, 40])).tolist()
+    [True, False, True]
     """
 
-    def __init__(self, intervals: Iterable[tuple[int, int]]) -> None:
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        for start, end in sorted(intervals):
-            if self.ends and start <= self.ends[-1]:
-                self.ends[-1] = max(self.ends[-1], end)
-            else:
-                self.starts.append(start)
-                self.ends.append(end)
+    def __init__(self, starts: Integers, ends: Integers) -> None:
+        order = np.argsort(starts, kind="stable")
+        starts, ends = starts[order], np.maximum.accumulate(ends[order])
+        first = np.flatnonzero(np.concatenate([np.ones(min(len(starts), 1), np.bool_), starts[1:] > ends[:-1]]))
+        self.starts = starts[first]
+        self.ends = ends[np.append(first[1:], len(starts))[: len(first)] - 1]
 
-    def contain(self, start: int, end: int) -> bool:
-        """Whether one of them, or several on end, hold all the time from `start` to `end`."""
-        place = bisect_right(self.starts, start) - 1
-        return place >= 0 and end <= self.ends[place]
+    def contain(self, starts: Integers, ends: Integers) -> Flags:
+        """Whether one of them, or several on end, hold all the time from each start to its end."""
+        if not len(self.starts):
+            return np.zeros(len(starts), np.bool_)
+        place = last_started(self.starts, starts)
+        held: Flags = (place >= 0) & (ends <= self.ends[place])
+        return held

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 try:
@@ -35,6 +36,7 @@ def load(shell: InteractiveShell) -> None:
     shell.register_magics(magics)
     shell.input_transformers_post.append(magics.unwrap)
     shell.Completer.custom_matchers.append(matcher)
+    magics.remember_callables()
 
 
 def unload(shell: InteractiveShell) -> None:
@@ -47,6 +49,7 @@ def unload(shell: InteractiveShell) -> None:
     shell.Completer.custom_matchers.remove(matcher)
     for kind in ("line", "cell"):
         manager.magics[kind].pop("tfprof", None)
+    magics.forget_callables()
 
 
 @magics_class
@@ -57,6 +60,19 @@ class TfprofMagics(Magics):
         super().__init__(shell)
         self.user_shell = shell
         self._profiled: Profiled | None = None
+        self._loaded = ExitStack()
+
+    def remember_callables(self) -> None:
+        """Let what is made of sessions in one cell be traced in a later one."""
+        with stepping_aside("cannot trace callables that a session makes outside a profiled cell"):
+            from tfprof_widget.capturing.sessions import remembered_callables
+
+            self._loaded.enter_context(remembered_callables())
+
+    def forget_callables(self) -> None:
+        """Leave TensorFlow as it was."""
+        with stepping_aside("cannot leave TensorFlow as it was"):
+            self._loaded.close()
 
     def unwrap(self, lines: list[str]) -> list[str]:
         """Take the `%%tfprof` line off a cell."""

@@ -1,0 +1,97 @@
+"""Small programs of TensorFlow 2 and Keras, and what was captured of their steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfprof_widget.capturing.function_hooks import hooked_functions
+from tfprof_widget.capturing.function_recorder import COST_UNKNOWN, FunctionRecorder
+from tfprof_widget.capturing.recorded import Recorded, Runs
+from tfprof_widget.capturing.sampling import EVERYTHING, Policy
+from tfprof_widget.profiles import Profile
+
+BATCH, CLASSES = 16, 10
+RESTED = "ops outside of steps were recorded for "
+TRAIN, TEST, PREDICT = "fit: train_step", "evaluate: test_step", "predict: predict_step"
+
+
+def function(python: Callable[..., Any], **options: Any) -> Any:
+    return tf.function(python, **options)
+
+
+class Captured:
+    """What was captured, once the block is over."""
+
+    recorded: Recorded
+
+    @property
+    def profile(self) -> Profile:
+        (graph,) = self.recorded.graphs
+        return graph.profile
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All but two: most tests record every step, so that none is left to compare with; some rest for long."""
+        return tuple(each for each in self.recorded.warnings if each != COST_UNKNOWN and not each.startswith(RESTED))
+
+    @property
+    def runs(self) -> dict[str, Runs]:
+        (graph,) = self.recorded.graphs
+        return {runs.name: runs for runs in graph.runs}
+
+    def counts(self, *names: str) -> Counter[str]:
+        """How often each type of op was executed in the steps of these names."""
+        profile = self.profile
+        steps = [place for place, name in enumerate(profile.step_names) if name in names]
+        nodes = profile.executions.node[np.isin(profile.executions.step, steps)]
+        return Counter(profile.nodes.ops[op] for op in profile.nodes.op[nodes].tolist())
+
+    def nodes(self, *names: str) -> Counter[str]:
+        """How often each node was executed in the steps of these names."""
+        profile = self.profile
+        steps = [place for place, name in enumerate(profile.step_names) if name in names]
+        nodes = profile.executions.node[np.isin(profile.executions.step, steps)]
+        return Counter(profile.nodes.names[node] for node in nodes.tolist())
+
+
+@contextmanager
+def capturing(policy: Policy = EVERYTHING, **settings: Any) -> Iterator[Captured]:
+    captured = Captured()
+    recorder = FunctionRecorder(policy, **settings)
+    try:
+        with hooked_functions(recorder):
+            yield captured
+    finally:
+        captured.recorded = recorder.recorded()
+
+
+def small_model() -> Any:
+    model = keras.Sequential(
+        [
+            keras.layers.Input((8, 8, 3)),
+            keras.layers.Conv2D(4, 3, activation="relu", name="conv"),
+            keras.layers.BatchNormalization(name="norm"),
+            keras.layers.Flatten(),
+            keras.layers.Dense(CLASSES, name="dense"),
+        ],
+        name="small",
+    )
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    return model
+
+
+def data(batches: int) -> tuple[Any, Any]:
+    count = BATCH * batches
+    return np.ones([count, 8, 8, 3], np.float32), np.zeros([count], np.int64)
+
+
+def like(counts: Counter[str], *parts: str) -> int:
+    """How many executions are of types that have all these parts: kernels may be fused, or oneDNN's."""
+    return sum(number for op, number in counts.items() if all(part in op for part in parts))

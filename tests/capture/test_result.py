@@ -1,0 +1,81 @@
+"""What a capture says of how it was measured follows from what was recorded."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.capture.models import THREE, Model, captured
+from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs, joined
+from tfprof_widget.capturing.result import Capture
+from tfprof_widget.capturing.sampling import Every
+from tfprof_widget.profiles import Profile
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    """Runs of `loss`: the first of them its warm-up."""
+    model = Model()
+    session = model.session()
+    with captured(Every(2)) as inside:
+        for _ in range(3):
+            session.run(model.loss, {model.x: THREE})
+    return inside.graph.profile
+
+
+def of(profile: Profile, runs: Runs, wall_seconds: float = 11.0, overhead_seconds: float | None = 1.0) -> Capture:
+    return Capture.of(Recorded((GraphRecord(profile, (runs,)),), wall_seconds, overhead_seconds, 0, ()), "cell")
+
+
+@pytest.mark.parametrize(
+    ("overhead_seconds", "told"),
+    [(1.0, "tracing cost 10.0%"), (0.0, "tracing cost 0.0%"), (None, "tracing cost unknown")],
+)
+def test_cost_is_a_share_of_the_time_without_it(profile: Profile, overhead_seconds: float | None, told: str) -> None:
+    capture = of(profile, Runs("loss", 3, 2, 1.0, 2.0, 8.0), overhead_seconds=overhead_seconds)
+    assert capture.measurement.overhead_seconds == overhead_seconds
+    assert told in capture.measurement.sentence().split(" · ")
+    assert told in capture.text()
+
+
+def test_cost_that_is_all_of_the_time_is_no_share(profile: Profile) -> None:
+    assert "tracing cost unknown" in of(profile, Runs("loss", 3, 2, 1.0, 2.0, 8.0), 1.0, 1.0).measurement.sentence()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"), [(1.0, 2.0, 3.0), (None, 2.0, None), (1.0, None, None), (None, None, None)]
+)
+def test_cost_is_known_where_all_of_it_is(first: float | None, second: float | None, both: float | None) -> None:
+    recordings = [Recorded((), 1.0, seconds, 0, ()) for seconds in (first, second)]
+    assert joined(*recordings).overhead_seconds == both
+
+
+@pytest.mark.parametrize(
+    ("runs", "seconds"),
+    [
+        (Runs("loss", 6, 1, 8.0, 3.0, 9.0, untraced=4), 2.0),  # the warm-up was not traced
+        (Runs("loss", 6, 2, 8.0, 3.0, 9.0, untraced=4), 2.0),  # the warm-up was traced
+        (Runs("loss", 6, 5, 0.0, 10.0, 9.0, untraced=0), 2.0),  # only traced ones beside the warm-up
+        (Runs("loss", 6, 6, 0.0, 10.0, 9.0, untraced=0), 2.0),
+        (Runs("loss", 5, 5, 0.0, 10.0, 0.0, untraced=0, warm_ups=0), 2.0),
+        (Runs("loss", 8, 8, 0.0, 10.0, 9.0, untraced=0, warm_ups=3), 2.0),  # a function that was traced three times
+        (Runs("loss", 1, 1, 0.0, 0.0, 2.0, untraced=0), 2.0),  # only a warm-up
+        (Runs("loss", 2, 2, 0.0, 0.0, 4.0, untraced=0, warm_ups=2), 2.0),
+        (Runs("loss", 6, 2, 8.0, 3.0, 9.0), 2.0),  # nobody counted the untraced ones
+    ],
+)
+def test_seconds_of_a_run_are_the_mean_of_its_like(profile: Profile, runs: Runs, seconds: float) -> None:
+    assert runs.run_seconds == seconds
+    measurement = of(profile, runs).measurement
+    assert measurement.run_seconds == seconds
+    assert re.search(r"wall 2.00sec · ", measurement.sentence())
+
+
+def test_progress_says_what_there_is_to_say() -> None:
+    capture = Capture()
+    assert capture.progress() is None
+    capture.counting(lambda: (1234, 5), lambda limit: [])
+    assert capture.progress() == "tfprof: 5 of 1,234 runs traced"
+    capture.counting(lambda: (1234, 5), lambda limit: [("MatMul", 1.5e-3), ("Add", 2e-6), ("Relu", 3e-8)][:limit])
+    assert capture.progress() == "tfprof: 5 of 1,234 runs traced; MatMul 1.50ms, Add 2us, Relu 30ns a run"

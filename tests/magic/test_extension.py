@@ -1,0 +1,52 @@
+"""The extension loads without slow imports, and comes and goes without a trace."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from IPython.core.interactiveshell import InteractiveShell
+
+import tfprof_widget
+from tests.magic.shells import hooks
+from tests.notebooks.stand_in import StandIn
+
+
+def test_the_extension_comes_and_goes_without_a_trace(shell: InteractiveShell, stand_in: StandIn) -> None:
+    shell.run_cell("%unload_ext tfprof_widget")
+    tfprof_widget.unload_ipython_extension(shell)
+    bare = hooks(shell), list(shell.Completer.custom_matchers), sorted(shell.magics_manager.magics["cell"])
+    assert not shell.run_cell("%%tfprof\n1").success
+    for _ in range(2):
+        tfprof_widget.load_ipython_extension(shell)
+    assert shell.run_cell("%%tfprof --quiet\n1").result == 1
+    assert stand_in.events == ["enter", "exit"]
+    tfprof_widget.unload_ipython_extension(shell)
+    now = hooks(shell), list(shell.Completer.custom_matchers), sorted(shell.magics_manager.magics["cell"])
+    assert now == bare
+
+
+def test_the_extension_may_go_while_a_cell_is_profiled(shell: InteractiveShell, stand_in: StandIn) -> None:
+    shell.run_cell("%%tfprof --quiet\n%unload_ext tfprof_widget")
+    tfprof_widget.unload_ipython_extension(shell)
+    assert stand_in.events == ["enter", "exit"]
+
+
+def test_loading_imports_nothing_slow() -> None:
+    program = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+import tfprof_widget
+tfprof_widget.load_ipython_extension(shell)
+print(sorted({"tensorflow", "pandas", "altair", "keras"} & set(sys.modules)))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_without_ipython_the_error_names_what_to_install() -> None:
+    program = "import sys; sys.modules['IPython'] = None; import tfprof_widget.magic"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.stderr.rstrip().endswith('ImportError: %%tfprof needs IPython: pip install "tfprof-widget[notebook]"')

@@ -1,0 +1,49 @@
+"""The profile is shown below what the cell shows, or goes where it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from tests.notebooks.stand_in import StandInCapture
+
+
+def test_the_profile_comes_below_what_the_cell_shows(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_cell("%%tfprof --view op --min_micros 5\nprint('printed')\n'value'", store_history=True)
+    assert capsys.readouterr().out == "printed\nOut[1]: 'value'\nPROFILE {'min_micros': 5, 'view': 'op'}\n"
+
+
+def test_when_the_cell_raises_the_profile_is_shown_all_the_same(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = shell.run_cell("%%tfprof\n1 / 0")
+    assert isinstance(ran.error_in_exec, ZeroDivisionError)
+    out = capsys.readouterr().out
+    assert "ZeroDivisionError: division by zero" in out
+    assert out.endswith("PROFILE {}\n")
+
+
+def test_the_result_goes_where_it_is_told(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page, text = tmp_path / "page.html", tmp_path / "profile.txt"
+    shell.run_cell(f"%%tfprof --quiet --out kept --report {page}\npass")
+    assert capsys.readouterr() == ("", "")
+    assert isinstance(shell.user_ns["kept"], StandInCapture)
+    assert page.read_text() == "REPORT"
+    shell.run_cell(f"%%tfprof --view op --output file:outfile={text}\npass")
+    assert capsys.readouterr() == ("", "")
+    assert text.read_text() == "PROFILE {'view': 'op'}"
+    shell.run_cell("%%tfprof --output none\npass")
+    assert capsys.readouterr() == ("", "")
+    shell.run_cell("%%tfprof --text\npass")
+    assert capsys.readouterr().out == "PROFILE {}\n"
+
+
+def test_a_cell_that_raises_keeps_its_capture_too(shell: InteractiveShell, tmp_path: Path) -> None:
+    shell.run_cell("%%tfprof --quiet --out kept\n1 / 0")
+    assert isinstance(shell.user_ns["kept"], StandInCapture)

@@ -1,0 +1,83 @@
+"""How a capture was measured, as numbers and as the facts of a head line."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tfprof_widget.capturing.recorded import Runs
+from tfprof_widget.capturing.traces import EAGER
+from tfprof_widget.output.numbers import seconds
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact of the head line, short; `help` says how it was measured."""
+
+    label: str
+    value: str
+    help: str
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.value}"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How a capture was measured: what ran, what of it was traced, and what that cost.
+
+    `op_seconds` is the summed time of all ops of one run of the busiest kind, `run_seconds` what that run took by the
+    clock when it was not traced: their ratio says how many ops ran at once. `coverage` is the share of the
+    op time for which float operations are known. `overhead_seconds` is what capturing cost, the tracing and the
+    watching; it is None where nothing tells, as when all runs were traced and none is there to compare with.
+    """
+
+    name: str
+    taken: datetime.datetime
+    wall_seconds: float
+    overhead_seconds: float | None
+    runs: tuple[Runs, ...]
+    run_seconds: float
+    op_seconds: float
+    coverage: float
+    dropped_events: int
+    warnings: tuple[str, ...]
+
+    @property
+    def runs_seen(self) -> int:
+        """How many runs there were; eager ops are none beside others."""
+        return sum(runs.seen for runs in self._counted())
+
+    @property
+    def runs_traced(self) -> int:
+        """How many of the runs were traced."""
+        return sum(runs.traced for runs in self._counted())
+
+    def _counted(self) -> Sequence[Runs]:
+        return [runs for runs in self.runs if runs.name != EAGER] or self.runs
+
+    def facts(self) -> Iterator[Fact]:
+        """What the head line says: runs traced, op and wall time, cost, coverage."""
+        seen = f"{self.runs_traced:,} of {self.runs_seen:,}"
+        yield Fact("runs traced", seen, "runs whose operations were recorded, of all that were made")
+        yield Fact("step", seconds(self.op_seconds), "summed time of all operations of one run of the busiest kind")
+        wall = seconds(self.run_seconds)
+        if self.run_seconds:
+            wall += f" · {self.op_seconds / self.run_seconds:.2f} ops at once"
+        yield Fact("wall", wall, "what such a run takes by the clock when it is not traced, and the ratio of the two")
+        cost = _cost(self.overhead_seconds, self.wall_seconds)
+        yield Fact("tracing cost", cost, "time that tracing and watching added, of the time without them")
+        coverage = f"{self.coverage:.0%} of time"
+        yield Fact("FLOP formulas for", coverage, "share of the op time for which float operations are known")
+        if self.dropped_events:
+            yield Fact("dropped", f"{self.dropped_events:,} events", "what the recorder had no room for")
+
+    def sentence(self) -> str:
+        """The facts in a line, after the name."""
+        return " · ".join(filter(None, [self.name, *map(str, self.facts())]))
+
+
+def _cost(spent: float | None, wall: float) -> str:
+    """The cost as a share of the time that would have passed without it."""
+    return "unknown" if spent is None or spent >= wall else f"{spent / (wall - spent):.1%}"
