@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -106,7 +106,7 @@ def _measures(view: View) -> list[str]:
 
 def _numbers(view: View, measure: str, count: int) -> Column:
     unit = view.unit(measure)
-    written = _writer(measure)
+    written = numbers.writer(measure)
     own, total = view.own[measure][:count].tolist(), view.total[measure][:count].tolist()
     counted = view.accounted[:count].tolist()
     bars = [""] * count
@@ -122,12 +122,6 @@ def _numbers(view: View, measure: str, count: int) -> Column:
     # A total of the op view is that of the row and of all rows after it.
     subheading = f'<th scope="col">own</th><th scope="col">{"cumulative" if view.view == "op" else "total"}</th>'
     return Column(heading, subheading, 2, rows)
-
-
-def _writer(measure: str) -> Callable[[int, int], str]:
-    if measure in TIMES:
-        return numbers.time
-    return numbers.memory if measure.endswith("bytes") else numbers.count
 
 
 def _compared(view: View) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 
 def count(value: int, scale: int = 1) -> str:
     """A count in units of `1 / scale`.
@@ -39,6 +41,26 @@ def time(value: int, time_scale: int = 1) -> str:
     if time_scale > 1 and abs(value) < time_scale:
         return _plain(value * 1000, time_scale) + "ns"
     return _scaled(value, time_scale, ((10**3, "ms"), (10**6, "sec")), "us")
+
+
+def seconds(value: float) -> str:
+    """A time in seconds, written as one in microseconds would be.
+
+    >>> seconds(0.00123), seconds(2e-8)
+    ('1.23ms', '20ns')
+    """
+    return time(round(value * 1e9), 1000)
+
+
+def writer(measure: str) -> Callable[[int, int], str]:
+    """How the values of a measure are written.
+
+    >>> writer("cpu_micros")(1234, 1), writer("peak_bytes")(1234, 1), writer("runs")(1234, 1)
+    ('1.23ms', '1.23KB', '1.23k')
+    """
+    if measure.endswith("micros"):
+        return time
+    return memory if measure.endswith("bytes") else count
 
 
 def _scaled(value: int, scale: int, steps: tuple[tuple[int, str], ...], unit: str) -> str:

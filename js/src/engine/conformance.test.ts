@@ -1,0 +1,127 @@
+/// <reference types="vite/client" />
+// Replays the conformance corpus: native tfprof's answers, from the columns that the browser gets.
+
+import { describe, expect, test } from "vitest";
+import columns from "../../../tests/conformance/columns.jsonl?raw";
+import type { Profile } from "../profile.ts";
+import { OPTIONS, type View as ViewName } from "../protocol.ts";
+import { decoded } from "../wire.ts";
+import { evaluate } from "./evaluate.ts";
+import { type Measure, measures } from "./measures.ts";
+import { optionsOf } from "./options.ts";
+import { inputShapes } from "./shapes.ts";
+import { ROOT_NAME } from "./tree.ts";
+import type { View } from "./view.ts";
+
+type Fields = Record<string, unknown>;
+type Row = [depth: number, fields: Fields];
+
+interface Case {
+  readonly view: ViewName;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly rows: readonly Row[];
+}
+
+const MULTI_FIELDS = {
+  micros: "exec_micros",
+  accelerator_micros: "accelerator_exec_micros",
+  cpu_micros: "cpu_exec_micros",
+  bytes: "requested_bytes",
+  peak_bytes: "peak_bytes",
+  residual_bytes: "residual_bytes",
+  output_bytes: "output_bytes",
+  params: "parameters",
+  float_ops: "float_ops",
+} as const;
+const GRAPH_FIELDS = { ...MULTI_FIELDS, runs: "run_count" } as const;
+
+const DOCUMENTS = import.meta.glob<string>("../../../tests/conformance/*.json", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+const PROFILES = new Map<string, Profile>();
+for (const line of columns.trim().split("\n")) {
+  const [name, packed] = JSON.parse(line) as [string, string];
+  PROFILES.set(name, decoded(await unpacked(packed)));
+}
+const CASES = Object.entries(DOCUMENTS).flatMap(([path, text]) => {
+  const name = path.replace(/.*\/|\.json$/g, "");
+  return (JSON.parse(text).cases as Case[]).map((each) => ({ name, view: each.view, case: each }));
+});
+
+test("the corpus is all there", () => {
+  expect(CASES).toHaveLength(38);
+});
+
+describe("native tfprof's answers", () => {
+  test.each(CASES)("$name $view", ({ name, view: kind, case: { options, rows } }) => {
+    const given = OPTIONS.filter((option) => option.name in options);
+    const values = Object.fromEntries(given.map((option) => [option.key, options[option.name]]));
+    const profile = PROFILES.get(name) as Profile;
+    const view = evaluate(profile, kind, optionsOf({ ...values, timing: "tfprof" }));
+    expect(rowsOf(view)).toEqual(rows);
+  });
+});
+
+/** The rows as native's message has them; those of the op view are a chain below the root's. */
+function rowsOf(view: View): Row[] {
+  const rows = Array.from({ length: view.rows }, (_, row) => rowOf(view, row));
+  if (view.kind !== "op") return rows;
+  const root: Fields = { name: ROOT_NAME };
+  for (const [measure, field] of Object.entries(MULTI_FIELDS)) {
+    put(root, `total_${field}`, view.grandTotal(measure as Measure));
+  }
+  return [[0, root], ...rows.map(([, fields], row): Row => [row + 1, fields])];
+}
+
+function rowOf(view: View, row: number): Row {
+  const isSingle = view.kind === "scope" || view.kind === "graph";
+  const fields: Fields = { name: view.name(row) };
+  for (const [measure, field] of Object.entries(isSingle ? GRAPH_FIELDS : MULTI_FIELDS)) {
+    put(fields, field, view.own(measure as Measure)[row] as number);
+    put(fields, `total_${field}`, view.total(measure as Measure)[row] as number);
+  }
+  if (!isSingle) {
+    const members = Array.from(view.membersOf(row), (node) => memberOf(view, node));
+    return [view.depth[row] as number, { ...fields, ...(members.length > 0 && { graph_nodes: members }) }];
+  }
+  put(fields, "total_definition_count", view.definitions[row] as number);
+  const node = view.node[row] as number;
+  if (node >= 0) describeNode(fields, view, node);
+  return [view.depth[row] as number, fields];
+}
+
+function memberOf(view: View, node: number): Fields {
+  const fields: Fields = { name: view.profile.nodes.names[node], total_definition_count: "1" };
+  for (const [measure, field] of Object.entries(GRAPH_FIELDS)) {
+    const value = measures(view.profile, view.options).column(measure as Measure)[node] as number;
+    put(fields, field, value);
+    put(fields, `total_${field}`, value);
+  }
+  describeNode(fields, view, node);
+  return fields;
+}
+
+function describeNode(fields: Fields, view: View, node: number): void {
+  const { device, devices } = view.profile.nodes;
+  const own = devices[device[node] as number];
+  if (own !== undefined) fields.devices = [own];
+  const shapes = inputShapes(view.profile, node, view.options.timing).map(shapeOf);
+  if (shapes.length > 0) fields.input_shapes = Object.fromEntries(shapes.entries());
+}
+
+function shapeOf(shape: string | undefined): Fields {
+  if (shape === undefined || shape === "unknown") return { unknown_rank: true };
+  return { dim: shape.split("x").map((size) => (size === "0" ? {} : { size })) };
+}
+
+function put(fields: Fields, name: string, value: number): void {
+  if (value !== 0) fields[name] = String(value);
+}
+
+async function unpacked(packed: string): Promise<Uint8Array> {
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

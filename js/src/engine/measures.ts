@@ -1,0 +1,175 @@
+// What each graph node cost in the chosen step and clock: one exact column of whole numbers a measure.
+
+import type { Profile, StepTotals } from "../profile.ts";
+import type { Options } from "../protocol.ts";
+import { countedUp, type Indices, type Numbers } from "./columns.ts";
+import { OptionError, ProfileError } from "./errors.ts";
+import { Names } from "./matching.ts";
+import { memoryOf } from "./memory.ts";
+
+export const TIMES = ["micros", "accelerator_micros", "cpu_micros"] as const;
+export const BYTES = ["bytes", "peak_bytes", "residual_bytes", "output_bytes"] as const;
+export const MEASURES = [...TIMES, ...BYTES, "runs", "float_ops", "params"] as const;
+export type Measure = (typeof MEASURES)[number];
+
+// Divisible by 1 to 10, so that the usual means have no rest.
+const LARGEST_DIVISOR = 5040;
+const NANOS_A_MICRO = 1000;
+const LIMIT = 2 ** 53;
+
+/** Whether this is one of MEASURES. */
+export function isMeasure(name: string): name is Measure {
+  return (MEASURES as readonly string[]).includes(name);
+}
+
+/** Whether the measure is a time. */
+export function isTime(measure: Measure): boolean {
+  return (TIMES as readonly string[]).includes(measure);
+}
+
+/** A column a measure over the graph nodes, in units of `1 / unit` microseconds, bytes, runs, ... */
+export class Measures {
+  constructor(
+    private readonly columns: Readonly<Record<Measure, Numbers>>,
+    private readonly units: Readonly<Record<Measure, number>>,
+  ) {}
+
+  column(measure: Measure): Numbers {
+    return this.columns[measure];
+  }
+
+  /** How many of the column's units make one microsecond, byte, run, ... */
+  unit(measure: Measure): number {
+    return this.units[measure];
+  }
+}
+
+/** The measures of each node, kept with the profile for the next view of the same step and clock. */
+export function measures(profile: Profile, options: Options): Measures {
+  const steps = chosenSteps(profile, options);
+  const isMean = options.step < 0;
+  const isExact = options.timing === "exact";
+  return memoryOf(profile).recent(`measures ${steps.join()} ${isMean} ${isExact}`, () =>
+    measured(profile, steps, isMean, isExact),
+  );
+}
+
+/** The indices of the steps to look at: one, or all those whose run has a matching name. */
+function chosenSteps(profile: Profile, options: Options): number[] {
+  const { steps, stepNames } = profile;
+  if (options.step >= 0) {
+    const index = steps.indexOf(options.step);
+    if (index >= 0) return [index];
+    const known = steps.join(", ") || "none: no run metadata was given";
+    throw new OptionError("step", `${options.step} is not in the profile; its steps are ${known}`);
+  }
+  const names = memoryOf(profile).kept("run names", () => new Names(stepNames));
+  const matching = names.matching("run_name_regexes", options.runNameRegexes);
+  const chosen = [...steps.keys()].filter((index) => matching[index]);
+  if (steps.length > 0 && chosen.length === 0) {
+    const known = [...new Set(stepNames)].sort().map((name) => JSON.stringify(name));
+    throw new OptionError("run_name_regexes", `no run matches; the runs are ${known.join(", ")}`);
+  }
+  return chosen;
+}
+
+function measured(profile: Profile, steps: readonly number[], isMean: boolean, isExact: boolean): Measures {
+  const totals = profile.stepTotals;
+  const rows = rowsOf(totals, steps);
+  const seen = new Int32Array(profile.nodes.op.length);
+  for (const row of rows) increase(seen, totals.node[row] as number, 1);
+  const scale = isMean && isExact ? commonDivisor(seen) : 1;
+  const columns = {} as Record<Measure, Numbers>;
+  const units = {} as Record<Measure, number>;
+  for (const [measure, values] of recorded(totals, isExact)) {
+    const size = absoluteSum(values, rows);
+    checkSize(measure, size);
+    // A mean that is too large for the scale is rounded to whole units.
+    const fitting = size * scale < LIMIT ? scale : 1;
+    const sums = new Float64Array(seen.length);
+    for (const row of rows) increase(sums, totals.node[row] as number, values[row] as number);
+    columns[measure] = isMean ? mean(sums, seen, fitting, isExact) : sums;
+    units[measure] = isExact && isTime(measure) ? fitting * NANOS_A_MICRO : fitting;
+  }
+  const floatOps = floatOpsOf(profile, columns.runs, units.runs);
+  const { parameters } = profile.nodes;
+  checkSize("params", absoluteSum(parameters));
+  return new Measures(
+    { ...columns, float_ops: floatOps.values, params: parameters },
+    { ...units, float_ops: floatOps.unit, params: 1 },
+  );
+}
+
+/** The rows of the totals of some steps. */
+function rowsOf(totals: StepTotals, steps: readonly number[]): Indices {
+  const chosen = new Set(steps);
+  return countedUp(totals.step.length).filter((row) => chosen.has(totals.step[row] as number));
+}
+
+function recorded(totals: StepTotals, isExact: boolean): [Measure, Numbers][] {
+  const accelerator = isExact ? totals.acceleratorNanos : totals.acceleratorMicros;
+  const cpu = isExact ? totals.cpuNanos : totals.cpuMicros;
+  return [
+    ["micros", accelerator.map((value, row) => value + (cpu[row] as number))],
+    ["accelerator_micros", accelerator],
+    ["cpu_micros", cpu],
+    ["bytes", totals.requestedBytes],
+    ["peak_bytes", totals.peakBytes],
+    ["residual_bytes", totals.residualBytes],
+    ["output_bytes", totals.outputBytes],
+    ["runs", totals.runCount],
+  ];
+}
+
+/** The common denominator of the nodes' means, bounded so that scaled sums stay exact. */
+function commonDivisor(seen: Indices): number {
+  let divisor = 1;
+  for (const steps of new Set(seen)) {
+    if (steps > 0) divisor = (divisor / greatestCommonDivisor(divisor, steps)) * steps;
+    if (divisor > LARGEST_DIVISOR) return LARGEST_DIVISOR;
+  }
+  return divisor;
+}
+
+function greatestCommonDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestCommonDivisor(other, one % other);
+}
+
+/** Each sum over the number of its steps, times the scale; native cuts off what is left, we round it. */
+function mean(sums: Numbers, seen: Indices, scale: number, isRounded: boolean): Numbers {
+  return sums.map((sum, node) => {
+    const steps = Math.max(seen[node] as number, 1);
+    const scaled = Math.abs(sum) * scale + (isRounded ? Math.floor(steps / 2) : 0);
+    return Math.sign(sum) * ((scaled - (scaled % steps)) / steps);
+  });
+}
+
+/** The float operations of one execution times the runs; those of one where none was ever seen. */
+function floatOpsOf(profile: Profile, runs: Numbers, unit: number): { values: Numbers; unit: number } {
+  const hasRun = new Uint8Array(runs.length);
+  for (const node of profile.stepTotals.node) hasRun[node] = 1;
+  const { floatOps } = profile.nodes;
+  const values = floatOps.map((each, node) => each * (hasRun[node] ? (runs[node] as number) : unit));
+  const size = absoluteSum(values);
+  if (size < LIMIT) return { values, unit };
+  checkSize("float_ops", size / unit);
+  return { values: values.map((value) => Math.round(value / unit)), unit: 1 };
+}
+
+function increase(column: Numbers | Indices, index: number, value: number): void {
+  column[index] = (column[index] as number) + value;
+}
+
+function absoluteSum(values: Numbers, rows: Indices = countedUp(values.length)): number {
+  let sum = 0;
+  for (const row of rows) sum += Math.abs(values[row] as number);
+  return sum;
+}
+
+/** Refuse values whose sum is no longer exact. */
+export function checkSize(measure: Measure, size: number): void {
+  if (size < LIMIT) return;
+  throw new ProfileError(
+    `${measure}: the values add up to 2**53 or more, which the browser cannot count exactly; ask Python for this view`,
+  );
+}

@@ -1,0 +1,155 @@
+// A View: the rows that one of tfprof's views shows under some options, computed and then never changed.
+
+import type { Profile } from "../profile.ts";
+import type { Options, View as ViewName } from "../protocol.ts";
+import {
+  type Flags,
+  gatheredFlags,
+  gatheredIndices,
+  gatheredNumbers,
+  type Indices,
+  type Numbers,
+} from "./columns.ts";
+import type { Forest } from "./forest.ts";
+import type { Measure } from "./measures.ts";
+import type { Sums } from "./sums.ts";
+
+/** How a view sums: the totals of its rows, and of the whole, in each measure. */
+export interface Totals {
+  total(measure: Measure): Numbers;
+  grandTotal(measure: Measure): number;
+  /** How many graph nodes the total of each row counts. */
+  definitions(): Numbers;
+  /** How many accounted places below each row are not shown. */
+  hidden(): Numbers;
+}
+
+/** What a view is made from: `parent` has the row above each row, -1 for none. */
+export interface Shown {
+  readonly profile: Profile;
+  readonly kind: ViewName;
+  readonly options: Options;
+  readonly sums: Sums;
+  readonly places: Indices;
+  readonly parent: () => Indices;
+  readonly totals: Totals;
+}
+
+/**
+ * The shown rows in order, as columns; each is made when it is first asked for. Values are whole numbers; divide
+ * them by `unit(measure)` to get microseconds, bytes, runs, ...
+ */
+export class View {
+  readonly profile: Profile;
+  readonly kind: ViewName;
+  readonly options: Options;
+  readonly sums: Sums;
+  /** The places of the rows in the tree of `forest`. */
+  readonly places: Indices;
+  private readonly made = new Map<string, unknown>();
+
+  constructor(private readonly shown: Shown) {
+    this.profile = shown.profile;
+    this.kind = shown.kind;
+    this.options = shown.options;
+    this.sums = shown.sums;
+    this.places = shown.places;
+  }
+
+  /** The number of rows; in the views that are trees the first is the root's. */
+  get rows(): number {
+    return this.places.length;
+  }
+
+  /** The number of rows without the root's. */
+  get kept(): number {
+    return this.rows - (this.kind === "op" ? 0 : 1);
+  }
+
+  /** How many rows there would be if nothing that is accounted were left out. */
+  get of(): number {
+    return this.forest.tree.size - 1;
+  }
+
+  get forest(): Forest {
+    return this.sums.forest;
+  }
+
+  name(row: number): string {
+    return this.forest.tree.names[this.places[row] as number] as string;
+  }
+
+  /** The row above each row, -1 for none. */
+  get parent(): Indices {
+    return this.once("parent", this.shown.parent);
+  }
+
+  /** The number of rows above each row. */
+  get depth(): Indices {
+    return this.once("depth", () => {
+      const depth = new Int32Array(this.rows);
+      for (let row = 0; row < depth.length; row++) {
+        const above = this.parent[row] as number;
+        if (above >= 0) depth[row] = (depth[above] as number) + 1;
+      }
+      return depth;
+    });
+  }
+
+  /** The graph node of each row of scope and graph view, -1 for a row that stands for none or for several. */
+  get node(): Indices {
+    return this.once("node", () => gatheredIndices(this.forest.tree.single, this.places));
+  }
+
+  /** Whether a row counts itself, or is there only for the sake of what is below it. */
+  get accounted(): Flags {
+    return this.once("accounted", () => gatheredFlags(this.forest.accounted, this.places));
+  }
+
+  /** How many graph nodes each row has itself. */
+  get memberCount(): Indices {
+    return this.once("memberCount", () => gatheredIndices(this.forest.tree.rowCount, this.places));
+  }
+
+  /** The graph nodes that a row itself counts, in the order of their names. */
+  membersOf(row: number): Indices {
+    const { rows, rowStart } = this.forest.tree;
+    const place = this.places[row] as number;
+    return rows.slice(rowStart[place], rowStart[place + 1]).sort();
+  }
+
+  /** A measure of each row itself. */
+  own(measure: Measure): Numbers {
+    return this.once(`own ${measure}`, () => gatheredNumbers(this.sums.own(measure), this.places));
+  }
+
+  /** A measure of each row and what is below it; in op view, after it. */
+  total(measure: Measure): Numbers {
+    return this.once(`total ${measure}`, () => this.shown.totals.total(measure));
+  }
+
+  /** The total of the whole, which is the root's. */
+  grandTotal(measure: Measure): number {
+    return this.shown.totals.grandTotal(measure);
+  }
+
+  /** How many graph nodes the total of each row counts. */
+  get definitions(): Numbers {
+    return this.once("definitions", () => this.shown.totals.definitions());
+  }
+
+  /** How many accounted places below each row are not shown. */
+  get hidden(): Numbers {
+    return this.once("hidden", () => this.shown.totals.hidden());
+  }
+
+  /** How many units of a measure's column make one microsecond, byte, run, ... */
+  unit(measure: Measure): number {
+    return this.sums.measures.unit(measure);
+  }
+
+  private once<Found>(key: string, make: () => Found): Found {
+    if (!this.made.has(key)) this.made.set(key, make());
+    return this.made.get(key) as Found;
+  }
+}

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { decoded } from "./wire.ts";
+
+const LISTS = ["nodes.types", "nodes.output_shapes", "nodes.inputs", "traces.stacks"];
+const INDICES = [
+  ...LISTS.flatMap((name) => [`${name}.start`, `${name}.values`]),
+  ...["nodes.op", "nodes.device", "nodes.shape", "nodes.input_ports"],
+  ...["step_totals.node", "step_totals.step", "allocations.execution"],
+  ...["executions.node", "executions.step", "executions.device", "executions.thread"],
+  ...["traces.file", "traces.line", "traces.function", "traces.source", "traces.stack", "traces.forward"],
+];
+const NUMBERS = [
+  ...["steps", "nodes.parameters", "nodes.float_ops"],
+  ...["accelerator_nanos", "cpu_nanos", "accelerator_micros", "cpu_micros", "run_count"].map(
+    (each) => `step_totals.${each}`,
+  ),
+  ...["requested_bytes", "peak_bytes", "residual_bytes", "output_bytes"].map((each) => `step_totals.${each}`),
+  ...["executions.start_nanos", "executions.duration_nanos", "allocations.nanos", "allocations.bytes"],
+];
+const TEXTS = [
+  "step_names",
+  "nodes.names",
+  "nodes.ops",
+  "nodes.type_names",
+  "nodes.devices",
+  "nodes.shapes",
+  "traces.strings",
+];
+
+/** Columns laid out by hand, as docs/wire.md says; those not given are empty. */
+function laidOut(given: Readonly<Record<string, readonly unknown[]>>, without = ""): Uint8Array {
+  const index: Record<string, readonly [string, number, number]> = {};
+  const columns: number[] = [];
+  for (const name of [...INDICES, ...NUMBERS, ...TEXTS].filter((each) => each !== without)) {
+    const values = given[name] ?? [];
+    const kind = TEXTS.includes(name) ? "texts" : INDICES.includes(name) ? "indices" : "numbers";
+    const bytes =
+      kind === "texts"
+        ? new TextEncoder().encode(JSON.stringify(values))
+        : new Uint8Array((kind === "indices" ? Int32Array : Float64Array).from(values as number[]).buffer);
+    index[name] = [kind, columns.length, bytes.length];
+    columns.push(...bytes, ...new Array((8 - (bytes.length % 8)) % 8).fill(0));
+  }
+  let head = JSON.stringify(index);
+  head += " ".repeat((8 - (head.length % 8)) % 8);
+  const length = new Uint8Array(new BigUint64Array([BigInt(head.length)]).buffer);
+  return Uint8Array.from([...length, ...new TextEncoder().encode(head), ...columns]);
+}
+
+test("columns come back as they were laid out", () => {
+  const profile = decoded(
+    laidOut({
+      steps: [0, 7],
+      step_names: ["train", "bewerte ☃"],
+      "nodes.names": ["a", "b/c"],
+      "nodes.op": [1, -1],
+      "nodes.parameters": [2 ** 52 + 1, 3],
+      "nodes.inputs.start": [0, 0, 1],
+      "nodes.inputs.values": [0],
+    }),
+  );
+  expect(profile.steps).toEqual([0, 7]);
+  expect(profile.stepNames).toEqual(["train", "bewerte ☃"]);
+  expect(profile.nodes.names).toEqual(["a", "b/c"]);
+  expect([...profile.nodes.op]).toEqual([1, -1]);
+  expect([...profile.nodes.parameters]).toEqual([4503599627370497, 3]);
+  expect([...profile.nodes.inputs.start]).toEqual([0, 0, 1]);
+});
+
+test("bytes may lie anywhere in a message", () => {
+  const content = laidOut({ "nodes.parameters": [5], "nodes.names": ["a"] });
+  const message = new Uint8Array(content.length + 3);
+  message.set(content, 3);
+  const profile = decoded(new DataView(message.buffer, 3));
+  expect([...profile.nodes.parameters]).toEqual([5]);
+});
+
+test("a column that is missing is named", () => {
+  expect(() => decoded(laidOut({}, "nodes.op"))).toThrow("lacks the column nodes.op");
+});

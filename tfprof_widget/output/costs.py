@@ -1,0 +1,167 @@
+"""What is displayed now, by op type: time, memory, runs and FLOP rate of each, and the rows of their chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfprof_widget.engine.measures import measures
+from tfprof_widget.engine.view import View
+from tfprof_widget.tables import Integers
+
+# Of the op types that are compared; the others are one bar.
+MOST_BARS = 12
+LEAST_SAID = 0.001
+
+Numbers = NDArray[np.float64]
+
+_UNITS = {
+    "time": ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns")),
+    "memory": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "count": ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")),
+    "rate": ((1e9, "GFLOP/s"), (1e6, "MFLOP/s"), (1e3, "kFLOP/s"), (1.0, "FLOP/s")),
+}
+_EXACT = {"time": "µs", "memory": "B", "count": "", "rate": "FLOP/s"}
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """A row an op type of which something is displayed; times in microseconds, float ops of the nodes that ran.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> costs = Costs.of(demo_profile().view("scope"))
+    >>> costs.ops[int(costs.cpu.argmax())], float(costs.cpu.max())
+    ('MatMul', 123.195)
+    """
+
+    ops: tuple[str, ...]
+    nodes: Numbers
+    cpu: Numbers
+    accelerator: Numbers
+    bytes: Numbers
+    runs: Numbers
+    float_ops: Numbers
+
+    @classmethod
+    def of(cls, view: View) -> Costs:
+        """Sum the own values of the displayed rows by the op of their graph nodes."""
+        tree, nodes = view.forest.tree, view.profile.nodes
+        displayed = np.zeros(len(tree), np.int64)
+        displayed[view.places] = 1
+        weight = np.repeat(displayed, tree.row_count) * view.forest.weight
+        row, found = tree.rows[weight > 0], weight[weight > 0]
+        columns = measures(view.profile, view.options)
+
+        # A node that never ran has float ops, but no time to set them against.
+        ran = found * (columns.columns["runs"][row] > 0)
+
+        def summed(measure: str, times: Integers = found) -> Numbers:
+            sums = np.zeros(len(nodes.ops), np.int64)
+            np.add.at(sums, nodes.op[row], columns.columns[measure][row] * times)
+            return sums[kept] / columns.unit(measure)
+
+        counts = np.bincount(nodes.op[row], minlength=len(nodes.ops))
+        kept = np.flatnonzero(counts)
+        return cls(
+            ops=tuple(nodes.ops[op] for op in kept.tolist()),
+            nodes=counts[kept].astype(np.float64),
+            cpu=summed("cpu_micros"),
+            accelerator=summed("accelerator_micros"),
+            bytes=summed("bytes"),
+            runs=summed("runs"),
+            float_ops=summed("float_ops", ran),
+        )
+
+    def by(self, metric: str) -> Numbers:
+        """The cost of each op type by time, memory, count or rate."""
+        match metric:
+            case "time":
+                return self.cpu + self.accelerator
+            case "memory":
+                return self.bytes
+            case "count":
+                return self.runs if self.runs.any() else self.nodes
+        return _rate(self.float_ops, self.by("time"))
+
+
+def cost_rows(costs: Costs, metric: str) -> list[dict[str, Any]]:
+    """The rows of the chart of costs: the costliest op types, and all others as one.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> rows = cost_rows(Costs.of(demo_profile().view("op")), "time")
+    >>> [(row["name"], row["label"]) for row in rows[:2]], rows[-1]["name"]
+    ([('MatMul', '123.2 µs'), ('Relu', '91.9')], 'others (5 types)')
+    """
+    values = costs.by(metric)
+    order = np.argsort(-values, kind="stable")
+    order = order[values[order] > 0]
+    bars = [_bar(costs, metric, order[place : place + 1]) for place in range(min(len(order), MOST_BARS))]
+    if len(order) > MOST_BARS:
+        bars.append(_bar(costs, metric, order[MOST_BARS:]))
+    whole = _size(costs, metric, order)
+    divisor, unit = _unit(metric, max((bar["total"] for bar in bars), default=0.0))
+    decimals = 2 if bars and bars[0]["total"] < 10 * divisor else 1
+    for place, bar in enumerate(bars):
+        bar["label"] = _short(bar["total"] / divisor, decimals) + (f" {unit}" if unit and place == 0 else "")
+        bar["share"] = "" if metric == "rate" else f"{100 * bar['total'] / whole:.1f} %"
+    return [part for bar in bars for part in _parts(costs, metric, bar)]
+
+
+def _bar(costs: Costs, metric: str, ops: NDArray[np.intp]) -> dict[str, Any]:
+    name = costs.ops[int(ops[0])] if len(ops) == 1 else f"others ({len(ops)} types)"
+    nodes, runs = costs.nodes[ops].sum(), costs.runs[ops].sum()
+    return {
+        "name": name,
+        "total": _size(costs, metric, ops),
+        "nodes": f"{nodes:,.0f}",
+        "runs": f"{runs:,.10g}",
+        "opacity": 1,
+        "ops": ops,
+    }
+
+
+def _parts(costs: Costs, metric: str, bar: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The pieces of a bar; the first carries its label."""
+    ops = bar.pop("ops")
+    pieces = {"": bar["total"]}
+    if metric == "time":
+        pieces = {"CPU": float(costs.cpu[ops].sum()), "accelerator": float(costs.accelerator[ops].sum())}
+    found = {part: value for part, value in pieces.items() if value > 0}
+    for place, (part, value) in enumerate(found.items()):
+        exact = f"{value:,.3f}".rstrip("0").rstrip(".")
+        yield bar | {
+            "part": part,
+            "value": value,
+            "label": bar["label"] if place == 0 else "",
+            "exact": f"{exact} {_EXACT[metric]}".rstrip(),
+        }
+
+
+def _size(costs: Costs, metric: str, ops: NDArray[np.intp]) -> float:
+    """What some op types cost together; their rate is that of their sums."""
+    if metric == "rate":
+        return float(_rate(costs.float_ops[ops].sum(keepdims=True), costs.by("time")[ops].sum(keepdims=True))[0])
+    return float(costs.by(metric)[ops].sum())
+
+
+def _rate(float_ops: Numbers, micros: Numbers) -> Numbers:
+    """Float operations a second."""
+    rate: Numbers = np.divide(float_ops * 1e6, micros, out=np.zeros_like(micros), where=micros > 0)
+    return rate
+
+
+def _unit(metric: str, largest: float) -> tuple[float, str]:
+    """The unit in which the largest value has at least one digit before the point."""
+    return next((unit for unit in _UNITS[metric] if largest >= unit[0]), _UNITS[metric][-1])
+
+
+def _short(value: float, decimals: int) -> str:
+    """So many decimals, or as many digits where the value is below one."""
+    if value < LEAST_SAID:
+        return f"<{LEAST_SAID}"
+    text = f"{value:.{decimals}f}" if value >= 1 else f"{value:.{decimals}g}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
