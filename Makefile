@@ -12,18 +12,18 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install --constraint constraints.txt
 PROTOS := tfprof_widget/_protos/descriptors.binpb
+STATIC := tfprof_widget/static/charts.json
 
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.* ## ' '/^[a-z]+:.* ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build ## profile a small model and print its op view
+demo: $(PROTOS) ## profile a small model and print its op view
 	@$(BIN)/python -m tfprof_widget.demo
 
 .PHONY: test
-test: lint chromium ## run the linters and all the tests
-	npm run --silent build
+test: lint chromium $(STATIC) ## run the linters and all the tests
 	npm run --silent test
 	$(BIN)/python -m pytest
 
@@ -33,6 +33,7 @@ lint: .venv/develop node_modules/.stamp ## check style, types and generated file
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python js/generate_protocol.py --check
+	$(BIN)/python js/generate_columns.py --check
 	npm run --silent lint
 	npm run --silent types
 
@@ -49,6 +50,7 @@ protocol: build ## write js/src/protocol.ts from the option table
 .PHONY: conformance
 conformance: .venv/develop ## make tests/conformance anew from native tfprof's answers
 	$(BIN)/python -m tests.oracle.make_conformance
+	$(BIN)/python js/generate_columns.py
 
 .PHONY: bench
 bench: .venv/develop ## measure speed and memory beside native tfprof
@@ -64,13 +66,13 @@ wheel: build ## build the wheel and the sdist into dist/
 	$(BIN)/python -m hatchling build --clean --target sdist --target wheel
 
 .PHONY: build
-build: $(PROTOS) ## make the environment with the package and its compiled protos
+build: $(PROTOS) $(STATIC) ## make the environment, the compiled protos and what the browser gets
 
 .PHONY: chromium
 chromium: ## install Chromium from Debian where it is missing
 	@command -v chromium > /dev/null \
 	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium > /dev/null; } \
-	|| echo "Chromium is missing and apt-get cannot install it here. No test needs it yet, so this goes on."
+	|| { echo "The browser tests need Chromium, and apt-get cannot install it here: install it yourself."; exit 1; }
 
 .PHONY: lock
 lock: ## pin the newest fitting versions in constraints.txt and package-lock.json
@@ -82,7 +84,7 @@ lock: ## pin the newest fitting versions in constraints.txt and package-lock.jso
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .venv dist node_modules tfprof_widget/_protos
+	rm -rf .venv dist node_modules tfprof_widget/_protos tfprof_widget/static
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -101,6 +103,14 @@ $(PROTOS): .venv/pip pyproject.toml hatch_build.py protos/compile.py $(wildcard 
 .venv/develop: $(PROTOS)
 	$(INSTALL) --group test --group lint
 	touch $@
+
+.venv/widget: $(PROTOS)
+	$(INSTALL) --group widget
+	touch $@
+
+$(STATIC): .venv/widget node_modules/.stamp js/build.mjs $(shell find js/src -type f) tfprof_widget/charts.py
+	npm run --silent build
+	$(BIN)/python -m tfprof_widget.charts $@
 
 node_modules/.stamp: package.json package-lock.json .npmrc
 	npm ci

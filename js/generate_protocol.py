@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-from tfprof_widget.options import COLUMNS, OPTIONS, ORDERS, TIMINGS, VIEWS, Kind, Option
+from tfprof_widget.options import COLUMNS, METRICS, OPTIONS, ORDERS, TABS, TIMINGS, VIEWS, Kind, Option
 
 TARGET = Path(__file__).parent / "src" / "protocol.ts"
 
@@ -20,7 +20,7 @@ HEAD = """\
 // On the wire an option goes by its `name`, in TypeScript by its `key`.
 """
 
-NAMES = {"View": VIEWS, "Order": ORDERS, "Column": COLUMNS, "Timing": TIMINGS}
+NAMES = {"View": VIEWS, "Tab": TABS, "Metric": METRICS, "Order": ORDERS, "Column": COLUMNS, "Timing": TIMINGS}
 
 DESCRIPTION = """\
 /** What is known of an option: its names, what kind of value it takes, its default, its help, its bounds. */

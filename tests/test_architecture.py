@@ -25,8 +25,10 @@ LAYERS = (
     ("engine", "ingest"),
     ("output", "flops"),
     ("advisor", "capturing"),
-    ("charts", "wire"),
-    ("widget", "report"),
+    ("charts", "wire", "static_files"),
+    ("exhibit",),
+    ("report",),
+    ("widget",),
     ("compat",),
     ("magic", "cli", "demo"),
 )
@@ -35,7 +37,8 @@ HEIGHTS = {part: height for height, parts in enumerate(LAYERS) for part in parts
 # The methods of what users hold: they may reach these parts once called.
 FACADES = {
     "tfprof_widget": frozenset(HEIGHTS),
-    "tfprof_widget.profiles": frozenset({"engine", "ingest", "output"}),
+    "tfprof_widget.profiles": frozenset({"engine", "ingest", "output", "widget"}),
+    "tfprof_widget.capturing.result": frozenset({"exhibit", "report", "widget"}),
     "tfprof_widget.engine.view": frozenset({"output"}),
 }
 

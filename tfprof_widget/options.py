@@ -43,6 +43,9 @@ COLUMNS = (
     "num_hidden_ops",
 )
 TIMINGS = ("exact", "tfprof")
+# What the widget shows: the views, and what is no table of them; and by what its charts compare op types.
+TABS = (*VIEWS, "timeline", "memory", "advise")
+METRICS = ("time", "memory", "count", "rate")
 EVERYTHING = (".*",)
 # The type that an op log gives to the trainable variables.
 TRAINABLE_VARIABLES = "_trainable_variables"

@@ -11,6 +11,7 @@ from tfprof_widget.tables import Allocations, Executions, Nodes, Outputs, StepTo
 
 if TYPE_CHECKING:
     from tfprof_widget.engine.view import View
+    from tfprof_widget.widget import TfprofWidget
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,17 @@ class Profile:
         if parse_output(options.get("output", "")).kind == "file":
             raise ValueError("output: a view is not written when it is made; write its .text(), or use profile()")
         return evaluate(self, view, Options.of(**options))
+
+    def widget(self, view: str = "scope", title: str = "", **options: Any) -> TfprofWidget:
+        """The profile to look at in a notebook: tables, charts and timeline, with live options.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().widget("op", min_micros=10).min_micros
+        10
+        """
+        from tfprof_widget.widget import TfprofWidget
+
+        return TfprofWidget(self, view=view, title=title, **options)
 
     def __repr__(self) -> str:
         counts = {"node": len(self.nodes), "execution": len(self.executions), "step": len(self.steps)}

@@ -4,6 +4,12 @@
 export const VIEWS = ["scope", "graph", "op", "code"] as const;
 export type View = (typeof VIEWS)[number];
 
+export const TABS = ["scope", "graph", "op", "code", "timeline", "memory", "advise"] as const;
+export type Tab = (typeof TABS)[number];
+
+export const METRICS = ["time", "memory", "count", "rate"] as const;
+export type Metric = (typeof METRICS)[number];
+
 export const ORDERS = ["name", "depth", "bytes", "peak_bytes", "residual_bytes", "output_bytes", "micros", "accelerator_micros", "cpu_micros", "params", "float_ops", "occurrence"] as const;
 export type Order = (typeof ORDERS)[number];
 

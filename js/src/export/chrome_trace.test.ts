@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { profileOf } from "../engine/sketches.ts";
+import type { Profile } from "../profile.ts";
+import { executionsOf } from "../views/timeline/testing.ts";
+import { chromeTraceParts } from "./chrome_trace.ts";
+
+interface Event {
+  readonly name: string;
+  readonly ph: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly ts: number;
+  readonly dur: number;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+const SKETCH = `
+  a     = Add() 10ns;10ns @/device:CPU:0
+  b"</b = Mul() 10ns @/device:GPU:0
+`;
+
+function eventsOf(rows: Parameters<typeof executionsOf>[0]): readonly Event[] {
+  const profile: Profile = { ...profileOf(SKETCH), executions: executionsOf(rows) };
+  return JSON.parse([...chromeTraceParts(profile)].join("")).traceEvents;
+}
+
+describe("chromeTraceParts", () => {
+  test("writes a process a device, a thread a lane, an event an execution", () => {
+    const events = eventsOf([{ drawn: "aaaa" }, { device: 1, drawn: "  bb" }]);
+    expect(
+      events.filter(({ ph }) => ph === "M").map(({ name, pid, tid, args }) => [name, pid, tid, args.name]),
+    ).toEqual([
+      ["process_name", 0, 0, "CPU:0"],
+      ["thread_name", 0, 0, "lane 0"],
+      ["process_name", 1, 0, "GPU:0"],
+      ["thread_name", 1, 0, "lane 0"],
+    ]);
+    expect(events.filter(({ ph }) => ph === "X")).toEqual([
+      { name: "a", cat: "Add", ph: "X", pid: 0, tid: 0, ts: 0, dur: 0.04, args: { op: "Add", step: 0 } },
+      {
+        name: 'b"</b',
+        cat: "Mul",
+        ph: "X",
+        pid: 1,
+        tid: 0,
+        ts: 0.02,
+        dur: 0.02,
+        args: { op: "Mul", step: 0 },
+      },
+    ]);
+  });
+
+  test("puts what overlaps into lanes of its own, for viewers cannot nest it", () => {
+    const slices = eventsOf([{ drawn: "aaaa" }, { drawn: "  bbbb" }]).filter(({ ph }) => ph === "X");
+    expect(slices.map(({ tid, ts }) => [tid, ts])).toEqual([
+      [0, 0],
+      [1, 0.02],
+    ]);
+  });
+
+  test("lays steps out one after another, and leaves out what has no start", () => {
+    const slices = eventsOf([{ drawn: "aa" }, { drawn: "" }]);
+    expect(slices.filter(({ ph }) => ph === "X")).toHaveLength(1);
+    const [first, second] = eventsOf([{ drawn: "aa" }, { step: 1, drawn: "bb" }]).filter(
+      ({ ph }) => ph === "X",
+    );
+    expect(second?.args.step).toBe(1);
+    expect(second?.ts).toBeGreaterThan((first?.ts ?? 0) + (first?.dur ?? 0));
+  });
+
+  test("is a valid trace where nothing ran", () => {
+    expect(eventsOf([])).toEqual([]);
+  });
+});

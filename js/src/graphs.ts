@@ -1,0 +1,48 @@
+// The graphs of a widget: each with its profile, how it was measured and the advice on it.
+
+import type { Model } from "./host.ts";
+import type { Profile } from "./profile.ts";
+import { decoded } from "./wire.ts";
+
+/** A fact of the head line: how it was measured, in a word or two, and in full on hover. */
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+  readonly help: string;
+}
+
+/** What a checker says. */
+export interface Advice {
+  readonly checker: string;
+  readonly reports: readonly string[];
+}
+
+/** A graph, as Python describes it. */
+interface Description {
+  readonly name: string;
+  readonly columns: Uint8Array | DataView;
+  readonly facts: readonly Fact[];
+  readonly notes: readonly string[];
+  readonly advice: readonly Advice[];
+}
+
+/** A graph; its profile is read when first looked at. */
+export interface Graph extends Omit<Description, "columns"> {
+  readonly profile: Profile;
+}
+
+/** The graphs of a model. */
+export function graphsOf(model: Model): readonly Graph[] {
+  return ((model.get("_graphs") as readonly Description[] | undefined) ?? []).map(graphOf);
+}
+
+function graphOf({ columns, ...description }: Description): Graph {
+  let profile: Profile | undefined;
+  return {
+    ...description,
+    get profile() {
+      profile ??= decoded(columns);
+      return profile;
+    },
+  };
+}

@@ -1,0 +1,104 @@
+// Opens results that were saved in a page or notebook: unpacks the widget and what it shows from the scripts beside it.
+//
+// It is a script of its own in every saved result, so it opens each one that it finds not yet opened.
+
+import type { Assets, Model } from "./host.ts";
+import type { Rendering } from "./widget.ts";
+
+/** What tfprof_widget/report.py packs as the part "state". */
+interface State {
+  readonly traits: Readonly<Record<string, unknown>>;
+  readonly graphs: readonly Record<string, unknown>[];
+  readonly charts: Assets["charts"];
+}
+
+// A kernel that is there draws the same result by then, and the saved one stays closed.
+const PATIENCE_MILLISECONDS = 1200;
+
+for (const block of document.querySelectorAll<HTMLElement>("[data-tfprof]:not([data-opened])")) {
+  block.dataset.opened = "";
+  open(block).catch((reason: unknown) => {
+    const note = block.appendChild(document.createElement("p"));
+    note.textContent = `tfprof: this browser cannot open the live page, so the static one stays (${String(reason)})`;
+  });
+}
+
+async function open(block: HTMLElement): Promise<void> {
+  const id = block.dataset.tfprof;
+  if (id && (await isLive(id))) {
+    block.hidden = true;
+    return;
+  }
+  hideComplaint(block);
+  const state = JSON.parse(await text(block, "state")) as State;
+  const columns = await Promise.all(state.graphs.map((_, index) => unpacked(block, `columns-${index}`)));
+  const [source, page] = await Promise.all([text(block, "widget"), text(block, "page")]);
+  const graphs = state.graphs.map((graph, index) => ({ ...graph, columns: columns[index] }));
+  const model = savedModel({ ...state.traits, _graphs: graphs, _esm: source });
+  const { default: widget } = await imported(source);
+  const place = document.createElement("div");
+  block.querySelector("[data-static]")?.replaceWith(place);
+  widget.render({
+    model,
+    el: place,
+    assets: async () => ({ vega: await packed(block, "vega"), charts: state.charts, page }),
+  });
+}
+
+/** Hide what Jupyter says in the place of a widget whose kernel is gone; it stands right before the saved result. */
+function hideComplaint(block: HTMLElement): void {
+  const before = block.closest(".jp-OutputArea-child")?.previousElementSibling;
+  const isComplaint = /^(Loading widget|Error displaying widget)/.test(before?.textContent?.trim() ?? "");
+  if (isComplaint) (before as HTMLElement).hidden = true;
+}
+
+/** Whether a live widget draws the same result, now or soon. */
+async function isLive(id: string): Promise<boolean> {
+  const until = performance.now() + PATIENCE_MILLISECONDS;
+  while (performance.now() < until) {
+    if (document.querySelector(`[data-tfprof-live="${id}"]`)) return true;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return false;
+}
+
+function savedModel(traits: Record<string, unknown>): Model {
+  const values = new Map(Object.entries(traits));
+  const events = new EventTarget();
+  return {
+    get: (name) => values.get(name),
+    set: (name, value) => {
+      values.set(name, value);
+      events.dispatchEvent(new Event(`change:${name}`));
+    },
+    save_changes: () => {},
+    on: (event, listener) => events.addEventListener(event, listener),
+    off: (event, listener) => events.removeEventListener(event, listener),
+  };
+}
+
+async function imported(source: string): Promise<{ default: { render(rendering: Rendering): () => void } }> {
+  const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  try {
+    return await import(address);
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+async function packed(block: HTMLElement, part: string): Promise<Uint8Array> {
+  const encoded = block.querySelector(`script[data-part="${part}"]`)?.textContent;
+  if (!encoded) throw new Error(`the part ${part} is missing`);
+  return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+}
+
+async function unpacked(block: HTMLElement, part: string): Promise<Uint8Array> {
+  const stream = new Blob([(await packed(block, part)) as BlobPart]).stream();
+  return new Uint8Array(
+    await new Response(stream.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer(),
+  );
+}
+
+async function text(block: HTMLElement, part: string): Promise<string> {
+  return new TextDecoder().decode(await unpacked(block, part));
+}

@@ -1,0 +1,32 @@
+// The head line: what was profiled, how it was measured, and the menu of exports.
+
+import { ExportMenu } from "../export/export_menu.tsx";
+import type { Store } from "../store.ts";
+
+/** Title, facts and menu, and below them what the reader has to know before trusting the numbers. */
+export function Head({ store }: { readonly store: Store }) {
+  const graph = store.graphs.length ? store.shown : null;
+  return (
+    <>
+      <header class="head">
+        <h2>tfprof</h2>
+        <span class="title">{store.title.value}</span>
+        <ul class="facts">
+          {graph?.facts.map(({ label, value, help }) => (
+            <li key={label} title={help}>
+              {label} <b>{value}</b>
+            </li>
+          ))}
+        </ul>
+        {graph && <ExportMenu store={store} />}
+      </header>
+      {graph && graph.notes.length > 0 && (
+        <ul class="notes" aria-label="notes">
+          {graph.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

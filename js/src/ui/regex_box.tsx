@@ -1,0 +1,48 @@
+// Regexes to type, separated by commas; what is no regex turns the box red and leaves the last good result.
+
+import { useSignal } from "@preact/signals";
+import { joinRegexes, splitRegexes } from "../lib/regex_list.ts";
+import { useAfterPause } from "./deferred.ts";
+import { type ControlProps, change, described, useOption, useProblem } from "./option_state.ts";
+import { Problem } from "./problem.tsx";
+
+/** A label and the regexes in one line; an empty line stands for the default. */
+export function RegexBox(control: ControlProps) {
+  const { option } = control;
+  const regexes = useOption<readonly string[]>(control).value;
+  const reason = useProblem(control).value;
+  const draft = useSignal<string | null>(null);
+  const commit = useAfterPause((line: string) => {
+    const typed = splitRegexes(line);
+    change(control, typed.length ? typed : option.default);
+  });
+  const leave = (): void => {
+    commit.flush();
+    draft.value = null;
+  };
+  return (
+    <div class="regexes">
+      <label for={`option-${option.name}`} title={option.help}>
+        {option.name}
+      </label>
+      <input
+        {...described(option, reason)}
+        type="text"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        placeholder="none"
+        value={draft.value ?? joinRegexes(regexes)}
+        onInput={({ currentTarget: { value } }) => {
+          draft.value = value;
+          commit(value);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") commit.flush();
+        }}
+        onBlur={leave}
+      />
+      <Problem option={option} reason={reason} />
+    </div>
+  );
+}

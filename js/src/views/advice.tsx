@@ -1,0 +1,121 @@
+// What tfprof's checkers say about the profile, to be read from top to bottom.
+
+import type { Advice } from "../graphs.ts";
+import type { Store } from "../store.ts";
+
+/** What each checker looks for, and what it needs to be able to say something. */
+const CHECKERS: Readonly<Record<string, { readonly title: string; readonly looksFor: string }>> = {
+  AcceleratorUtilizationChecker: {
+    title: "Accelerator use",
+    looksFor: "accelerators that stood idle during the steps; it needs runs on an accelerator",
+  },
+  ExpensiveOperationChecker: {
+    title: "What costs most",
+    looksFor: "the op types, graph nodes and lines of code that take the most time; it needs traced runs",
+  },
+  OperationChecker: {
+    title: "Faster alternatives",
+    looksFor: "ops and data formats for which there is a faster one",
+  },
+};
+
+/** The reports of all checkers that have some, and which others looked. */
+export function AdvicePanel({ store }: { readonly store: Store }) {
+  const { advice } = store.shown;
+  const told = advice.filter(({ reports }) => reports.length > 0);
+  const silent = advice.filter(({ reports }) => reports.length === 0);
+  return (
+    <div class="advice">
+      {!told.length && <Nothing hasRun={store.shown.profile.steps.length > 0} />}
+      {told.map(({ checker, reports }) => (
+        <section key={checker} aria-label={titleOf(checker)}>
+          <h3>{titleOf(checker)}</h3>
+          {reports.map((report, index) => (
+            <Report key={index} text={report} store={store} />
+          ))}
+        </section>
+      ))}
+      {silent.length > 0 && <Silent advice={silent} />}
+    </div>
+  );
+}
+
+/** A report: its first line says it, the others list what it is about. */
+function Report({ text, store }: { readonly text: string; readonly store: Store }) {
+  const [headline = "", ...lines] = text.split("\n").filter((line) => line.trim());
+  if (!lines.length) {
+    return (
+      <p>
+        <Line text={headline} store={store} />
+      </p>
+    );
+  }
+  return (
+    <ul>
+      {[headline, ...lines].map((line, index) => (
+        <li key={index} style={{ paddingInlineStart: `${indentation(line) * 7}px` }}>
+          <Line text={line.trim()} store={store} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// As the checkers write: "top 1 operation type: MatMul, cpu: 1.2ms, ..." and "train.py:12:main, cpu: ...".
+const NAMED = /^(top \d+ [a-z ]+: )?([^,]+)(, .*)?$/;
+
+/** A line, with what it names to be selected. */
+function Line({ text, store }: { readonly text: string; readonly store: Store }) {
+  const [, before = "", name = text, after = ""] = NAMED.exec(text) ?? [];
+  if (!after) return <>{text}</>;
+  return (
+    <>
+      <span class="dim">{before}</span>
+      <button
+        type="button"
+        title="Select it, and show it in its table"
+        onClick={() => {
+          store.selection.value = [name];
+          store.tab.value = before.includes("operation type") ? "op" : /:\d+:/.test(name) ? "code" : "scope";
+        }}
+      >
+        {name}
+      </button>
+      <span class="dim">{after}</span>
+    </>
+  );
+}
+
+function Nothing({ hasRun }: { readonly hasRun: boolean }) {
+  return (
+    <p>
+      {hasRun
+        ? "The checkers found nothing to change in what was traced."
+        : "No run was traced, and without times there is little to advise: profile a cell that runs the graph, for instance with %%tfprof."}
+    </p>
+  );
+}
+
+function Silent({ advice }: { readonly advice: readonly Advice[] }) {
+  return (
+    <section aria-label="nothing to report">
+      <h3>Nothing to report</h3>
+      <ul>
+        {advice.map(({ checker }) => (
+          <li key={checker}>
+            {titleOf(checker)}:{" "}
+            <span class="dim">looks for {CHECKERS[checker]?.looksFor ?? "what its name says"}.</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function titleOf(checker: string): string {
+  return CHECKERS[checker]?.title ?? checker;
+}
+
+function indentation(line: string): number {
+  return line.length - line.trimStart().length;
+}

@@ -1,0 +1,152 @@
+// The selection explained: what it is, what it costs, and the line of code that made it.
+
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Measure, Measures } from "../engine/measures.ts";
+import type { View } from "../engine/view.ts";
+import { exact, share, short, shortUnits } from "../lib/short.ts";
+import { selectedNodes } from "../linking.ts";
+import type { Store } from "../store.ts";
+import { lastPart, Origin } from "./origin.tsx";
+import { type Selected, selectedOf, shapesOf } from "./selected.ts";
+
+const MOST_TYPES = 4;
+
+/** The panel at the lower right. */
+export function SelectionPanel({ store }: { readonly store: Store }) {
+  const names = store.selection.value;
+  const flags = selectedNodes(store).value;
+  const { view } = store.evaluation.value;
+  return (
+    <section class="selection" aria-label="selection">
+      {view && flags ? (
+        <Explained store={store} view={view} names={names} flags={flags} />
+      ) : (
+        <>
+          <h3>Selection</h3>
+          <p class="dim">Select rows, bars or slices: what they cost and the code behind them shows here.</p>
+        </>
+      )}
+    </section>
+  );
+}
+
+interface Props {
+  readonly store: Store;
+  readonly view: View;
+  readonly names: readonly string[];
+  readonly flags: Uint8Array;
+}
+
+function Explained({ store, view, names, flags }: Props) {
+  const { profile, options } = view;
+  const { measures } = view.sums;
+  // The filters move rows and not what is selected, so while a slider is dragged this is not computed again.
+  const selected = useMemo(
+    () => selectedOf(profile, measures, names, flags),
+    [profile, measures, names, flags],
+  );
+  const { node, count, types, devices } = selected;
+  const [only = ""] = names.length === 1 ? names : [];
+  return (
+    <>
+      <h3>
+        Selected: {only ? lastPart(only) : `${names.length} rows`}
+        <button
+          type="button"
+          aria-label="clear the selection"
+          title="Clear (Escape)"
+          onClick={() => clear(store)}
+        >
+          ×
+        </button>
+      </h3>
+      {count !== 1 && (
+        <p class="dim">
+          {count ? `${count.toLocaleString("en")} graph nodes` : "no graph node of this graph"}
+        </p>
+      )}
+      {count === 1 && only !== lastPart(only) && <p class="dim">{only}</p>}
+      {count > 0 && (
+        <dl>
+          <Fact term={types.length > 1 ? "op types" : "op type"}>
+            {types.slice(0, MOST_TYPES).join(", ")}
+            {types.length > MOST_TYPES && ` and ${types.length - MOST_TYPES} more`}
+          </Fact>
+          <Fact term="device">{devices.join(", ")}</Fact>
+          <Fact term="shapes">{node >= 0 && shapesOf(profile, node, options.timing)}</Fact>
+          <Costs measures={measures} selected={selected} />
+        </dl>
+      )}
+      <Origin profile={profile} names={names} selected={selected} />
+    </>
+  );
+}
+
+/** What it costs, of which the node itself where more is behind it. */
+function Costs({ measures, selected }: { readonly measures: Measures; readonly selected: Selected }) {
+  const { total, node, count, allMicros } = selected;
+  const rate = total.micros ? (1e6 * total.float_ops) / total.micros : 0;
+  const own =
+    node >= 0 && count > 1 ? (measures.column("micros")[node] as number) / measures.unit("micros") : null;
+  return (
+    <>
+      <Fact term="time" title={exact("micros", total.micros)}>
+        {total.micros > 0 && `${short("micros", total.micros)} · ${share(total.micros, allMicros)} of all`}
+        {own !== null && total.micros > 0 && ` · own ${short("micros", own)}`}
+      </Fact>
+      <Fact term="accelerator" title={exact("accelerator_micros", total.accelerator_micros)}>
+        {total.accelerator_micros > 0 && short("accelerator_micros", total.accelerator_micros)}
+      </Fact>
+      <Fact term="FLOP" title={exact("float_ops", total.float_ops)}>
+        {total.float_ops > 0 && shortUnits(total.float_ops, "FLOP")}
+        {rate > 0 && ` · ${shortUnits(rate, "FLOP/s")}`}
+      </Fact>
+      <Fact term="memory" title={exact("bytes", total.bytes)}>
+        {memory(total)}
+      </Fact>
+      <Fact term="parameters" title={exact("params", total.params)}>
+        {total.params > 0 && short("params", total.params)}
+      </Fact>
+      <Fact term="runs" title={exact("runs", total.runs)}>
+        {total.runs > 0 && short("runs", total.runs)}
+      </Fact>
+    </>
+  );
+}
+
+function memory(total: Selected["total"]): string {
+  const parts: readonly [Measure, string][] = [
+    ["bytes", "requested"],
+    ["peak_bytes", "at the peak"],
+    ["residual_bytes", "kept"],
+    ["output_bytes", "put out"],
+  ];
+  return parts
+    .filter(([measure]) => total[measure] > 0)
+    .map(([measure, what]) => `${short(measure, total[measure])} ${what}`)
+    .join(" · ");
+}
+
+function Fact({
+  term,
+  title,
+  children,
+}: {
+  readonly term: string;
+  readonly title?: string;
+  readonly children?: ComponentChildren;
+}) {
+  const isEmpty = [children].flat(3).every((child) => !child);
+  if (isEmpty) return null;
+  return (
+    <div title={title}>
+      <dt>{term}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function clear(store: Store): void {
+  store.selection.value = [];
+}

@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import type { Profile } from "../../profile.ts";
+import { detailsOf, spoken } from "./details.ts";
+import { laidOut } from "./layout.ts";
+import { executionsOf } from "./testing.ts";
+import type { TimelineState } from "./timeline_state.ts";
+import { whyEmpty } from "./why_empty.ts";
+
+const profile = {
+  steps: [7, 9],
+  stepNames: ["warm-up", "train"],
+  nodes: {
+    names: ["<b>x</b>/conv", "y"],
+    ops: ["Conv2D", "y"],
+    op: Int32Array.of(0, 1),
+    devices: ["/device:gpu:0/stream:all"],
+  },
+  executions: executionsOf([
+    { step: 1, drawn: `  ${"a".repeat(125)}` },
+    { step: 1, drawn: "b" },
+  ]),
+  stepTotals: {
+    node: Int32Array.of(0, 0, 1),
+    step: Int32Array.of(0, 1, 2),
+    requestedBytes: Float64Array.of(5, 2_000_000, 7),
+  },
+  traces: {
+    strings: [
+      "/home/me/net.py",
+      "main",
+      "x = conv(y)",
+      "/usr/lib/site-packages/tensorflow/nn.py",
+      "conv2d",
+      "none",
+    ],
+    file: Int32Array.of(0, 3),
+    line: Int32Array.of(88, 2300),
+    function: Int32Array.of(1, 4),
+    source: Int32Array.of(2, 5),
+    stacks: { start: Int32Array.of(0, 2), values: Int32Array.of(0, 1) },
+    stack: Int32Array.of(0, -1),
+  },
+} as unknown as Profile;
+
+const layout = laidOut(profile.executions, [1]);
+const track = layout.tracks[0];
+const state = {
+  profile: { value: profile },
+  lanes: { value: track?.lanes },
+  trackOf: () => track,
+  executionAt: ({ lane, slice }: { lane: number; slice: number }) => track?.lanes[lane]?.execution[slice],
+} as unknown as TimelineState;
+
+test("what is known of a slice: names as they are, memory of its step, the user's own line", () => {
+  expect(detailsOf(state, { lane: 0, slice: 1 })).toEqual({
+    name: "<b>x</b>/conv",
+    facts: [
+      ["op type", "Conv2D"],
+      ["start", "20 ns"],
+      ["duration", "1.25 µs"],
+      ["device", "GPU:0 · stream all"],
+      ["lane", "0"],
+      ["memory", "2 MB requested in this step"],
+      ["step", "9 train"],
+      ["source", "net.py:88  x = conv(y)"],
+    ],
+  });
+});
+
+test("what is not known is left out, and all of it can be said in a sentence", () => {
+  const details = detailsOf(state, { lane: 0, slice: 0 });
+  expect(details && spoken(details)).toBe(
+    "y, start 0 µs, duration 10 ns (0.01 µs), device GPU:0 · stream all, lane 0, step 9 train",
+  );
+});
+
+test("there is nothing to say of a slice that there is not", () => {
+  expect(detailsOf(state, { lane: 3, slice: 0 })).toBeNull();
+});
+
+test.each([
+  ["no run", executionsOf([]), "No run was recorded: the profile knows the graph, but not when its ops ran."],
+  ["no start times", executionsOf([{ drawn: "" }]), "None of the executions recorded has a start time."],
+  [
+    "another step",
+    executionsOf([{ drawn: "a", step: 1 }]),
+    "Nothing was recorded in the steps that are chosen.",
+  ],
+])("an empty timeline says why: %s", (_, executions, reason) => {
+  expect(whyEmpty({ ...profile, executions }, laidOut(executions, [0])).reason).toBe(reason);
+});

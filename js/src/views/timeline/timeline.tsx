@@ -1,0 +1,49 @@
+// The timeline: when each op ran, on which device and in which lane.
+
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { CATEGORIES } from "../../op_categories.ts";
+import type { Store } from "../../store.ts";
+import { useText } from "./busy_text.ts";
+import { Empty } from "./empty.tsx";
+import { Said } from "./said.tsx";
+import { followSearchBox } from "./search_box.ts";
+import { Stage } from "./stage.tsx";
+import { type TimelineState, timelineStateOf } from "./timeline_state.ts";
+import { Toolbar } from "./toolbar.tsx";
+
+/** All of a graph's executions in the chosen step or steps. */
+export function Timeline({ store }: { readonly store: Store }) {
+  const state = timelineStateOf(store);
+  const section = useRef<HTMLElement>(null);
+  const layout = state.layout.value;
+  const hasSlices = layout.slices > 0;
+  useLayoutEffect(() => state.settle(), [state, layout]);
+  useEffect(() => {
+    if (hasSlices && section.current) return followSearchBox(state, section.current);
+    return undefined;
+  }, [state, hasSlices]);
+  if (!hasSlices) return <Empty state={state} />;
+  return (
+    <section ref={section} class="timeline" aria-label="timeline">
+      <Toolbar state={state} />
+      <Stage state={state} summary={summaryOf(state)} />
+      <Said state={state} />
+      <ul class="legend" aria-label="colours">
+        {CATEGORIES.map((category, index) => (
+          <li key={category}>
+            <i style={{ background: `var(--category-${index + 1})` }} />
+            {category}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** What there is to see, for who does not see it. */
+function summaryOf(state: TimelineState): string {
+  const { steps, slices } = state.layout.value;
+  const devices = state.uses.value.map((use) => `${state.deviceName(use.device)}: ${useText(use)}`);
+  const count = steps.length === 1 ? "1 step" : `${steps.length} steps`;
+  return `timeline of ${slices.toLocaleString("en")} executions in ${count}. ${devices.join(". ")}`;
+}

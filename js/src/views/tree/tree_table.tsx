@@ -1,0 +1,159 @@
+// The tree table: of a hundred thousand rows those in sight are in the page, and the keys and the mouse act on them.
+
+// biome-ignore-all lint/a11y/useSemanticElements: rows far down are not in the page, and a table element would lay out those that are
+
+import type { TargetedKeyboardEvent } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Store } from "../../store.ts";
+import { type Column, columnsOf } from "./columns.ts";
+import { copy, tabSeparated } from "./copying.ts";
+import { Empty } from "./empty.tsx";
+import { Header } from "./header.tsx";
+import { activePosition, pressed } from "./keys.ts";
+import { linksOf } from "./links.ts";
+import type { Listing } from "./listing.ts";
+import { Row } from "./row.tsx";
+import { Strip } from "./strip.tsx";
+import { type TreeState, treeStateOf } from "./tree_state.ts";
+import { ROW_HEIGHT, useReveal, useWindow } from "./window.ts";
+
+// The least that a name needs, in pixels.
+const LEAST_NAME = 170;
+
+/** The table of the shown view, or why it is empty. */
+export function TreeTable({ store }: { readonly store: Store }) {
+  const state = treeStateOf(store);
+  const listing = state.listing.value;
+  if (!listing || listing.view.kept <= 0) return <Empty store={store} />;
+  return (
+    <>
+      <Strip state={state} listing={listing} />
+      <Grid state={state} listing={listing} />
+    </>
+  );
+}
+
+function Grid({ state, listing }: { readonly state: TreeState; readonly listing: Listing }) {
+  const columns = useMemo(() => columnsOf(listing), [listing]);
+  const grid = useRef<HTMLDivElement>(null);
+  const { first, last, page, onScroll } = useWindow(grid, listing.seen.length);
+  const active = activePosition(state, listing);
+  useReveal(grid, state, active);
+  const selection = state.store.selection.value;
+  useEffect(() => state.follow(listing), [selection]);
+  const isDrawn = active >= first && active < last;
+  return (
+    <div
+      ref={grid}
+      class="tree"
+      role="treegrid"
+      tabIndex={0}
+      aria-label={listing.view.kind}
+      aria-multiselectable="true"
+      aria-rowcount={listing.seen.length + 1}
+      aria-activedescendant={isDrawn ? `row-${active}` : undefined}
+      style={templates(columns)}
+      onScroll={onScroll}
+      onClick={(event) => clicked(state, listing, event)}
+      onDblClick={(event) => zoomed(state, listing, event)}
+      onKeyDown={(event) => keyed(state, listing, columns, event, page)}
+    >
+      <Header state={state} listing={listing} columns={columns} />
+      <div role="rowgroup" class="rows" style={{ height: `${listing.seen.length * ROW_HEIGHT}px` }}>
+        <Rows state={state} listing={listing} columns={columns} first={first} last={last} active={active} />
+      </div>
+    </div>
+  );
+}
+
+interface RowsProps {
+  readonly state: TreeState;
+  readonly listing: Listing;
+  readonly columns: readonly Column[];
+  readonly first: number;
+  readonly last: number;
+  readonly active: number;
+}
+
+function Rows({ state, listing, columns, first, last, active }: RowsProps) {
+  const { selection, search } = state.store;
+  const selected = useMemo(() => new Set(selection.value), [selection.value]);
+  const links = linksOf(state.store, listing);
+  const matching = state.matching.value;
+  const wanted = search.value.trim();
+  const rows = [];
+  for (let position = first; position < last; position++) {
+    const row = listing.seen[position] as number;
+    rows.push(
+      <Row
+        // The same few elements are drawn anew while rows pass by.
+        key={position % (last - first)}
+        listing={listing}
+        columns={columns}
+        position={position}
+        wanted={wanted}
+        isActive={position === active}
+        isSelected={selected.has(listing.view.name(row))}
+        linked={links(row)}
+        isMatch={matching?.[listing.view.places[row] as number] === 1}
+      />,
+    );
+  }
+  return (
+    <div role="presentation" class="window" style={{ transform: `translateY(${first * ROW_HEIGHT}px)` }}>
+      {rows}
+    </div>
+  );
+}
+
+/** The widths of the columns, in wide cells and in narrow ones. */
+function templates(columns: readonly Column[]): Record<string, string> {
+  const widths = (kept: readonly Column[]): string =>
+    `minmax(0, 2.4fr) ${kept.map(({ key, width }) => (key === "total" ? `minmax(${width}px, 1fr)` : `${width}px`)).join(" ")}`;
+  const narrow = columns.filter(({ isExtra }) => !isExtra);
+  const total = columns.reduce((sum, { width }) => sum + width, LEAST_NAME);
+  return { "--columns": widths(columns), "--few-columns": widths(narrow), "--least-width": `${total}px` };
+}
+
+function rowOfEvent({ seen }: Listing, event: Event): number | undefined {
+  const row = (event.target as Element).closest<HTMLElement>("[data-position]");
+  return row ? seen[Number(row.dataset.position)] : undefined;
+}
+
+function clicked(state: TreeState, listing: Listing, event: MouseEvent): void {
+  const row = rowOfEvent(listing, event);
+  if (row === undefined) return;
+  const part = event.target as Element;
+  if (part.closest(".twist") && listing.outline.isParent[row]) state.fold(listing, row, !listing.folded[row]);
+  else if (part.closest(".zoom")) state.zoom(listing, row);
+  else state.select(listing, row, { add: event.ctrlKey || event.metaKey, extend: event.shiftKey });
+}
+
+function zoomed(state: TreeState, listing: Listing, event: MouseEvent): void {
+  const row = rowOfEvent(listing, event);
+  if (row !== undefined && !(event.target as Element).closest(".twist, .zoom")) state.zoom(listing, row);
+}
+
+function keyed(
+  state: TreeState,
+  listing: Listing,
+  columns: readonly Column[],
+  event: TargetedKeyboardEvent<HTMLElement>,
+  page: number,
+): void {
+  // The buttons in the header have keys of their own.
+  if (event.target !== event.currentTarget) return;
+  if (event.key === "c" && !event.altKey)
+    copy(event.currentTarget.ownerDocument, copied(state, listing, columns));
+  else if (!pressed(state, listing, event, page)) return;
+  event.preventDefault();
+}
+
+/** The selected rows, or the active one, as text. */
+function copied(state: TreeState, listing: Listing, columns: readonly Column[]): string {
+  const { view, seen } = listing;
+  const selected = new Set(state.store.selection.value);
+  const rows = [...seen].filter((row) => selected.has(view.name(row)));
+  const active = seen[activePosition(state, listing)];
+  return tabSeparated(view, columns, rows.length || active === undefined ? rows : [active]);
+}

@@ -1,0 +1,65 @@
+// The entry of the widget: draws a model into an element of the page, and takes it away again.
+
+import { render as draw, h } from "preact";
+import { App } from "./app.tsx";
+import type { Assets, Model } from "./host.ts";
+import { Store } from "./store.ts";
+import { STYLE } from "./styles/index.ts";
+import { followTheme } from "./theme.ts";
+
+/** What anywidget gives a view; `assets` is the opener's own way to hand them over, for there is no kernel. */
+export interface Rendering {
+  readonly model: Model;
+  readonly el: HTMLElement;
+  readonly host?: { getModel(reference: string): Promise<Model> };
+  readonly assets?: () => Promise<Assets>;
+}
+
+/** Draw the widget into `el`; returns what takes it away. */
+function render({ model, el, host, assets }: Rendering): () => void {
+  const place = el.ownerDocument.createElement("div");
+  place.dataset.tfprofLive = String(model.get("_id") ?? "");
+  el.append(place);
+  // Lumino takes keys from what is focused inside unless the element it sees, which is this one, says so.
+  place.dataset.lmSuppressShortcuts = "true";
+  const root = place.attachShadow({ mode: "open" });
+  const sheet = el.ownerDocument.createElement("style");
+  sheet.textContent = STYLE;
+  const content = el.ownerDocument.createElement("div");
+  root.append(sheet, content);
+  const store = new Store({ model, assets: assets ?? (() => sharedAssets(model, host)) });
+  const unfollow = followTheme(place);
+  takeThePlaceOfSaved(el, String(model.get("_id") ?? ""));
+  draw(h(App, { store }), content);
+  return () => {
+    draw(null, content);
+    unfollow();
+    store.dispose();
+    place.remove();
+  };
+}
+
+/** Put away what was saved for the time without a kernel; the opener does the same where the kernel was first. */
+function takeThePlaceOfSaved(el: HTMLElement, id: string): void {
+  if (!id) return;
+  for (const saved of el.ownerDocument.querySelectorAll<HTMLElement>("[data-tfprof]")) {
+    if (saved.dataset.tfprof === id) saved.hidden = true;
+  }
+  requestAnimationFrame(() => el.closest<HTMLElement>(".jp-OutputArea-child")?.removeAttribute("hidden"));
+}
+
+/** The assets out of the one hidden widget that all widgets of a kernel share. */
+async function sharedAssets(model: Model, host: Rendering["host"]): Promise<Assets> {
+  if (!host)
+    throw new Error(
+      "the charts need anywidget 0.11 or later: pip install -U anywidget, then reload the page",
+    );
+  const shared = await host.getModel(String(model.get("_assets")));
+  return {
+    vega: shared.get("vega") as Uint8Array,
+    charts: shared.get("charts") as Assets["charts"],
+    page: shared.get("page") as string,
+  };
+}
+
+export default { render };

@@ -1,0 +1,113 @@
+"""What a widget or a report shows: some graphs with how they were measured, and the options to start from."""
+
+from __future__ import annotations
+
+import platform
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from tfprof_widget.advisor.runner import CHECKERS
+from tfprof_widget.capturing.measurement import Fact
+from tfprof_widget.errors import ProfileWarning
+from tfprof_widget.options import OPTIONS, Options
+from tfprof_widget.profiles import Profile
+from tfprof_widget.wire import encoded
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibited:
+    """A graph that is shown."""
+
+    name: str
+    profile: Profile
+    facts: tuple[Fact, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def described(self) -> dict[str, Any]:
+        """As the front end takes it; js/src/graphs.ts is the other side."""
+        return {
+            "name": self.name,
+            "columns": encoded(self.profile),
+            "facts": [vars(fact) for fact in self.facts],
+            "notes": list(self.notes),
+            "advice": _advice(self.profile),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """Graphs, the one shown first in front, under a title; `options` has a value for every option of a view.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> Exhibit.of_profile(demo_profile(), min_micros=5).options["min_micros"]
+    5
+    """
+
+    title: str
+    graphs: tuple[Exhibited, ...]
+    view: str = "scope"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    taken: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def about(self) -> str:
+        """When this was measured, and with which versions."""
+        return f"{self.taken:%Y-%m-%d %H:%M} UTC · {environment()}"
+
+    @classmethod
+    def of_profile(cls, profile: Profile, view: str = "scope", title: str = "", **options: Any) -> Exhibit:
+        """One profile, whose options start as told and else as fits what it holds."""
+        graph = Exhibited(title or "graph", profile, tuple(_sizes(profile)))
+        return cls(title, (graph,), view, starting_options(profile, options))
+
+
+def environment() -> str:
+    """What took the measurement: the versions that a report states.
+
+    >>> environment().startswith("Python 3.")
+    True
+    """
+    found = [f"Python {platform.python_version()}"]
+    for package in ("tensorflow", "keras", "tfprof-widget"):
+        with suppress(PackageNotFoundError):
+            found.append(f"{package} {version(package)}")
+    return " · ".join(found)
+
+
+def starting_options(profile: Profile, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A value for every option of a view; those not given put the costliest first, by what the profile knows.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> starting_options(demo_profile(), {"max_depth": 3})["order_by"]
+    'micros'
+    """
+    order, select = _interesting(profile)
+    every_op = max(Options.of().max_depth, len(profile.nodes.ops))  # in op view a row is a level
+    options = Options.of(**{"order_by": order, "select": select, "max_depth": every_op, **given})
+    return {option.name: getattr(options, option.name) for option in OPTIONS if option.kind != "text"}
+
+
+def _interesting(profile: Profile) -> tuple[str, list[str]]:
+    nodes = profile.nodes
+    static = [name for name, values in (("float_ops", nodes.float_ops), ("params", nodes.parameters)) if values.any()]
+    if profile.steps:
+        return "micros", ["micros", "bytes", "occurrence", *static[:1]]
+    return (static or ["name"])[0], static or ["occurrence"]
+
+
+def _sizes(profile: Profile) -> Iterator[Fact]:
+    yield Fact("nodes", f"{len(profile.nodes):,}", "operations in the graph")
+    if profile.steps:
+        yield Fact("steps", f"{len(profile.steps):,}", "traced runs, each with the times and memory of its operations")
+        yield Fact("executions", f"{len(profile.executions):,}", "executions of operations in all steps")
+
+
+def _advice(profile: Profile) -> list[dict[str, Any]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProfileWarning)  # what is lacking is said where it is missed
+        return [{"checker": name, "reports": list(check(profile))} for name, check in CHECKERS.items()]

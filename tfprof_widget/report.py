@@ -1,0 +1,90 @@
+"""A result that stands by itself: a page, or a block of a notebook's output, with everything that it shows inside.
+
+The block holds a static table for readers without scripts, and the packed widget, which the opener unpacks in its
+place. Nothing is fetched from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from tfprof_widget.exhibit import Exhibit
+from tfprof_widget.options import VIEWS
+from tfprof_widget.output.html import table
+from tfprof_widget.static_files import static_bytes
+
+# What the page may do, whatever a name in a profile says: run what is inside of it.
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ max-width: 1600px; margin: 16px auto; padding: 0 16px; font: 13px/18px system-ui, sans-serif }}
+</style></head>
+<body><!--block--></body></html>
+"""
+FASTEST, SMALLEST = 1, 9
+
+
+def report(exhibit: Exhibit, traits: Mapping[str, Any] | None = None) -> str:
+    """A page that shows the exhibit; `traits` are those of a widget that has been moved about in.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> report(Exhibit.of_profile(demo_profile()))[:15]
+    '<!doctype html>'
+    """
+    page = _PAGE.format(policy=_POLICY, title=escape(exhibit.title or "tfprof"))
+    return page.replace("<!--block-->", block(exhibit, traits))
+
+
+def block(exhibit: Exhibit, traits: Mapping[str, Any] | None = None, live: str = "") -> str:
+    """The exhibit as a piece of HTML; where the live widget of that name is on the page too, it steps aside."""
+    shown = {"title": exhibit.title, "view": exhibit.view, "_about": exhibit.about, **exhibit.options, **(traits or {})}
+    graphs = [graph.described() for graph in exhibit.graphs]
+    columns = [graph.pop("columns") for graph in graphs]
+    state = {"traits": shown, "graphs": graphs, "charts": json.loads(static_bytes("charts.json"))}
+    parts = {
+        "widget": gzip.compress(static_bytes("widget.js"), SMALLEST, mtime=0),
+        "vega": static_bytes("vega.js.gz"),
+        "page": gzip.compress(page_template().encode(), mtime=0),
+        "state": gzip.compress(json.dumps(state).encode(), mtime=0),
+        **{f"columns-{index}": gzip.compress(each, FASTEST, mtime=0) for index, each in enumerate(columns)},
+    }
+    scripts = "".join(_part(name, content) for name, content in parts.items())
+    return (
+        f'<div data-tfprof="{escape(live)}"><div data-static>{_static(exhibit, shown)}</div>{scripts}'
+        f"<script>{static_bytes('opener.js').decode()}</script></div>"
+    )
+
+
+def page_template() -> str:
+    """The page for a front end that makes reports itself: with places for title, static part and packed parts."""
+    inside = (
+        "<div data-tfprof><div data-static><!--static--></div><!--parts-->"
+        f"<script>{static_bytes('opener.js').decode()}</script></div>"
+    )
+    return _PAGE.format(policy=_POLICY, title="<!--title-->").replace("<!--block-->", inside)
+
+
+def _part(name: str, content: bytes) -> str:
+    return f'<script type="text/plain" data-part="{name}">{base64.b64encode(content).decode()}</script>'
+
+
+def _static(exhibit: Exhibit, shown: Mapping[str, Any]) -> str:
+    """What is seen without scripts: how it was measured, the costs by op type, and the rows."""
+    graph = exhibit.graphs[shown.get("graph", 0)]
+    options = {name: value for name, value in shown.items() if name in exhibit.options}
+    view = graph.profile.view(shown["view"] if shown["view"] in VIEWS else "scope", **options)
+    facts = " · ".join([*map(str, graph.facts), exhibit.about])
+    lines = "".join(f"<p>{escape(line)}</p>" for line in (facts, *graph.notes))
+    return f"<h2>{escape(exhibit.title or 'tfprof')}</h2>{lines}{table(view)}"
