@@ -15,6 +15,7 @@ from typing import Any
 
 from tfprof_widget.exhibit import Exhibit
 from tfprof_widget.options import VIEWS
+from tfprof_widget.output.bar_image import cost_image
 from tfprof_widget.output.html import table
 from tfprof_widget.static_files import static_bytes
 
@@ -87,4 +88,4 @@ def _static(exhibit: Exhibit, shown: Mapping[str, Any]) -> str:
     view = graph.profile.view(shown["view"] if shown["view"] in VIEWS else "scope", **options)
     facts = " · ".join([*map(str, graph.facts), exhibit.about])
     lines = "".join(f"<p>{escape(line)}</p>" for line in (facts, *graph.notes))
-    return f"<h2>{escape(exhibit.title or 'tfprof')}</h2>{lines}{table(view)}"
+    return f"<h2>{escape(exhibit.title or 'tfprof')}</h2>{lines}{cost_image(view)}{table(view)}"

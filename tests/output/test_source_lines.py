@@ -15,7 +15,7 @@ from tfprof_widget.tables import Indices
 
 def source_of(file: str, line: int, source: int = 0) -> str:
     traces = demo_profile().traces
-    strings = (*traces.strings, file)
+    strings = (*traces.strings, "twice", "twice", file)
 
     def one(value: int) -> Indices:
         return np.array([value], np.int32)

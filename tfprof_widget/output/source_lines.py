@@ -22,15 +22,18 @@ def with_source_lines(traces: Traces) -> Traces:
     >>> len(with_source_lines(traces).file) == len(traces.file)
     True
     """
-    strings = dict(zip(traces.strings, range(len(traces.strings)), strict=True))
+    strings, place_of = list(traces.strings), dict[str, int]()
     source = traces.source.copy()
     for frame in np.flatnonzero(source == UNKNOWN).tolist():
         file, line = traces.strings[traces.file[frame]], int(traces.line[frame])
         if any(library in file for library in LIBRARIES):
             continue
         text = linecache.getline(file, line).strip() if line > 0 else ""
+        if text and text not in place_of:
+            place_of[text] = len(strings)
+            strings.append(text)
         if text:
-            source[frame] = strings.setdefault(text, len(strings))
+            source[frame] = place_of[text]
     added = len(strings) - len(traces.strings)
     numbers = np.append(traces.string_numbers, np.arange(added) + traces.string_numbers.max(initial=-1) + 1)
     return replace(traces, strings=tuple(strings), string_numbers=numbers, source=source)
