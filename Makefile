@@ -53,7 +53,7 @@ conformance: .venv/develop ## make tests/conformance anew from native tfprof's a
 	$(BIN)/python js/generate_columns.py
 
 .PHONY: bench
-bench: .venv/develop ## measure speed and memory beside native tfprof
+bench: .venv/develop chromium $(STATIC) ## measure speed and memory beside native tfprof, and the widget in Chromium
 	$(BIN)/python -m tests.bench
 
 .PHONY: lab

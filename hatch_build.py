@@ -1,4 +1,4 @@
-"""Compiles the protos into the package whenever a wheel, an sdist or an editable install is built."""
+"""Compiles the protos into the package whenever it is built, and sees to it that what the browser gets is there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+BUILT_LAST = "tfprof_widget/static/charts.json"
 
 
 class CompileProtos(BuildHookInterface[Any]):
@@ -19,3 +21,6 @@ class CompileProtos(BuildHookInterface[Any]):
         root = Path(self.root)
         compile_protos = runpy.run_path(str(root / "protos" / "compile.py"))["compile_protos"]
         compile_protos(root / "protos", root / "tfprof_widget" / "_protos")
+        # An editable install comes before Node has run; `make build` does that next.
+        if version != "editable" and not (root / BUILT_LAST).exists():
+            raise FileNotFoundError(f"{BUILT_LAST} is missing, and with it the widget: run `make build` first")

@@ -1,12 +1,14 @@
-// Bundles what the browser gets into tfprof_widget/static: the widget, the opener of saved results, and Vega.
+// Bundles what the browser gets into tfprof_widget/static: the widget, the opener of saved results, and the pictures.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 
+const sources = "js/src";
 const destination = "tfprof_widget/static";
-// Every result in a notebook pays for the widget's size; Vega comes once.
-const MOST_WIDGET_BYTES = 220_000;
+// Every result in a notebook pays for the widget's size; the pictures, Vega among them, come once.
+const MOST_WIDGET_BYTES = 120_000;
 
 const minifiedStyles = {
   name: "minified styles",
@@ -18,29 +20,69 @@ const minifiedStyles = {
   },
 };
 
-async function bundled(entry, format) {
-  const { outputFiles } = await build({
-    entryPoints: [entry],
-    bundle: true,
-    format,
-    jsx: "automatic",
-    jsxImportSource: "preact",
-    legalComments: "none",
-    minify: true,
-    plugins: [minifiedStyles],
-    target: "es2022",
-    write: false,
-  });
-  return outputFiles[0].contents;
+/** Takes the modules of js/src/shared.ts from the argument `shared`; a name that is not there stops the build. */
+function takenFromTheWidget(shared) {
+  return {
+    name: "taken from the widget",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /./ }, ({ path, resolveDir }) => {
+        const module = path.startsWith(".") ? relative(sources, resolve(resolveDir, path)) : path;
+        return module in shared ? { path: module, namespace: "shared", sideEffects: false } : undefined;
+      });
+      onLoad({ filter: /./, namespace: "shared" }, ({ path }) => ({
+        contents: `export const { ${Object.keys(shared[path])} } = shared[${JSON.stringify(path)}];`,
+      }));
+    },
+  };
 }
 
-const widget = await bundled("js/src/widget.ts", "esm");
-if (widget.length > MOST_WIDGET_BYTES) {
-  throw new Error(`widget.js has ${widget.length} bytes, more than ${MOST_WIDGET_BYTES}`);
+async function bundled(entry, format, options = {}) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [`${sources}/${entry}`],
+    bundle: true,
+    format,
+    inject: [`${sources}/jsx.ts`],
+    jsx: "transform",
+    jsxFactory: "h",
+    jsxFragment: "Fragment",
+    // tsconfig.json would have JSX written out longer.
+    tsconfigRaw: {},
+    legalComments: "none",
+    metafile: true,
+    minify: true,
+    outdir: destination,
+    target: "es2022",
+    write: false,
+    ...options,
+    plugins: [minifiedStyles, ...(options.plugins ?? [])],
+  });
+  const [{ inputs }] = Object.values(metafile.outputs);
+  const modules = Object.keys(inputs).filter((path) => inputs[path].bytesInOutput > 0);
+  return { contents: outputFiles[0].contents, modules };
+}
+
+const { contents: sharing } = await bundled("shared.ts", "esm");
+const { SHARED } = await import(`data:text/javascript;base64,${Buffer.from(sharing).toString("base64")}`);
+const widget = await bundled("widget.ts", "esm");
+const pictures = await bundled("pictures.ts", "iife", {
+  banner: { js: "export default function(shared){" },
+  footer: { js: "return pictures}" },
+  globalName: "pictures",
+  plugins: [takenFromTheWidget(SHARED)],
+});
+// It draws nothing itself, and what is injected would stay in.
+const opener = await bundled("opener.ts", "iife", { inject: [] });
+
+const twice = pictures.modules.filter((path) => widget.modules.includes(path));
+if (twice.length) {
+  throw new Error(`in both bundles, so that state would be kept twice; add to js/src/shared.ts: ${twice}`);
+}
+if (widget.contents.length > MOST_WIDGET_BYTES) {
+  throw new Error(`widget.js has ${widget.contents.length} bytes, more than ${MOST_WIDGET_BYTES}`);
 }
 mkdirSync(destination, { recursive: true });
-writeFileSync(`${destination}/widget.js`, widget);
+writeFileSync(`${destination}/widget.js`, widget.contents);
+writeFileSync(`${destination}/pictures.js.gz`, gzipSync(pictures.contents, { level: 9 }));
 // In HTML a script ends where it says so, even inside a string.
-const opener = new TextDecoder().decode(await bundled("js/src/opener.ts", "iife"));
-writeFileSync(`${destination}/opener.js`, opener.replaceAll("</script", "<\\/script"));
-writeFileSync(`${destination}/vega.js.gz`, gzipSync(await bundled("js/src/vega.ts", "esm"), { level: 9 }));
+const opening = new TextDecoder().decode(opener.contents);
+writeFileSync(`${destination}/opener.js`, opening.replaceAll("</script", "<\\/script"));

@@ -30,8 +30,21 @@ export interface OptionDescription {
   readonly kind: KINDS;
   readonly default: Options[keyof Options];
   readonly help: string;
+  /** Of an integer, if it is not 0. */
   readonly minimum?: number;
   readonly choices?: readonly string[];
+}
+
+/** A row of the table; the key of an option is its name as TypeScript spells it. */
+function described(
+  name: string,
+  kind: OptionDescription["kind"],
+  usual: OptionDescription["default"],
+  help: string,
+  bounds: Pick<OptionDescription, "minimum" | "choices"> = {},
+): OptionDescription {
+  const key = name.replace(/_./g, (start) => start.charAt(1).toUpperCase()) as keyof Options;
+  return { key, name, kind, default: usual, help, ...bounds };
 }
 """.replace("KINDS", " | ".join(json.dumps(kind) for kind in get_args(Kind)))
 
@@ -77,18 +90,13 @@ def _options_table() -> str:
 
 
 def _row(option: Option) -> str:
-    fields = {
-        "key": json.dumps(_key(option)),
-        "name": json.dumps(option.name),
-        "kind": json.dumps(option.kind),
-        "default": json.dumps(option.default),
-        "help": json.dumps(option.help),
-    }
-    if option.kind == "integer":
-        fields["minimum"] = json.dumps(option.minimum)
+    bounds = ""
+    if option.minimum:
+        bounds = f", {{ minimum: {option.minimum} }}"
     if option.choices:
-        fields["choices"] = _constant(_choice_type(option))
-    return "{ " + ", ".join(f"{name}: {value}" for name, value in fields.items()) + " }"
+        bounds = f", {{ choices: {_constant(_choice_type(option))} }}"
+    fields = ", ".join(json.dumps(value) for value in (option.name, option.kind, option.default, option.help))
+    return f"described({fields}{bounds})"
 
 
 def _key(option: Option) -> str:

@@ -19,7 +19,7 @@ from tfprof_widget.output.costs import Costs, cost_rows
 
 SPECIFICATIONS = specifications()
 FRONT_END = Path(__file__).parent.parent / "js" / "src"
-STYLES = FRONT_END / "styles" / "base.css"
+STYLES = [FRONT_END / "styles" / name for name in ("base.css", "charts.css")]
 # Where the front end makes the rows of each chart.
 SOURCES = {
     "costs": "views/charts/cost_rows.ts",
@@ -107,7 +107,7 @@ def test_colours_are_names_of_the_theme(name: str) -> None:
 
 
 def test_light_colours_are_those_of_the_front_end() -> None:
-    light = STYLES.read_text(encoding="utf-8").partition("}")[0]
+    light = "".join(sheet.read_text(encoding="utf-8").partition("}")[0] for sheet in STYLES)
     colours = dict(re.findall(r"(--[\w-]+): (#\w+);", light))
     assert {name: colours.get(name) for name in LIGHT} == LIGHT
 

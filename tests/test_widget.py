@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+from dataclasses import replace
 from typing import Any
 
 import ipywidgets
 import pytest
 import traitlets
 
-from tfprof_widget.demo import demo_profile
+from tfprof_widget.demo import demo_profile, recorded
+from tfprof_widget.exhibit import Exhibit, Exhibited
 from tfprof_widget.options import METRICS, OPTIONS, TABS
 from tfprof_widget.profiles import Profile
 from tfprof_widget.widget import TfprofWidget, shared_assets
@@ -38,8 +41,6 @@ def test_costliest_comes_first_of_what_was_measured(widget: TfprofWidget) -> Non
 
 
 def test_graph_that_never_ran_starts_with_what_it_has() -> None:
-    from tfprof_widget.demo import recorded
-
     widget = Profile.from_protos(recorded("graph"), op_log=recorded("op_log")).widget()
     assert widget.order_by == "float_ops"
 
@@ -103,6 +104,16 @@ def test_assets_are_made_anew_after_they_were_closed(widget: TfprofWidget) -> No
     assert demo_profile().widget()._assets is shared_assets()
 
 
+def test_assets_are_told_to_who_asks_and_to_nobody_else(widget: TfprofWidget, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(widget, "send", lambda content, buffers: told.append((content, buffers)))
+    for message in ({"ask": "anything"}, {"pictures": "ask"}, {"ask": "pictures"}):
+        widget._handle_custom_msg(message, [])
+    assets = shared_assets()
+    assert told == [({"told": "pictures", "charts": assets.charts, "page": assets.page}, [assets.pictures])]
+    assert b"vega" in gzip.decompress(told[0][1][0])
+
+
 def test_markdown_states_how_it_was_measured_and_the_options_in_force(widget: TfprofWidget) -> None:
     widget.view, widget.min_micros = "op", 5
     text = widget.to_markdown()
@@ -122,3 +133,18 @@ def test_report_is_one_file_that_fetches_nothing(widget: TfprofWidget, tmp_path:
     assert "http:" not in page.split("<script", 1)[0]
     assert "https:" not in page.split("<script", 1)[0]
     assert "a small network" in page
+
+
+def test_another_graph_shows_runs_of_its_own() -> None:
+    profiles = [Profile.from_protos(recorded("graph"), recorded("run_meta")) for _ in range(2)]
+    named = [replace(profile, step_names=(name,)) for profile, name in zip(profiles, ("train", "eval"), strict=True)]
+    graphs = tuple(
+        Exhibited(name, each, run_name_regexes=(name,)) for each, name in zip(named, ("train", "eval"), strict=True)
+    )
+    widget = TfprofWidget(Exhibit("both", graphs, options={"run_name_regexes": ("train",)}))
+    widget.graph = 1
+    assert widget.run_name_regexes == ["eval"]
+    assert widget.profile is named[1]
+    assert len(widget.to_dataframe()) > 1
+    with pytest.raises(traitlets.TraitError, match="graph is 2, but there are 2"):
+        widget.graph = 2

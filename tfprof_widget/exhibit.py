@@ -11,27 +11,31 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from tfprof_widget.advisor.costliest import costliest
+from tfprof_widget.advisor.finding import Finding
 from tfprof_widget.advisor.runner import CHECKERS
 from tfprof_widget.capturing.measurement import Fact
 from tfprof_widget.errors import ProfileWarning
-from tfprof_widget.options import OPTIONS, Options
+from tfprof_widget.options import EVERYTHING, OPTIONS, Options
 from tfprof_widget.profiles import Profile
 from tfprof_widget.wire import encoded
 
 
 @dataclass(frozen=True, eq=False)
 class Exhibited:
-    """A graph that is shown."""
+    """A graph that is shown, at first the mean of those of its runs that match `run_name_regexes`."""
 
     name: str
     profile: Profile
     facts: tuple[Fact, ...] = ()
     notes: tuple[str, ...] = ()
+    run_name_regexes: tuple[str, ...] = EVERYTHING
 
     def described(self) -> dict[str, Any]:
         """As the front end takes it; js/src/graphs.ts is the other side."""
         return {
             "name": self.name,
+            "runNameRegexes": self.run_name_regexes,
             "columns": encoded(self.profile),
             "facts": [vars(fact) for fact in self.facts],
             "notes": list(self.notes),
@@ -108,6 +112,25 @@ def _sizes(profile: Profile) -> Iterator[Fact]:
 
 
 def _advice(profile: Profile) -> list[dict[str, Any]]:
+    checkers = {**CHECKERS, "ExpensiveOperationChecker": costliest}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProfileWarning)  # what is lacking is said where it is missed
-        return [{"checker": name, "reports": list(check(profile))} for name, check in CHECKERS.items()]
+        return [
+            {"checker": name, "reports": [_report(found) for found in check(profile)]}
+            for name, check in checkers.items()
+        ]
+
+
+def _report(found: str | Finding) -> str | dict[str, Any]:
+    if isinstance(found, str):
+        return found
+    evidence = found.evidence
+    return {
+        "cause": found.cause,
+        "evidence": {
+            "view": evidence.view,
+            "options": dict(evidence.options),
+            "selection": list(evidence.selection),
+        },
+        "fix": found.fix,
+    }

@@ -13,10 +13,13 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from tfprof_widget.engine.view import View
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.exhibit import Exhibit
-from tfprof_widget.options import VIEWS
+from tfprof_widget.options import OPTIONS, VIEWS
 from tfprof_widget.output.bar_image import cost_image
 from tfprof_widget.output.html import table
+from tfprof_widget.profiles import Profile
 from tfprof_widget.static_files import static_bytes
 
 # What the page may do, whatever a name in a profile says: run what is inside of it.
@@ -56,7 +59,7 @@ def block(exhibit: Exhibit, traits: Mapping[str, Any] | None = None, live: str =
     state = {"traits": shown, "graphs": graphs, "charts": json.loads(static_bytes("charts.json"))}
     parts = {
         "widget": gzip.compress(static_bytes("widget.js"), SMALLEST, mtime=0),
-        "vega": static_bytes("vega.js.gz"),
+        "pictures": static_bytes("pictures.js.gz"),
         "page": gzip.compress(page_template().encode(), mtime=0),
         "state": gzip.compress(json.dumps(state).encode(), mtime=0),
         **{f"columns-{index}": gzip.compress(each, FASTEST, mtime=0) for index, each in enumerate(columns)},
@@ -84,8 +87,22 @@ def _part(name: str, content: bytes) -> str:
 def _static(exhibit: Exhibit, shown: Mapping[str, Any]) -> str:
     """What is seen without scripts: how it was measured, the costs by op type, and the rows."""
     graph = exhibit.graphs[shown.get("graph", 0)]
-    options = {name: value for name, value in shown.items() if name in exhibit.options}
-    view = graph.profile.view(shown["view"] if shown["view"] in VIEWS else "scope", **options)
+    view, reason = static_view(graph.profile, shown)
     facts = " · ".join([*map(str, graph.facts), exhibit.about])
-    lines = "".join(f"<p>{escape(line)}</p>" for line in (facts, *graph.notes))
+    lines = "".join(f"<p>{escape(line)}</p>" for line in (facts, *graph.notes, reason) if line)
     return f"<h2>{escape(exhibit.title or 'tfprof')}</h2>{lines}{cost_image(view)}{table(view)}"
+
+
+def static_view(profile: Profile, shown: Mapping[str, Any]) -> tuple[View, str]:
+    """The view that is shown, and why it is another one than asked for, if it is.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> view, reason = static_view(demo_profile(), {"view": "op", "show_name_regexes": ["["]})
+    >>> view.view, reason[:18]
+    ('scope', 'show_name_regexes:')
+    """
+    options = {option.name: shown[option.name] for option in OPTIONS if option.name in shown}
+    try:
+        return profile.view(shown["view"] if shown["view"] in VIEWS else "scope", **options), ""
+    except (ProfileError, ValueError) as error:
+        return profile.view("scope"), str(error)

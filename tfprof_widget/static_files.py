@@ -1,4 +1,4 @@
-"""The files that `make build` puts beside the package for the browser: the widget, its opener, Vega and the charts."""
+"""The files that `make build` puts beside the package for the browser: the widget, its opener, pictures and charts."""
 
 from __future__ import annotations
 

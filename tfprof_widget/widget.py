@@ -17,7 +17,7 @@ from tfprof_widget.exhibit import Exhibit
 from tfprof_widget.options import METRICS, OPTIONS, TABS, VIEWS, Option
 from tfprof_widget.output.destination import write_whole
 from tfprof_widget.output.markdown import markdown
-from tfprof_widget.report import block, page_template, report
+from tfprof_widget.report import block, page_template, report, static_view
 from tfprof_widget.static_files import static_bytes
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class Assets(anywidget.AnyWidget):
-    """What all widgets of a kernel share, sent once: Vega, the charts' specifications and the page of a report."""
+    """What all widgets of a kernel share, sent once: what draws, the charts' specifications, the page of a report."""
 
     _esm = "export default {}"
-    vega = traitlets.Bytes().tag(sync=True)
+    pictures = traitlets.Bytes().tag(sync=True)
     charts = traitlets.Dict().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)
 
@@ -93,6 +93,20 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
             view=exhibit.view,
             **{name: list(value) if isinstance(value, tuple) else value for name, value in exhibit.options.items()},
         )
+        self.on_msg(_answer)
+
+    @traitlets.observe("graph")
+    def _show_its_runs(self, change: Any) -> None:
+        """Another graph has other runs, and none of the first one's."""
+        if change["new"] < len(self._exhibit.graphs):
+            self.step, self.run_name_regexes = -1, list(self._exhibit.graphs[change["new"]].run_name_regexes)
+
+    @traitlets.validate("graph")
+    def _one_of_the_graphs(self, proposal: Any) -> int:
+        count = len(self._exhibit.graphs)
+        if proposal["value"] >= count:
+            raise traitlets.TraitError(f"graph is {proposal['value']}, but there are {count}, counted from 0")
+        return int(proposal["value"])
 
     @property
     def profile(self) -> Profile:
@@ -138,7 +152,14 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
             return
         saved = block(self._exhibit, self._shown(), self._id)
         display({**live, "text/plain": ""}, raw=True)
-        display({"text/html": saved, "text/plain": repr(self.current())}, raw=True)
+        display({"text/html": saved, "text/plain": repr(static_view(self.profile, self._shown())[0])}, raw=True)
+
+
+def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
+    """Hand the assets to a front end that cannot look up the widget that has them: marimo, anywidget before 0.11."""
+    if message == {"ask": "pictures"}:
+        assets = shared_assets()
+        widget.send({"told": "pictures", "charts": assets.charts, "page": assets.page}, [assets.pictures])
 
 
 def shared_assets() -> Assets:
@@ -146,7 +167,7 @@ def shared_assets() -> Assets:
     shared = _shared()
     if not shared or shared[0].comm is None:
         charts = json.loads(static_bytes("charts.json"))
-        shared[:] = [Assets(vega=static_bytes("vega.js.gz"), charts=charts, page=page_template())]
+        shared[:] = [Assets(pictures=static_bytes("pictures.js.gz"), charts=charts, page=page_template())]
     return shared[0]
 
 

@@ -5,14 +5,10 @@ import { isTable, type Store } from "./store.ts";
 import { Controls } from "./ui/controls.tsx";
 import { useFolding } from "./ui/folding.ts";
 import { Head } from "./ui/head.tsx";
+import { Lazy, LazyStyle } from "./ui/lazy.tsx";
 import { Status } from "./ui/status.tsx";
 import { Tabs } from "./ui/tabs.tsx";
-import { AdvicePanel } from "./views/advice.tsx";
-import { Charts } from "./views/charts.tsx";
-import { MemoryPanel } from "./views/memory.tsx";
-import { SelectionPanel } from "./views/selection.tsx";
-import { TimelineStrip } from "./views/timeline/strip.tsx";
-import { Timeline } from "./views/timeline/timeline.tsx";
+import { PlainCosts } from "./views/plain_costs.tsx";
 import { TreeTable } from "./views/tree/tree_table.tsx";
 
 /** The whole widget. */
@@ -46,19 +42,24 @@ export function App({ store }: { readonly store: Store }) {
         {isTable(tab) && <Controls store={store} folding={folding} />}
         <div class="main">
           {isTable(tab) && <TreeTable store={store} />}
-          {tab === "timeline" && <Timeline store={store} />}
-          {tab === "memory" && <MemoryPanel store={store} />}
-          {tab === "advise" && <AdvicePanel store={store} />}
+          {tab === "timeline" && <Lazy store={store} panel="Timeline" />}
+          {tab === "memory" && <Lazy store={store} panel="MemoryPanel" />}
+          {tab === "advise" && <Lazy store={store} panel="AdvicePanel" />}
         </div>
         {isTable(tab) && (
           <aside class="side" aria-label="charts">
-            <Charts store={store} />
-            <TimelineStrip store={store} />
-            <SelectionPanel store={store} />
+            <Lazy
+              store={store}
+              panel="Charts"
+              lacking={(reason) => <PlainCosts store={store} reason={reason} />}
+            />
+            <Lazy store={store} panel="TimelineStrip" waiting={null} lacking={() => null} />
+            <Lazy store={store} panel="SelectionPanel" waiting={null} />
           </aside>
         )}
       </div>
       <Status store={store} />
+      <LazyStyle store={store} />
     </section>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { Model } from "./host.ts";
 import type { Profile } from "./profile.ts";
+import type { Tab } from "./protocol.ts";
 import { decoded } from "./wire.ts";
 
 /** A fact of the head line: how it was measured, in a word or two, and in full on hover. */
@@ -11,15 +12,31 @@ export interface Fact {
   readonly help: string;
 }
 
-/** What a checker says. */
+/** What a checker says: plain text from tfprof's own, findings from the others. */
 export interface Advice {
   readonly checker: string;
-  readonly reports: readonly string[];
+  readonly reports: readonly (string | Finding)[];
+}
+
+/** What may be wrong, where that can be seen, and what to do. */
+export interface Finding {
+  readonly cause: string;
+  readonly evidence: Evidence;
+  readonly fix: string;
+}
+
+/** A tab, the options of a view by the names that Python has for them, and the rows to look at. */
+export interface Evidence {
+  readonly view: Tab;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly selection: readonly string[];
 }
 
 /** A graph, as Python describes it. */
 interface Description {
   readonly name: string;
+  /** Which runs are shown at first. */
+  readonly runNameRegexes: readonly string[];
   readonly columns: Uint8Array | DataView;
   readonly facts: readonly Fact[];
   readonly notes: readonly string[];

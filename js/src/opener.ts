@@ -41,15 +41,19 @@ async function open(block: HTMLElement): Promise<void> {
   widget.render({
     model,
     el: place,
-    assets: async () => ({ vega: await packed(block, "vega"), charts: state.charts, page }),
+    assets: async () => ({ pictures: await packed(block, "pictures"), charts: state.charts, page }),
   });
 }
 
-/** Hide what Jupyter says in the place of a widget whose kernel is gone; it stands right before the saved result. */
+/** Hide what Jupyter says, soon or late, in the place of a widget whose kernel is gone: right before the saved result. */
 function hideComplaint(block: HTMLElement): void {
   const before = block.closest(".jp-OutputArea-child")?.previousElementSibling;
-  const isComplaint = /^(Loading widget|Error displaying widget)/.test(before?.textContent?.trim() ?? "");
-  if (isComplaint) (before as HTMLElement).hidden = true;
+  if (!(before instanceof HTMLElement)) return;
+  const update = (): void => {
+    before.hidden = /^(Loading widget|Error displaying widget)/.test(before.textContent?.trim() ?? "");
+  };
+  new MutationObserver(update).observe(before, { childList: true, subtree: true, characterData: true });
+  update();
 }
 
 /** Whether a live widget draws the same result, now or soon. */

@@ -78,33 +78,46 @@ export interface OptionDescription {
   readonly kind: "integer" | "flag" | "choice" | "choices" | "regexes" | "text";
   readonly default: Options[keyof Options];
   readonly help: string;
+  /** Of an integer, if it is not 0. */
   readonly minimum?: number;
   readonly choices?: readonly string[];
 }
 
+/** A row of the table; the key of an option is its name as TypeScript spells it. */
+function described(
+  name: string,
+  kind: OptionDescription["kind"],
+  usual: OptionDescription["default"],
+  help: string,
+  bounds: Pick<OptionDescription, "minimum" | "choices"> = {},
+): OptionDescription {
+  const key = name.replace(/_./g, (start) => start.charAt(1).toUpperCase()) as keyof Options;
+  return { key, name, kind, default: usual, help, ...bounds };
+}
+
 export const OPTIONS: readonly OptionDescription[] = [
-  { key: "maxDepth", name: "max_depth", kind: "integer", default: 100, help: "Show rows down to this depth; in op view, this many rows.", minimum: 0 },
-  { key: "minBytes", name: "min_bytes", kind: "integer", default: 0, help: "Show only rows with at least this many bytes requested from the allocator.", minimum: 0 },
-  { key: "minPeakBytes", name: "min_peak_bytes", kind: "integer", default: 0, help: "Show only rows with at least this many bytes held at the peak.", minimum: 0 },
-  { key: "minResidualBytes", name: "min_residual_bytes", kind: "integer", default: 0, help: "Show only rows with at least this many bytes still held when the op ended.", minimum: 0 },
-  { key: "minOutputBytes", name: "min_output_bytes", kind: "integer", default: 0, help: "Show only rows with at least this many bytes of output.", minimum: 0 },
-  { key: "minMicros", name: "min_micros", kind: "integer", default: 0, help: "Show only rows with at least this execution time in microseconds, accelerator and CPU together.", minimum: 0 },
-  { key: "minAcceleratorMicros", name: "min_accelerator_micros", kind: "integer", default: 0, help: "Show only rows with at least this execution time on accelerators in microseconds.", minimum: 0 },
-  { key: "minCpuMicros", name: "min_cpu_micros", kind: "integer", default: 0, help: "Show only rows with at least this execution time on CPUs in microseconds.", minimum: 0 },
-  { key: "minParams", name: "min_params", kind: "integer", default: 0, help: "Show only rows with at least this many parameters.", minimum: 0 },
-  { key: "minFloatOps", name: "min_float_ops", kind: "integer", default: 0, help: "Show only rows with at least this many float operations.", minimum: 0 },
-  { key: "minOccurrence", name: "min_occurrence", kind: "integer", default: 0, help: "Show only rows with at least this many runs (scope and graph view) or graph nodes (op view).", minimum: 0 },
-  { key: "step", name: "step", kind: "integer", default: -1, help: "The step to show; -1 is the mean of the steps in which a node ran.", minimum: -1 },
-  { key: "runNameRegexes", name: "run_name_regexes", kind: "regexes", default: [".*"], help: "Let step -1 be the mean of the runs whose name matches." },
-  { key: "orderBy", name: "order_by", kind: "choice", default: "name", help: "Order the rows under one parent by this, largest first.", choices: ORDERS },
-  { key: "accountTypeRegexes", name: "account_type_regexes", kind: "regexes", default: [".*"], help: "Count the nodes of which a type matches one of these." },
-  { key: "startNameRegexes", name: "start_name_regexes", kind: "regexes", default: [".*"], help: "Start to show at the nodes whose name matches one of these." },
-  { key: "trimNameRegexes", name: "trim_name_regexes", kind: "regexes", default: [], help: "Show nothing below the nodes whose name matches one of these." },
-  { key: "showNameRegexes", name: "show_name_regexes", kind: "regexes", default: [".*"], help: "Show only nodes whose name matches one of these." },
-  { key: "hideNameRegexes", name: "hide_name_regexes", kind: "regexes", default: [], help: "Hide the nodes whose name matches one of these." },
-  { key: "deviceRegexes", name: "device_regexes", kind: "regexes", default: [".*"], help: "Show only nodes whose device matches one of these." },
-  { key: "accountDisplayedOpOnly", name: "account_displayed_op_only", kind: "flag", default: false, help: "Let the totals count the shown rows only." },
-  { key: "select", name: "select", kind: "choices", default: ["micros"], help: "The columns to print.", choices: COLUMNS },
-  { key: "output", name: "output", kind: "text", default: "stdout", help: "Where the result goes: stdout, none, file:outfile=NAME." },
-  { key: "timing", name: "timing", kind: "choice", default: "exact", help: "exact: nanoseconds as recorded; tfprof: whole microseconds.", choices: TIMINGS },
+  described("max_depth", "integer", 100, "Show rows down to this depth; in op view, this many rows."),
+  described("min_bytes", "integer", 0, "Show only rows with at least this many bytes requested from the allocator."),
+  described("min_peak_bytes", "integer", 0, "Show only rows with at least this many bytes held at the peak."),
+  described("min_residual_bytes", "integer", 0, "Show only rows with at least this many bytes still held when the op ended."),
+  described("min_output_bytes", "integer", 0, "Show only rows with at least this many bytes of output."),
+  described("min_micros", "integer", 0, "Show only rows with at least this execution time in microseconds, accelerator and CPU together."),
+  described("min_accelerator_micros", "integer", 0, "Show only rows with at least this execution time on accelerators in microseconds."),
+  described("min_cpu_micros", "integer", 0, "Show only rows with at least this execution time on CPUs in microseconds."),
+  described("min_params", "integer", 0, "Show only rows with at least this many parameters."),
+  described("min_float_ops", "integer", 0, "Show only rows with at least this many float operations."),
+  described("min_occurrence", "integer", 0, "Show only rows with at least this many runs (scope and graph view) or graph nodes (op view)."),
+  described("step", "integer", -1, "The step to show; -1 is the mean of the steps in which a node ran.", { minimum: -1 }),
+  described("run_name_regexes", "regexes", [".*"], "Let step -1 be the mean of the runs whose name matches."),
+  described("order_by", "choice", "name", "Order the rows under one parent by this, largest first.", { choices: ORDERS }),
+  described("account_type_regexes", "regexes", [".*"], "Count the nodes of which a type matches one of these."),
+  described("start_name_regexes", "regexes", [".*"], "Start to show at the nodes whose name matches one of these."),
+  described("trim_name_regexes", "regexes", [], "Show nothing below the nodes whose name matches one of these."),
+  described("show_name_regexes", "regexes", [".*"], "Show only nodes whose name matches one of these."),
+  described("hide_name_regexes", "regexes", [], "Hide the nodes whose name matches one of these."),
+  described("device_regexes", "regexes", [".*"], "Show only nodes whose device matches one of these."),
+  described("account_displayed_op_only", "flag", false, "Let the totals count the shown rows only."),
+  described("select", "choices", ["micros"], "The columns to print.", { choices: COLUMNS }),
+  described("output", "text", "stdout", "Where the result goes: stdout, none, file:outfile=NAME."),
+  described("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", { choices: TIMINGS }),
 ];

@@ -51,18 +51,18 @@ export class Store {
   readonly evaluation: ReadonlySignal<Evaluation>;
   /** The charts that are drawn now, by name, for whoever wants them as pictures. */
   readonly chartViews = new Map<string, ChartView>();
-  private readonly cleanups: (() => void)[] = [];
+  readonly #cleanups: (() => void)[] = [];
 
   constructor(readonly host: Host) {
     const { model } = host;
     this.graphs = graphsOf(model);
-    this.title = this.linked(model, "title", "");
-    this.graph = this.linked(model, "graph", 0);
-    this.tab = this.linked<Tab>(model, "view", "scope");
-    this.metric = this.linked<Metric>(model, "metric", "time");
-    this.selection = this.linked<readonly string[]>(model, "selection", []);
-    this.search = this.linked(model, "search", "");
-    this.options = this.linkedOptions(model);
+    this.title = this.#linked(model, "title", "");
+    this.graph = this.#linked(model, "graph", 0);
+    this.tab = this.#linked<Tab>(model, "view", "scope");
+    this.metric = this.#linked<Metric>(model, "metric", "time");
+    this.selection = this.#linked<readonly string[]>(model, "selection", []);
+    this.search = this.#linked(model, "search", "");
+    this.options = this.#linkedOptions(model);
     this.initial = this.options.peek();
     let last: View = "scope";
     this.table = computed(() => {
@@ -70,7 +70,7 @@ export class Store {
       if (isTable(tab)) last = tab;
       return last;
     });
-    this.evaluation = this.evaluated();
+    this.evaluation = this.#evaluated();
   }
 
   /** The graph that is shown. */
@@ -87,10 +87,10 @@ export class Store {
 
   /** Undo all links to the model. */
   dispose(): void {
-    for (const cleanup of this.cleanups) cleanup();
+    for (const cleanup of this.#cleanups) cleanup();
   }
 
-  private evaluated(): ReadonlySignal<Evaluation> {
+  #evaluated(): ReadonlySignal<Evaluation> {
     const good = new Map<string, ViewResult>();
     return computed(() => {
       const [view, graph] = [this.table.value, this.shown];
@@ -106,22 +106,22 @@ export class Store {
   }
 
   /** A signal that follows a trait and that the trait follows. */
-  private linked<T>(model: Model, trait: string, initial: T): Signal<T> {
+  #linked<T>(model: Model, trait: string, initial: T): Signal<T> {
     const linked = signal((model.get(trait) as T | undefined) ?? initial);
-    this.follow(model, [trait], () => {
+    this.#follow(model, [trait], () => {
       linked.value = (model.get(trait) as T | undefined) ?? initial;
     });
-    this.send(model, () => ({ [trait]: linked.value }));
+    this.#send(model, () => ({ [trait]: linked.value }));
     return linked;
   }
 
-  private linkedOptions(model: Model): Signal<Options> {
+  #linkedOptions(model: Model): Signal<Options> {
     const read = (): Options =>
       Object.fromEntries(
         OPTIONS.map(({ key, name, default: usual }) => [key, model.get(name) ?? usual]),
       ) as unknown as Options;
     const linked = signal(read());
-    this.follow(
+    this.#follow(
       model,
       TRAITS.map((option) => option.name),
       () => {
@@ -129,21 +129,21 @@ export class Store {
         if (!same(now, linked.peek())) linked.value = now;
       },
     );
-    this.send(model, () => Object.fromEntries(TRAITS.map(({ key, name }) => [name, linked.value[key]])));
+    this.#send(model, () => Object.fromEntries(TRAITS.map(({ key, name }) => [name, linked.value[key]])));
     return linked;
   }
 
-  private follow(model: Model, traits: readonly string[], listener: () => void): void {
+  #follow(model: Model, traits: readonly string[], listener: () => void): void {
     for (const trait of traits) {
       const event = `change:${trait}`;
       const listening = () => batch(listener);
       model.on(event, listening);
-      this.cleanups.push(() => model.off(event, listening));
+      this.#cleanups.push(() => model.off(event, listening));
     }
   }
 
-  private send(model: Model, values: () => Record<string, unknown>): void {
-    this.cleanups.push(
+  #send(model: Model, values: () => Record<string, unknown>): void {
+    this.#cleanups.push(
       effect(() => {
         const changed = Object.entries(values()).filter(([name, value]) => !same(model.get(name), value));
         for (const [name, value] of changed) model.set(name, value);

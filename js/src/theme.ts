@@ -32,15 +32,24 @@ function isDark(element: HTMLElement): boolean {
   const view = element.ownerDocument.defaultView;
   if (!view) return false;
   for (let above: Element | null = element; above; above = parentOf(above)) {
-    const colour = view
-      .getComputedStyle(above)
-      .backgroundColor.match(/[\d.]+/g)
-      ?.map(Number);
-    const [red = 0, green = 0, blue = 0, opacity = colour ? 1 : 0] = colour ?? [];
-    if (opacity > 0.5) return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+    const { red, green, blue, opacity } = drawn(
+      element.ownerDocument,
+      view.getComputedStyle(above).backgroundColor,
+    );
+    if (opacity > 128) return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
   }
   const scheme = view.getComputedStyle(element.ownerDocument.documentElement).colorScheme;
   return scheme.includes("dark") && view.matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/** What a colour comes to on the screen: pages write it in any notation, `oklch(…)` among them. */
+function drawn(document: Document, colour: string) {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  if (!context || !colour) return { red: 0, green: 0, blue: 0, opacity: 0 };
+  context.fillStyle = colour;
+  context.fillRect(0, 0, 1, 1);
+  const [red = 0, green = 0, blue = 0, opacity = 0] = context.getImageData(0, 0, 1, 1).data;
+  return { red, green, blue, opacity };
 }
 
 function parentOf(element: Element): Element | null {

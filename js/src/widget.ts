@@ -2,7 +2,10 @@
 
 import { render as draw, h } from "preact";
 import { App } from "./app.tsx";
+import { type ModelSource, sharedAssets } from "./assets.ts";
 import type { Assets, Model } from "./host.ts";
+import { Later, once } from "./lib/later.ts";
+import { loadedPictures } from "./pictures_loader.ts";
 import { Store } from "./store.ts";
 import { STYLE } from "./styles/index.ts";
 import { followTheme } from "./theme.ts";
@@ -11,12 +14,12 @@ import { followTheme } from "./theme.ts";
 export interface Rendering {
   readonly model: Model;
   readonly el: HTMLElement;
-  readonly host?: { getModel(reference: string): Promise<Model> };
+  readonly host?: ModelSource;
   readonly assets?: () => Promise<Assets>;
 }
 
 /** Draw the widget into `el`; returns what takes it away. */
-function render({ model, el, host, assets }: Rendering): () => void {
+function render({ model, el, host, assets: given }: Rendering): () => void {
   const place = el.ownerDocument.createElement("div");
   place.dataset.tfprofLive = String(model.get("_id") ?? "");
   el.append(place);
@@ -27,7 +30,9 @@ function render({ model, el, host, assets }: Rendering): () => void {
   sheet.textContent = STYLE;
   const content = el.ownerDocument.createElement("div");
   root.append(sheet, content);
-  const store = new Store({ model, assets: assets ?? (() => sharedAssets(model, host)) });
+  const assets = once(given ?? (() => sharedAssets(model, host)));
+  const pictures = new Later(async () => loadedPictures(await assets()));
+  const store = new Store({ model, assets, pictures });
   const unfollow = followTheme(place);
   takeThePlaceOfSaved(el, String(model.get("_id") ?? ""));
   draw(h(App, { store }), content);
@@ -46,20 +51,6 @@ function takeThePlaceOfSaved(el: HTMLElement, id: string): void {
     if (saved.dataset.tfprof === id) saved.hidden = true;
   }
   requestAnimationFrame(() => el.closest<HTMLElement>(".jp-OutputArea-child")?.removeAttribute("hidden"));
-}
-
-/** The assets out of the one hidden widget that all widgets of a kernel share. */
-async function sharedAssets(model: Model, host: Rendering["host"]): Promise<Assets> {
-  if (!host)
-    throw new Error(
-      "the charts need anywidget 0.11 or later: pip install -U anywidget, then reload the page",
-    );
-  const shared = await host.getModel(String(model.get("_assets")));
-  return {
-    vega: shared.get("vega") as Uint8Array,
-    charts: shared.get("charts") as Assets["charts"],
-    page: shared.get("page") as string,
-  };
 }
 
 export default { render };

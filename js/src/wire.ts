@@ -2,118 +2,114 @@
 
 import type { Lists, Profile } from "./profile.ts";
 
+type Tables = Omit<Profile, "steps" | "stepNames" | "nodes"> & {
+  readonly nodes: Omit<Profile["nodes"], "names">;
+};
+/** How many columns each is on the wire: lists are two. */
+type Counts<Table> = { readonly [Name in keyof Table]: Table[Name] extends Lists ? 2 : 1 };
+
+const TABLES: { readonly [Name in keyof Tables]: Counts<Tables[Name]> } = {
+  nodes: {
+    ops: 1,
+    op: 1,
+    typeNames: 1,
+    types: 2,
+    devices: 1,
+    device: 1,
+    shapes: 1,
+    shape: 1,
+    outputShapes: 2,
+    inputs: 2,
+    inputPorts: 1,
+    parameters: 1,
+    floatOps: 1,
+  },
+  stepTotals: {
+    node: 1,
+    step: 1,
+    acceleratorNanos: 1,
+    cpuNanos: 1,
+    acceleratorMicros: 1,
+    cpuMicros: 1,
+    runCount: 1,
+    requestedBytes: 1,
+    peakBytes: 1,
+    residualBytes: 1,
+    outputBytes: 1,
+  },
+  executions: { node: 1, step: 1, device: 1, thread: 1, startNanos: 1, durationNanos: 1 },
+  allocations: { execution: 1, nanos: 1, bytes: 1 },
+  traces: {
+    strings: 1,
+    file: 1,
+    line: 1,
+    function: 1,
+    source: 1,
+    stacks: 2,
+    stack: 1,
+    forward: 1,
+  },
+};
+
+const HEAD_BYTES = 8;
+
 /** The profile in the bytes; its numbers stay where they are, its names are read when first asked for. */
 export function decoded(content: Uint8Array | DataView): Profile {
-  const columns = new Columns(aligned(content));
-  return {
-    steps: Array.from(columns.numbers("steps")),
-    stepNames: columns.texts("step_names"),
-    nodes: {
-      get names() {
-        return columns.texts("nodes.names");
-      },
-      ops: columns.texts("nodes.ops"),
-      op: columns.indices("nodes.op"),
-      typeNames: columns.texts("nodes.type_names"),
-      types: columns.lists("nodes.types"),
-      devices: columns.texts("nodes.devices"),
-      device: columns.indices("nodes.device"),
-      shapes: columns.texts("nodes.shapes"),
-      shape: columns.indices("nodes.shape"),
-      outputShapes: columns.lists("nodes.output_shapes"),
-      inputs: columns.lists("nodes.inputs"),
-      inputPorts: columns.indices("nodes.input_ports"),
-      parameters: columns.numbers("nodes.parameters"),
-      floatOps: columns.numbers("nodes.float_ops"),
-    },
-    stepTotals: {
-      node: columns.indices("step_totals.node"),
-      step: columns.indices("step_totals.step"),
-      acceleratorNanos: columns.numbers("step_totals.accelerator_nanos"),
-      cpuNanos: columns.numbers("step_totals.cpu_nanos"),
-      acceleratorMicros: columns.numbers("step_totals.accelerator_micros"),
-      cpuMicros: columns.numbers("step_totals.cpu_micros"),
-      runCount: columns.numbers("step_totals.run_count"),
-      requestedBytes: columns.numbers("step_totals.requested_bytes"),
-      peakBytes: columns.numbers("step_totals.peak_bytes"),
-      residualBytes: columns.numbers("step_totals.residual_bytes"),
-      outputBytes: columns.numbers("step_totals.output_bytes"),
-    },
-    executions: {
-      node: columns.indices("executions.node"),
-      step: columns.indices("executions.step"),
-      device: columns.indices("executions.device"),
-      thread: columns.indices("executions.thread"),
-      startNanos: columns.numbers("executions.start_nanos"),
-      durationNanos: columns.numbers("executions.duration_nanos"),
-    },
-    allocations: {
-      execution: columns.indices("allocations.execution"),
-      nanos: columns.numbers("allocations.nanos"),
-      bytes: columns.numbers("allocations.bytes"),
-    },
-    traces: {
-      strings: columns.texts("traces.strings"),
-      file: columns.indices("traces.file"),
-      line: columns.indices("traces.line"),
-      function: columns.indices("traces.function"),
-      source: columns.indices("traces.source"),
-      stacks: columns.lists("traces.stacks"),
-      stack: columns.indices("traces.stack"),
-      forward: columns.indices("traces.forward"),
-    },
+  const column = columnsOf(aligned(content));
+  const table = ([name, counts]: [string, Readonly<Record<string, 1 | 2>>]): [string, object] => {
+    const columns = Object.entries(counts).map(([each, count]) => {
+      const found = `${onTheWire(name)}.${onTheWire(each)}`;
+      return [
+        each,
+        count === 1 ? column(found) : { start: column(`${found}.start`), values: column(`${found}.values`) },
+      ];
+    });
+    return [name, Object.fromEntries(columns)];
   };
+  const tables = Object.fromEntries(Object.entries(TABLES).map(table)) as unknown as Tables;
+  let names: Profile["nodes"]["names"] | undefined;
+  return {
+    ...tables,
+    nodes: {
+      ...tables.nodes,
+      get names() {
+        names ??= column("nodes.names") as string[];
+        return names;
+      },
+    },
+    steps: Array.from(column("steps") as Float64Array),
+    stepNames: column("step_names") as string[],
+  };
+}
+
+/** A table's or column's name as Python writes it. */
+function onTheWire(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 type Kind = "texts" | "indices" | "numbers";
 
-const HEAD_BYTES = 8;
-
-class Columns {
-  private readonly index: Readonly<Record<string, readonly [Kind, number, number]>>;
-  private readonly start: number;
-  private readonly read = new Map<string, unknown>();
-
-  constructor(private readonly bytes: Uint8Array) {
-    this.start = HEAD_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-    this.index = JSON.parse(text(bytes.subarray(HEAD_BYTES, this.start)));
-  }
-
-  texts(name: string): readonly string[] {
-    return this.column(name) as string[];
-  }
-
-  indices(name: string): Int32Array {
-    return this.column(name) as Int32Array;
-  }
-
-  numbers(name: string): Float64Array {
-    return this.column(name) as Float64Array;
-  }
-
-  lists(name: string): Lists {
-    return { start: this.indices(`${name}.start`), values: this.indices(`${name}.values`) };
-  }
-
-  private column(name: string): unknown {
-    const found = this.index[name];
+/** Reads a column by its name on the wire. */
+function columnsOf(bytes: Uint8Array): (name: string) => unknown {
+  const first = HEAD_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const index: Readonly<Record<string, readonly [Kind, number, number]>> = JSON.parse(
+    text(bytes.subarray(HEAD_BYTES, first)),
+  );
+  return (name) => {
+    const found = index[name];
     if (!found) {
       throw new Error(
         `the profile lacks the column ${name}: it was written by another version of tfprof_widget`,
       );
     }
-    if (!this.read.has(name)) this.read.set(name, this.unpacked(...found));
-    return this.read.get(name);
-  }
-
-  private unpacked(kind: Kind, position: number, length: number): unknown {
-    const start = this.start + position;
-    if (kind === "texts") return JSON.parse(text(this.bytes.subarray(start, start + length)));
-    const [buffer, offset] = [this.bytes.buffer, this.bytes.byteOffset + start];
+    const [kind, position, length] = found;
+    const start = first + position;
+    if (kind === "texts") return JSON.parse(text(bytes.subarray(start, start + length)));
+    const [buffer, offset] = [bytes.buffer, bytes.byteOffset + start];
     return kind === "indices"
       ? new Int32Array(buffer, offset, length / Int32Array.BYTES_PER_ELEMENT)
       : new Float64Array(buffer, offset, length / Float64Array.BYTES_PER_ELEMENT);
-  }
+  };
 }
 
 function text(bytes: Uint8Array): string {

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.bench import children, live, overhead, reading, startup, views
+from tests.bench import children, live, overhead, page, reading, startup, views
 from tests.bench.finding import Finding, as_json, as_table
 
-AREAS = ("import", "build", "graph", "views", "overhead")
+AREAS = ("import", "build", "graph", "views", "overhead", "page")
 SIZES = "1000,10000,100000"
 STEPS = 1000
 
@@ -37,6 +37,9 @@ def _findings(areas: list[str], sizes: list[int], steps: int) -> Iterator[Findin
     if "overhead" in areas:
         print(f"overhead, {steps:,} steps …", file=sys.stderr)
         yield from overhead.findings(steps)
+    for nodes in page.SIZES if "page" in areas else ():
+        print(f"page, {nodes:,} nodes …", file=sys.stderr)
+        yield from page.findings(nodes)
 
 
 def _arguments() -> argparse.Namespace:

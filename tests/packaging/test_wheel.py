@@ -61,6 +61,7 @@ def test_profile_without_tensorflow(installed: Path, tmp_path: Path) -> None:
 def test_wheel_holds_the_package_and_nothing_else(dist: Path) -> None:
     names = wheel_names(the_one(dist, "*.whl"))
     assert {"tfprof_widget/py.typed", "tfprof_widget/_protos/descriptors.binpb"} <= names
+    assert {f"tfprof_widget/static/{name}" for name in ("charts.json", "opener.js", "widget.js")} <= names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"tfprof_widget"}
 
 

@@ -13,6 +13,7 @@ from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Run
 from tfprof_widget.capturing.traces import EAGER
 from tfprof_widget.engine.view import View
 from tfprof_widget.errors import ProfileError
+from tfprof_widget.options import EVERYTHING
 from tfprof_widget.output.destination import write_whole
 from tfprof_widget.output.numbers import seconds
 from tfprof_widget.profiles import Profile
@@ -109,20 +110,18 @@ class Capture:
             return self._why_empty()
         return "\n".join([self.measurement.sentence(), *self._notes(), repr(self.view(view, **options))])
 
-    def widget(self) -> TfprofWidget:
+    def widget(self, view: str | None = None, **options: Any) -> TfprofWidget:
         """All graphs to look at, the busiest first: tables, charts and timeline, with live options."""
         from tfprof_widget.widget import TfprofWidget
 
-        return TfprofWidget(self._exhibit())
+        return TfprofWidget(self._exhibit(view, **options))
 
     def save(self, path: str) -> None:
         """Write the profile of the busiest graph as tfprof's ProfileProto."""
-        from tfprof_widget.output.profile_proto import profile_proto
-
         graph = _busiest(self.recorded)
         if graph is None:
             raise ProfileError(self._why_empty())
-        write_whole(path, profile_proto(graph.profile).SerializeToString())
+        graph.profile.save(path)
 
     def save_report(self, path: str) -> None:
         """Write one page that shows what the widget shows, sliders included, wherever it is opened."""
@@ -130,22 +129,24 @@ class Capture:
 
         write_whole(path, report(self._exhibit()).encode())
 
-    def _exhibit(self) -> Exhibit:
+    def _exhibit(self, view: str | None = None, **options: Any) -> Exhibit:
         from tfprof_widget.exhibit import Exhibit, Exhibited, starting_options
 
         busiest = _busiest(self.recorded)
         if busiest is None:
             raise ProfileError(self._why_empty())
+        asked = {**self._asked(busiest), **options}
+        chosen = view or asked.pop("view", "scope")
+        asked.pop("view", None)
         facts, notes = tuple(self.measurement.facts()), self.measurement.warnings
         graphs = sorted(self.recorded.graphs, key=lambda graph: graph is not busiest)
-        asked = self._asked(busiest)
         return Exhibit(
             title=self.measurement.name,
             graphs=tuple(
-                Exhibited(f"graph {number}: {_kinds(graph)}", graph.profile, facts, notes)
+                Exhibited(f"graph {number}: {_kinds(graph)}", graph.profile, facts, notes, _steady_regexes(graph))
                 for number, graph in enumerate(graphs, 1)
             ),
-            view=asked.pop("view", "scope"),
+            view=chosen,
             options=starting_options(busiest.profile, asked),
             taken=self.measurement.taken,
         )
@@ -154,7 +155,7 @@ class Capture:
         """The options given with the capture, on the steady runs of the busiest kind unless they say otherwise."""
         asked = dict(self.options)
         if "run_name_regexes" not in asked and asked.get("step", -1) < 0:
-            asked["run_name_regexes"] = [re.escape(_steady_name(graph))]
+            asked["run_name_regexes"] = _steady_regexes(graph)
         return asked
 
     def _notes(self) -> list[str]:
@@ -238,6 +239,10 @@ def _op_time(graph: GraphRecord) -> tuple[float, float]:
     total = int(view.grand_total["micros"][0])
     known = int(view.own["micros"][view.own["float_ops"] > 0].sum())
     return total / view.time_scale / 1e6, known / total if total else 0.0
+
+
+def _steady_regexes(graph: GraphRecord) -> tuple[str, ...]:
+    return (re.escape(_steady_name(graph)),) if _busiest_runs(graph) is not None else EVERYTHING
 
 
 def _kinds(graph: GraphRecord) -> str:

@@ -27,16 +27,11 @@ def cost_image(view: View) -> str:
     if not bars:
         return ""
     told = ", ".join(f"{bar['name']} {bar['exact']}" for bar in bars)
-    width, height = _NAMES + _BARS + _LABELS, _ROW * len(bars)
+    size = f'width="{_NAMES + _BARS + _LABELS}" height="{_ROW * len(bars)}"'
     parts = "".join(_drawn(bar, place, bars[0]["total"]) for place, bar in enumerate(bars))
-    drawing = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"><style>{_STYLE}</style>{parts}</svg>'
-    )
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{_STYLE}</style>{parts}</svg>'
     encoded = base64.b64encode(drawing.encode()).decode()
-    return (
-        f'<img alt="Time by op type: {escape(told)}" width="{width}" height="{height}" '
-        f'src="data:image/svg+xml;base64,{encoded}">'
-    )
+    return f'<img alt="Time by op type: {escape(told)}" {size} src="data:image/svg+xml;base64,{encoded}">'
 
 
 def _whole_bars(view: View) -> list[Mapping[str, Any]]:

@@ -55,7 +55,7 @@ export function measures(profile: Profile, options: Options): Measures {
 }
 
 /** The indices of the steps to look at: one, or all those whose run has a matching name. */
-function chosenSteps(profile: Profile, options: Options): number[] {
+export function chosenSteps(profile: Profile, options: Options): number[] {
   const { steps, stepNames } = profile;
   if (options.step >= 0) {
     const index = steps.indexOf(options.step);

@@ -45,121 +45,121 @@ export function parsed(regex: string): Part {
 }
 
 class Parser {
-  private readonly cursor: Cursor;
-  private flags: Flags = { folds: false, dotAll: false, multiline: false };
-  private readonly groups: Group[] = [];
+  readonly #cursor: Cursor;
+  #flags: Flags = { folds: false, dotAll: false, multiline: false };
+  readonly #groups: Group[] = [];
   /** How often a part repeats what is in it, counts in counts multiplied. */
-  private readonly repetitions = new WeakMap<Part, number>();
+  readonly #repetitions = new WeakMap<Part, number>();
   /** Where the repetition operator that was read last starts, if nothing came after it. */
-  private repeatedFrom = -1;
+  #repeatedFrom = -1;
 
   constructor(regex: string) {
-    this.cursor = new Cursor(regex);
-    this.open(this.flags);
+    this.#cursor = new Cursor(regex);
+    this.#open(this.#flags);
   }
 
   parse(): Part {
-    const { cursor } = this;
+    const cursor = this.#cursor;
     while (!cursor.isAtEnd) {
-      const repeatedFrom = this.repeatedFrom;
-      this.repeatedFrom = -1;
-      this.readPart(repeatedFrom);
+      const repeatedFrom = this.#repeatedFrom;
+      this.#repeatedFrom = -1;
+      this.#readPart(repeatedFrom);
     }
-    if (this.groups.length > 1) throw new RegexError("missing )", cursor.text);
-    return this.close();
+    if (this.#groups.length > 1) throw new RegexError("missing )", cursor.text);
+    return this.#close();
   }
 
-  private readPart(repeatedFrom: number): void {
-    const { cursor, flags } = this;
+  #readPart(repeatedFrom: number): void {
+    const [cursor, flags] = [this.#cursor, this.#flags];
     const start = cursor.position;
     const next = cursor.next();
     switch (next) {
       case "(":
-        this.readGroup();
+        this.#readGroup();
         break;
       case ")":
-        if (this.groups.length === 1) throw new RegexError("unexpected )", cursor.text);
-        this.add(this.close());
+        if (this.#groups.length === 1) throw new RegexError("unexpected )", cursor.text);
+        this.#add(this.#close());
         break;
       case "|":
-        this.endChoice();
+        this.#endChoice();
         break;
       case "^":
-        this.assert(flags.multiline ? "lineStart" : "textStart");
+        this.#assert(flags.multiline ? "lineStart" : "textStart");
         break;
       case "$":
-        this.assert(flags.multiline ? "lineEnd" : "textEnd");
+        this.#assert(flags.multiline ? "lineEnd" : "textEnd");
         break;
       case ".":
-        this.addSet(flags.dotAll ? ANY : NO_LINE_END);
+        this.#addSet(flags.dotAll ? ANY : NO_LINE_END);
         break;
       case "[":
-        this.addSet(readClass(cursor));
+        this.#addSet(readClass(cursor));
         break;
       case "*":
-        this.repeat(start, repeatedFrom, 0, Number.POSITIVE_INFINITY);
+        this.#repeat(start, repeatedFrom, 0, Number.POSITIVE_INFINITY);
         break;
       case "+":
-        this.repeat(start, repeatedFrom, 1, Number.POSITIVE_INFINITY);
+        this.#repeat(start, repeatedFrom, 1, Number.POSITIVE_INFINITY);
         break;
       case "?":
-        this.repeat(start, repeatedFrom, 0, 1);
+        this.#repeat(start, repeatedFrom, 0, 1);
         break;
       case "{":
-        this.readCount(start, repeatedFrom);
+        this.#readCount(start, repeatedFrom);
         break;
       case "\\":
-        this.readBackslash();
+        this.#readBackslash();
         break;
       default:
-        this.addSet(character(next.codePointAt(0) as number));
+        this.#addSet(character(next.codePointAt(0) as number));
         break;
     }
   }
 
-  private get group(): Group {
-    return this.groups[this.groups.length - 1] as Group;
+  get #group(): Group {
+    return this.#groups[this.#groups.length - 1] as Group;
   }
 
-  private open(flags: Flags): void {
-    if (this.groups.length > DEEPEST) throw new RegexError("expression nests too deeply", this.cursor.text);
-    this.groups.push({ choices: [], parts: [], flagsOutside: this.flags });
-    this.flags = flags;
+  #open(flags: Flags): void {
+    if (this.#groups.length > DEEPEST) throw new RegexError("expression nests too deeply", this.#cursor.text);
+    this.#groups.push({ choices: [], parts: [], flagsOutside: this.#flags });
+    this.#flags = flags;
   }
 
-  private close(): Part {
-    this.endChoice();
-    const { choices, flagsOutside } = this.groups.pop() as Group;
-    this.flags = flagsOutside;
-    return this.combined("choice", choices);
+  #close(): Part {
+    this.#endChoice();
+    const { choices, flagsOutside } = this.#groups.pop() as Group;
+    this.#flags = flagsOutside;
+    return this.#combined("choice", choices);
   }
 
-  private endChoice(): void {
-    this.group.choices.push(this.combined("sequence", this.group.parts));
-    this.group.parts = [];
+  #endChoice(): void {
+    this.#group.choices.push(this.#combined("sequence", this.#group.parts));
+    this.#group.parts = [];
   }
 
-  private combined(kind: "sequence" | "choice", parts: readonly Part[]): Part {
+  #combined(kind: "sequence" | "choice", parts: readonly Part[]): Part {
     if (parts.length === 1) return parts[0] as Part;
     const part: Part = { kind, parts };
-    this.repetitions.set(part, Math.max(1, ...parts.map((each) => this.repetitions.get(each) ?? 1)));
+    this.#repetitions.set(part, Math.max(1, ...parts.map((each) => this.#repetitions.get(each) ?? 1)));
     return part;
   }
 
-  private add(part: Part): void {
-    this.group.parts.push(part);
+  #add(part: Part): void {
+    this.#group.parts.push(part);
   }
 
-  private addSet(source: string): void {
-    this.add({ kind: "characters", set: characterSet(source, this.flags.folds) });
+  #addSet(source: string): void {
+    this.#add({ kind: "characters", set: characterSet(source, this.#flags.folds) });
   }
 
-  private assert(assertion: Assertion): void {
-    this.add({ kind: "assertion", assertion });
+  #assert(assertion: Assertion): void {
+    this.#add({ kind: "assertion", assertion });
   }
 
-  private repeat(start: number, repeatedFrom: number, least: number, most: number): void {
-    const { cursor } = this;
+  #repeat(start: number, repeatedFrom: number, least: number, most: number): void {
+    const cursor = this.#cursor;
     cursor.takeIf("?");
     const operator = cursor.text.slice(start, cursor.position);
     if (repeatedFrom >= 0) {
@@ -168,50 +168,50 @@ class Parser {
     if (Math.max(least, Number.isFinite(most) ? most : 0) > MOST_REPETITIONS || least > most) {
       throw new RegexError("invalid repetition size", operator);
     }
-    const part = this.group.parts.pop();
+    const part = this.#group.parts.pop();
     if (!part) throw new RegexError("no argument for repetition operator", operator);
     const repeated: Part = { kind: "repetition", part, least, most };
     const count = Math.max(1, Number.isFinite(most) ? most : least);
-    const product = count * (this.repetitions.get(part) ?? 1);
+    const product = count * (this.#repetitions.get(part) ?? 1);
     if (count > 1 && product > MOST_REPETITIONS) throw new RegexError("invalid repetition size", operator);
-    this.repetitions.set(repeated, product);
-    this.add(repeated);
-    this.repeatedFrom = start;
+    this.#repetitions.set(repeated, product);
+    this.#add(repeated);
+    this.#repeatedFrom = start;
   }
 
-  private readCount(start: number, repeatedFrom: number): void {
-    const found = this.cursor.takeMatch(/(0|[1-9]\d*)(?:(,)(0|[1-9]\d*)?)?\}/y);
+  #readCount(start: number, repeatedFrom: number): void {
+    const found = this.#cursor.takeMatch(/(0|[1-9]\d*)(?:(,)(0|[1-9]\d*)?)?\}/y);
     if (!found) {
-      this.addSet(character(0x7b));
+      this.#addSet(character(0x7b));
       return;
     }
     const least = Number(found[1]);
     const most = found[3] === undefined ? (found[2] ? Number.POSITIVE_INFINITY : least) : Number(found[3]);
-    this.repeat(start, repeatedFrom, least, most);
+    this.#repeat(start, repeatedFrom, least, most);
   }
 
-  private readGroup(): void {
-    const { cursor } = this;
+  #readGroup(): void {
+    const cursor = this.#cursor;
     const start = cursor.position - 1;
     const lookaround = cursor.takeMatch(/\?<?[=!]/y);
     if (lookaround) throw new RegexError("invalid perl operator", `(${lookaround[0]}`);
-    if (cursor.takeMatch(/\?P?</y)) this.readName(start);
-    else if (cursor.takeIf("?")) this.readFlags(start);
-    else this.open(this.flags);
+    if (cursor.takeMatch(/\?P?</y)) this.#readName(start);
+    else if (cursor.takeIf("?")) this.#readFlags(start);
+    else this.#open(this.#flags);
   }
 
-  private readName(start: number): void {
-    const { cursor } = this;
+  #readName(start: number): void {
+    const cursor = this.#cursor;
     if (!cursor.takeMatch(/[\p{L}\p{M}\p{N}\p{Pc}]+>/uy)) {
       const rest = cursor.text.slice(start);
       throw new RegexError("invalid named capture group", rest.slice(0, rest.indexOf(">") + 1) || rest);
     }
-    this.open(this.flags);
+    this.#open(this.#flags);
   }
 
   /** Flags as in `(?i)`, which hold up to the end of the group around them, or as in `(?i:`, for a group of their own. */
-  private readFlags(start: number): void {
-    const { cursor } = this;
+  #readFlags(start: number): void {
+    const cursor = this.#cursor;
     const found = cursor.takeMatch(/([imsU]*)(?:(-)([imsU]+))?([:)])/y);
     if (!found) {
       cursor.takeMatch(/[imsU]*(-[imsU]*)?/y);
@@ -222,60 +222,60 @@ class Parser {
     const value = (flag: string, before: boolean) =>
       (before || set.includes(flag)) && !cleared.includes(flag);
     const flags: Flags = {
-      folds: value("i", this.flags.folds),
-      dotAll: value("s", this.flags.dotAll),
-      multiline: value("m", this.flags.multiline),
+      folds: value("i", this.#flags.folds),
+      dotAll: value("s", this.#flags.dotAll),
+      multiline: value("m", this.#flags.multiline),
     };
-    if (end === ":") this.open(flags);
-    else this.flags = flags;
+    if (end === ":") this.#open(flags);
+    else this.#flags = flags;
   }
 
-  private readBackslash(): void {
-    const { cursor } = this;
+  #readBackslash(): void {
+    const cursor = this.#cursor;
     const next = cursor.peek();
     const perlClass = PERL_CLASSES.get(next.toLowerCase());
     if (perlClass !== undefined) {
       cursor.next();
-      this.addSet(next === next.toLowerCase() ? `[${perlClass}]` : noneOf(perlClass));
+      this.#addSet(next === next.toLowerCase() ? `[${perlClass}]` : noneOf(perlClass));
       return;
     }
     switch (next) {
       case "A":
         cursor.next();
-        this.assert("textStart");
+        this.#assert("textStart");
         break;
       case "z":
         cursor.next();
-        this.assert("textEnd");
+        this.#assert("textEnd");
         break;
       case "b":
         cursor.next();
-        this.assert("wordEdge");
+        this.#assert("wordEdge");
         break;
       case "B":
         cursor.next();
-        this.assert("noWordEdge");
+        this.#assert("noWordEdge");
         break;
       case "C":
         throw new RegexError("\\C is a single byte, which a browser cannot see: use . instead");
       case "Q":
         cursor.next();
-        this.readQuoted();
+        this.#readQuoted();
         break;
       case "p":
       case "P":
-        this.addSet(readUnicodeClass(cursor));
+        this.#addSet(readUnicodeClass(cursor));
         break;
       default:
-        this.addSet(character(readEscape(cursor)));
+        this.#addSet(character(readEscape(cursor)));
         break;
     }
   }
 
-  private readQuoted(): void {
-    const { cursor } = this;
+  #readQuoted(): void {
+    const cursor = this.#cursor;
     while (!cursor.isAtEnd && !cursor.takeIf("\\E")) {
-      this.addSet(character(cursor.next().codePointAt(0) as number));
+      this.#addSet(character(cursor.next().codePointAt(0) as number));
     }
   }
 }

@@ -41,7 +41,7 @@ export async function packedParts(model: Model, assets: Assets): Promise<string>
   };
   const parts: [name: string, content: Blob][] = [
     ["widget", await zipped(String(model.get("_esm")))],
-    ["vega", new Blob([assets.vega as BlobPart])],
+    ["pictures", new Blob([assets.pictures as BlobPart])],
     ["page", await zipped(assets.page)],
     ["state", await zipped(JSON.stringify(state))],
   ];

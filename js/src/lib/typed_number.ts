@@ -6,57 +6,30 @@ export type Unit = "µs" | "B" | "";
 /** The number that a text stands for, or why it stands for none. */
 export type Reading = { readonly value: number } | { readonly reason: string };
 
-const FACTORS: Readonly<Record<Unit, ReadonlyMap<string, number>>> = {
-  µs: new Map([
-    ["ns", 1e-3],
-    ["us", 1],
-    ["µs", 1],
-    ["ms", 1e3],
-    ["s", 1e6],
-    ["min", 6e7],
-  ]),
-  B: new Map([
-    ["b", 1],
-    ["kb", 1e3],
-    ["mb", 1e6],
-    ["gb", 1e9],
-    ["tb", 1e12],
-    ["kib", 2 ** 10],
-    ["mib", 2 ** 20],
-    ["gib", 2 ** 30],
-    ["tib", 2 ** 40],
-  ]),
-  "": new Map([
-    ["k", 1e3],
-    ["m", 1e6],
-    ["g", 1e9],
-    ["b", 1e9],
-    ["t", 1e12],
-  ]),
+const FACTORS: Readonly<Record<Unit, Readonly<Record<string, number>>>> = {
+  µs: { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6, min: 6e7 },
+  B: {
+    b: 1,
+    kb: 1e3,
+    mb: 1e6,
+    gb: 1e9,
+    tb: 1e12,
+    kib: 2 ** 10,
+    mib: 2 ** 20,
+    gib: 2 ** 30,
+    tib: 2 ** 40,
+  },
+  "": { k: 1e3, m: 1e6, g: 1e9, b: 1e9, t: 1e12 },
 };
 const EXAMPLES: Readonly<Record<Unit, string>> = {
   µs: "250, 5 ms or 2 s",
   B: "512, 3 MB or 1 GiB",
   "": "100, 1.5k or 2M",
 };
-const SPOKEN: Readonly<Record<Unit, readonly (readonly [factor: number, unit: string])[]>> = {
-  µs: [
-    [1e6, "s"],
-    [1e3, "ms"],
-    [1, "µs"],
-  ],
-  B: [
-    [1e9, "GB"],
-    [1e6, "MB"],
-    [1e3, "kB"],
-    [1, "B"],
-  ],
-  "": [
-    [1e9, "G"],
-    [1e6, "M"],
-    [1e3, "k"],
-    [1, ""],
-  ],
+const SPOKEN: Readonly<Record<Unit, readonly string[]>> = {
+  µs: ["s", "ms", "µs"],
+  B: ["GB", "MB", "kB", "B"],
+  "": ["G", "M", "k"],
 };
 // Digits grouped by commas or underscores, or not at all; then perhaps a unit.
 const QUANTITY = /^([+-]?(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)?(?:\.\d+)?(?:e[+-]?\d+)?)\s*([a-zµ]*)$/i;
@@ -66,7 +39,7 @@ const SHORT = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 /** Read what was typed for an option that is counted in this unit and is at least `minimum`. */
 export function readQuantity(text: string, unit: Unit, minimum: number): Reading {
   const [, number = "", written = ""] = QUANTITY.exec(text.trim().replace("\u03bc", "µ")) ?? [];
-  const factor = written === "" ? 1 : FACTORS[unit].get(written.toLowerCase());
+  const factor = factorOf(written, unit);
   if (!/\d/.test(number) || factor === undefined) return { reason: `no number: type ${EXAMPLES[unit]}` };
   const exact = Number(number.replace(/[,_]/g, "")) * factor;
   // A threshold of a tenth of a microsecond is still one.
@@ -88,6 +61,12 @@ export function grouped(value: number): string {
 
 /** The number and its unit as a screen reader says them. */
 export function spoken(value: number, unit: Unit): string {
-  const [factor, name] = SPOKEN[unit].find(([each]) => value >= each) ?? [1, unit];
-  return `${SHORT.format(value / factor)} ${name}`.trim();
+  const name = SPOKEN[unit].find((each) => value >= (factorOf(each, unit) ?? 0)) ?? unit;
+  return `${SHORT.format(value / (factorOf(name, unit) ?? 1))} ${name}`.trim();
+}
+
+/** How much a prefix or unit stands for, undefined if it is none. */
+function factorOf(written: string, unit: Unit): number | undefined {
+  const factors = { "": 1, ...FACTORS[unit] };
+  return new Map(Object.entries(factors)).get(written.toLowerCase());
 }

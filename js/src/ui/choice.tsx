@@ -1,4 +1,4 @@
-// One of several, several of many, or yes and no.
+// One of several.
 
 import { type ControlProps, change, described, useOption } from "./option_state.ts";
 
@@ -22,43 +22,5 @@ export function Choice(control: ControlProps) {
         ))}
       </select>
     </div>
-  );
-}
-
-/** Any of an option's choices, in the order in which they were chosen. */
-export function Choices(control: ControlProps) {
-  const { option } = control;
-  const chosen = useOption<readonly string[]>(control).value;
-  const toggle = (each: string): void => {
-    const others = chosen.filter((other) => other !== each);
-    change(control, (others.length < chosen.length ? others : [...chosen, each]) as typeof option.default);
-  };
-  return (
-    <fieldset class="choices" {...described(option)}>
-      <legend>{option.name}</legend>
-      {option.choices?.map((each) => (
-        <label key={each}>
-          <input type="checkbox" checked={chosen.includes(each)} onChange={() => toggle(each)} />
-          {each}
-        </label>
-      ))}
-    </fieldset>
-  );
-}
-
-/** Whether or not. */
-export function Flag(control: ControlProps) {
-  const { option } = control;
-  const value = useOption<boolean>(control).value;
-  return (
-    <label class="flag" title={option.help}>
-      <input
-        {...described(option)}
-        type="checkbox"
-        checked={value}
-        onChange={(event) => change(control, event.currentTarget.checked)}
-      />
-      {option.name}
-    </label>
   );
 }

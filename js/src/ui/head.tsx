@@ -1,7 +1,7 @@
 // The head line: what was profiled, how it was measured, and the menu of exports.
 
-import { ExportMenu } from "../export/export_menu.tsx";
 import type { Store } from "../store.ts";
+import { Lazy } from "./lazy.tsx";
 
 /** Title, facts and menu, and below them what the reader has to know before trusting the numbers. */
 export function Head({ store }: { readonly store: Store }) {
@@ -18,7 +18,14 @@ export function Head({ store }: { readonly store: Store }) {
             </li>
           ))}
         </ul>
-        {graph && <ExportMenu store={store} />}
+        {graph && (
+          <Lazy
+            store={store}
+            panel="ExportMenu"
+            waiting={exportLater("the exports are being loaded")}
+            lacking={exportLater}
+          />
+        )}
       </header>
       {graph && graph.notes.length > 0 && (
         <ul class="notes" aria-label="notes">
@@ -28,5 +35,14 @@ export function Head({ store }: { readonly store: Store }) {
         </ul>
       )}
     </>
+  );
+}
+
+/** The button of the exports while there are none. */
+function exportLater(reason: string) {
+  return (
+    <button type="button" disabled title={reason}>
+      Export <span aria-hidden="true">▾</span>
+    </button>
   );
 }

@@ -38,7 +38,7 @@ export function RegexBox(control: ControlProps) {
           commit(value);
         }}
         onKeyDown={(event) => {
-          if (event.key === "Enter") commit.flush();
+          if (event.key === "Enter") leave();
         }}
         onBlur={leave}
       />

@@ -17,5 +17,5 @@ function kept(store: Store): string {
   const rows = view
     ? `${view.kept.toLocaleString("en")} of ${view.of.toLocaleString("en")} rows`
     : "no result";
-  return problem ? `${rows} · ${problem.option}: ${problem.reason}` : rows;
+  return problem ? [rows, problem.option, problem.reason].filter(Boolean).join(" · ") : rows;
 }

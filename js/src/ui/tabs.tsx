@@ -1,5 +1,6 @@
 // The bar under the head: what to look at, of which graph and step, and the search box.
 
+import { batch } from "@preact/signals";
 import { OPTIONS, TABS, type Tab } from "../protocol.ts";
 import type { Store } from "../store.ts";
 import { SearchBox } from "./search_box.tsx";
@@ -53,8 +54,11 @@ function GraphChoice({ store }: { readonly store: Store }) {
   return (
     <select
       aria-label="graph"
-      onChange={(event) => {
-        store.graph.value = Number(event.currentTarget.value);
+      onChange={({ currentTarget: { value } }) => {
+        batch(() => {
+          store.graph.value = Number(value);
+          store.set({ step: -1, runNameRegexes: store.shown.runNameRegexes });
+        });
       }}
     >
       {store.graphs.map(({ name }, index) => (

@@ -1,7 +1,9 @@
 // What tfprof's checkers say about the profile, to be read from top to bottom.
 
-import type { Advice } from "../graphs.ts";
-import type { Store } from "../store.ts";
+import { batch } from "@preact/signals";
+import type { Advice, Finding } from "../graphs.ts";
+import { isTable, type Store } from "../store.ts";
+import { optionsOf } from "./evidence.ts";
 
 /** What each checker looks for, and what it needs to be able to say something. */
 const CHECKERS: Readonly<Record<string, { readonly title: string; readonly looksFor: string }>> = {
@@ -17,12 +19,56 @@ const CHECKERS: Readonly<Record<string, { readonly title: string; readonly looks
     title: "Faster alternatives",
     looksFor: "ops and data formats for which there is a faster one",
   },
+  DeviceIdleChecker: {
+    title: "Idle devices",
+    looksFor: "long stretches of a step in which an accelerator, or else the host, does nothing",
+  },
+  FlopRateChecker: {
+    title: "Slow products",
+    looksFor: "matrix products and convolutions at a small part of the best rate on their device",
+  },
+  InitializerChecker: {
+    title: "Initializers",
+    looksFor: "initializers of variables among what was measured",
+  },
+  InputBoundChecker: {
+    title: "Waiting for input",
+    looksFor: "steps in which nothing runs until their input is there",
+  },
+  LayoutChecker: {
+    title: "Transposing and padding",
+    looksFor: "time spent to bring tensors into another layout or size",
+  },
+  ParameterServerChecker: {
+    title: "Balance of parameter servers",
+    looksFor: "a server that holds or does much more than the others",
+  },
+  PlacementChecker: {
+    title: "Placement",
+    looksFor: "matrix products and convolutions on a CPU beside an accelerator",
+  },
+  PrecisionChecker: {
+    title: "Precision",
+    looksFor: "float64, and on accelerators float32 where half precision would do",
+  },
+  RetracingChecker: {
+    title: "Retracing",
+    looksFor: "functions that many calls have to trace anew",
+  },
+  TinyKernelChecker: {
+    title: "Tiny ops",
+    looksFor: "steps that spend their time to start ops which are over in a moment",
+  },
+  TransferChecker: {
+    title: "Copies and waits",
+    looksFor: "steps that wait for tensors on their way between devices and hosts",
+  },
 };
 
 /** The reports of all checkers that have some, and which others looked. */
 export function AdvicePanel({ store }: { readonly store: Store }) {
   const { advice } = store.shown;
-  const told = advice.filter(({ reports }) => reports.length > 0);
+  const told = advice.filter(({ reports }) => reports.length > 0).sort(byFindings);
   const silent = advice.filter(({ reports }) => reports.length === 0);
   return (
     <div class="advice">
@@ -30,13 +76,45 @@ export function AdvicePanel({ store }: { readonly store: Store }) {
       {told.map(({ checker, reports }) => (
         <section key={checker} aria-label={titleOf(checker)}>
           <h3>{titleOf(checker)}</h3>
-          {reports.map((report, index) => (
-            <Report key={index} text={report} store={store} />
-          ))}
+          {reports.map((report, index) =>
+            typeof report === "string" ? (
+              <Report key={index} text={report} store={store} />
+            ) : (
+              <Found key={index} finding={report} store={store} />
+            ),
+          )}
         </section>
       ))}
       {silent.length > 0 && <Silent advice={silent} />}
     </div>
+  );
+}
+
+/** What there is to change comes before what costs most. */
+function byFindings(one: Advice, other: Advice): number {
+  const isText = ({ reports }: Advice) => Number(typeof reports[0] === "string");
+  return isText(one) - isText(other);
+}
+
+/** A finding: its cause, what to do, and a way to where it can be seen. */
+function Found({ finding, store }: { readonly finding: Finding; readonly store: Store }) {
+  const { view, selection } = finding.evidence;
+  const show = () =>
+    batch(() => {
+      store.options.value = optionsOf(finding.evidence, store.initial);
+      store.selection.value = selection;
+      store.tab.value = view;
+    });
+  return (
+    <ul>
+      <li>
+        {finding.cause}{" "}
+        <button type="button" title="Show it, with the options that bring it out" onClick={show}>
+          see the {isTable(view) ? `${view} view` : view}
+        </button>
+      </li>
+      <li class="dim">{finding.fix}</li>
+    </ul>
   );
 }
 

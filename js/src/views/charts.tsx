@@ -3,7 +3,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Store } from "../store.ts";
-import { afterPaint } from "./charts/after_paint.ts";
+import { afterPaint } from "../ui/after_paint.ts";
 import { CostChart } from "./charts/cost_chart.tsx";
 import { type Panel, panelOf } from "./charts/panel.ts";
 import { ScopeChart } from "./charts/scope_chart.tsx";

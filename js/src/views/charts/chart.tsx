@@ -1,13 +1,13 @@
-// A chart of the panel: a skeleton until Vega is there, then the drawing, with its tooltip and its marks for the keyboard.
+// A chart of the panel: a skeleton until Vega has drawn it, then the drawing, with its tooltip and its marks for the keyboard.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Store } from "../../store.ts";
+import { Skeleton } from "../../ui/lazy.tsx";
 import { type Content, type Data, Drawn, type Lines, type Plot } from "./drawn.ts";
 import { type Mark, Marks } from "./marks.tsx";
 import { PlainTable } from "./plain_table.tsx";
 import { type Tip, Tooltip } from "./tooltip.tsx";
 import { useTheme } from "./use_theme.ts";
-import { loadedDrawing, messageOf } from "./vega_module.ts";
 
 /** What to draw, and what the keyboard and screen readers find in it. */
 export interface ChartProps {
@@ -43,9 +43,9 @@ export function Chart({ store, name, spec, data, label, marks, areRows = false, 
     let isOver = false;
     const sizes = new ResizeObserver(() => drawn.current?.fit());
     const start = async (): Promise<void> => {
-      const vega = await loadedDrawing(store.host);
+      const { charts } = await store.host.assets();
       const first = content.current;
-      const found = await Drawn.draw(element, vega, spec, first, onPointed, setPlot);
+      const found = await Drawn.draw(element, charts, spec, first, onPointed, setPlot);
       if (isOver) return found.finalize();
       if (content.current.data !== first.data) found.show(content.current);
       drawn.current = found;
@@ -53,7 +53,7 @@ export function Chart({ store, name, spec, data, label, marks, areRows = false, 
       store.chartViews.set(name, found.view);
     };
     start().catch((error: unknown) => {
-      if (!isOver) setProblem(messageOf(error));
+      if (!isOver) setProblem(error instanceof Error ? error.message : String(error));
     });
     return () => {
       isOver = true;
@@ -73,11 +73,6 @@ export function Chart({ store, name, spec, data, label, marks, areRows = false, 
       {tip && <Tooltip tip={tip} />}
     </figure>
   );
-}
-
-/** What stands for a chart until it is drawn. */
-export function Skeleton() {
-  return <div class="skeleton" role="presentation" />;
 }
 
 /** Puts the tooltip where the pointer is within the chart, or at what has the focus. */

@@ -3,7 +3,8 @@
 import { useMemo } from "preact/hooks";
 import type { Metric } from "../../protocol.ts";
 import type { Store } from "../../store.ts";
-import { Chart, Skeleton } from "./chart.tsx";
+import { Skeleton } from "../../ui/lazy.tsx";
+import { Chart } from "./chart.tsx";
 import type { CostRow } from "./cost_rows.ts";
 import type { Mark } from "./marks.tsx";
 import { MetricSwitch } from "./metric_switch.tsx";

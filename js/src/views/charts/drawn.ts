@@ -1,8 +1,9 @@
 // A chart on the screen: takes new data and sizes one at a time, the last one first come.
 
-import type { Result, VisualizationSpec } from "vega-embed";
+import embed, { type Result, type VisualizationSpec } from "vega-embed";
+import { expressionInterpreter } from "vega-interpreter";
+import type { Assets } from "../../host.ts";
 import { themed } from "./themed.ts";
-import type { Drawing } from "./vega_module.ts";
 
 /** Rows by the name of the data that a specification reads them from. */
 export type Data = Readonly<Record<string, readonly object[]>>;
@@ -42,7 +43,7 @@ export class Drawn {
   /** Draw a specification with its first data into an element; its tooltips and the size of its plot are told. */
   static async draw(
     place: HTMLElement,
-    { vega, charts }: Drawing,
+    charts: Assets["charts"],
     name: string,
     { data, height }: Content,
     onPointed: Pointed,
@@ -51,14 +52,14 @@ export class Drawn {
     const spec = charts[name];
     if (!spec)
       throw new Error(`there is no chart ${name}: the widget and its charts are of different versions`);
-    const { view, finalize } = await vega.embed(
+    const { view, finalize } = await embed(
       place,
       { ...themed(spec, place), datasets: copied(data), height } as VisualizationSpec,
       {
         actions: false,
         ast: true,
         defaultStyle: false,
-        expr: vega.expressionInterpreter,
+        expr: expressionInterpreter,
         renderer: "svg",
         tooltip: (_: unknown, event: MouseEvent, __: unknown, value: unknown) =>
           onPointed(event, linesOf(value)),

@@ -3,7 +3,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Store } from "../../store.ts";
-import { afterPaint } from "../charts/after_paint.ts";
+import { afterPaint } from "../../ui/after_paint.ts";
 import { laneLabel } from "./details.ts";
 import { coalesced, onAppearance } from "./kept_painted.ts";
 import { select } from "./keyboard.ts";
@@ -43,7 +43,7 @@ function Strip({ state }: { readonly state: TimelineState }) {
   const all = state.lanes.value.length;
   const names = lanes.map((lane) => nameOf(state, lane));
   return (
-    <section class="strip" aria-label="timeline overview">
+    <section class="overview" aria-label="timeline overview">
       <header>
         <h3>Timeline</h3>
         {all > lanes.length && <span class="dim">{`${lanes.length} of ${all} lanes`}</span>}

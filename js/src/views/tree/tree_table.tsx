@@ -5,9 +5,9 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Store } from "../../store.ts";
+import { Lazy } from "../../ui/lazy.tsx";
 import { type Column, columnsOf } from "./columns.ts";
 import { copy, tabSeparated } from "./copying.ts";
-import { Empty } from "./empty.tsx";
 import { Header } from "./header.tsx";
 import { activePosition, pressed } from "./keys.ts";
 import { linksOf } from "./links.ts";
@@ -20,15 +20,15 @@ import { ROW_HEIGHT, useReveal, useWindow } from "./window.ts";
 // The least that a name needs, in pixels.
 const LEAST_NAME = 170;
 
-/** The table of the shown view, or why it is empty. */
+/** The table of the shown view, or why it is empty; each view's table starts at its top. */
 export function TreeTable({ store }: { readonly store: Store }) {
   const state = treeStateOf(store);
   const listing = state.listing.value;
-  if (!listing || listing.view.kept <= 0) return <Empty store={store} />;
+  if (!listing || listing.view.kept <= 0) return <Lazy store={store} panel="Empty" waiting={null} />;
   return (
     <>
       <Strip state={state} listing={listing} />
-      <Grid state={state} listing={listing} />
+      <Grid key={`${store.graph.value} ${listing.view.kind}`} state={state} listing={listing} />
     </>
   );
 }

@@ -1,0 +1,13 @@
+// Controls under a title.
+
+import type { ComponentChildren } from "preact";
+
+/** What the title says is true of all of them. */
+export function Group({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <fieldset class="group">
+      <legend>{title}</legend>
+      {children}
+    </fieldset>
+  );
+}

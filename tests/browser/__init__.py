@@ -1,0 +1,1 @@
+"""The widget in a real browser: the standalone page, JupyterLab and Notebook 7."""

@@ -1,0 +1,100 @@
+"""What the menu of exports writes, read back."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Opening
+from tests.browser.expected import view_of
+from tests.browser.screen import Screen
+from tfprof_widget.demo import demo_profile
+
+
+@pytest.mark.parametrize("view", ["scope", "op", "code"])
+def test_csv_has_the_rows_of_python_in_full(demo: Screen, view: str) -> None:
+    demo.look_at(view)
+    rows = list(csv.DictReader(demo.export("Table as CSV").decode().splitlines()))
+    frame = view_of(demo_profile(), view).to_dataframe()
+    assert list(rows[0]) == list(frame.columns)
+    assert [row["name"] for row in rows] == frame["name"].tolist()
+    for column in ("depth", "micros", "total_micros", "bytes", "total_runs", "total_float_ops", "hidden_ops"):
+        assert [float(row[column]) for row in rows] == frame[column].tolist(), column
+
+
+def test_chrome_trace_has_every_execution(demo: Screen) -> None:
+    trace = json.loads(demo.export("Timeline as Chrome trace"))
+    events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert len(events) == 30
+    (slowest,) = [event for event in events if event["name"] == "gradients/layer1/MatMul_grad/MatMul_1"]
+    assert (slowest["cat"], slowest["dur"], slowest["args"]["step"]) == ("MatMul", 110.946, 0)
+    assert all(event["ts"] >= 0 and event["dur"] >= 0 for event in events)
+    processes = {event["pid"] for event in trace["traceEvents"] if event["name"] == "process_name"}
+    assert {event["pid"] for event in events} == processes
+
+
+def test_charts_are_pictures(demo: Screen) -> None:
+    demo.until(lambda: demo.marks("Time by op type")[:1], ["MatMul"])
+    svg = ElementTree.fromstring(demo.export("Chart as SVG"))
+    assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "MatMul" in [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert len(list(svg.iter("{http://www.w3.org/2000/svg}path"))) > 10
+    png = demo.export("Chart as PNG")
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(png[16:20]) > 400
+
+
+def test_the_page_lives_on_in_a_file(demo: Screen, open_file: Opening, tmp_path: Path) -> None:
+    demo.look_at("op").type_number("min_micros", "100")
+    demo.row("Relu").click()
+    exported = tmp_path / "exported.html"
+    exported.write_bytes(demo.export("Everything as one page"))
+    again = open_file(exported)
+    expect(again.tab("op")).to_have_attribute("aria-selected", "true")
+    again.until(again.names, ["MatMul", "Relu", "ApplyGradientDescent"])
+    expect(again.row("Relu")).to_have_attribute("aria-selected", "true")
+    again.drag("min_micros", again_part(again), 0)
+    expect(again.number("min_micros")).to_have_value("0")
+    again.until(lambda: len(again.marks("Time by op type")) > 5, True)
+    for tab in ("code", "timeline", "memory", "advise"):
+        again.look_at(tab)
+    twice = tmp_path / "twice.html"
+    twice.write_bytes(again.export("Everything as one page"))
+    expect(open_file(twice).tab("advise")).to_have_attribute("aria-selected", "true")
+
+
+def again_part(screen: Screen) -> float:
+    """Where along its way the knob of min_micros is."""
+    part: float = screen.slider("min_micros").evaluate("slider => slider.value / slider.max")
+    return part
+
+
+def test_entries_say_why_they_cannot(demo: Screen) -> None:
+    demo.look_at("memory")
+    demo.root.get_by_role("button", name="Export").click()
+    entry = demo.page.get_by_role("menuitem", name="Table as CSV")
+    expect(entry).to_have_attribute("aria-disabled", "true")
+    expect(entry).to_have_attribute("title", "no table is shown")
+
+
+def test_the_menu_goes_by_keys(demo: Screen) -> None:
+    button = demo.root.get_by_role("button", name="Export")
+    expect(button).to_be_enabled()
+    button.focus()
+    demo.page.keyboard.press("ArrowDown")
+    entries = demo.page.get_by_role("menuitem")
+    expect(entries.first).to_be_focused()
+    demo.page.keyboard.press("End")
+    expect(entries.last).to_be_focused()
+    with demo.page.expect_download():
+        demo.page.keyboard.press("Enter")
+    expect(button).to_be_focused()
+    demo.page.keyboard.press("Enter")
+    demo.page.keyboard.press("Escape")
+    expect(entries).to_have_count(0)
+    expect(button).to_be_focused()

@@ -1,0 +1,157 @@
+"""The tree table: folding, zooming, searching, copying, selecting, and the keys of the ARIA treegrid pattern."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Opening
+from tests.browser.expected import names_of
+from tests.browser.screen import Screen
+from tfprof_widget.demo import demo_profile
+from tfprof_widget.profiles import Profile
+
+GRADIENT = "gradients/layer1/MatMul_grad"
+
+
+def active(screen: Screen) -> Locator:
+    """The row that the keys act on."""
+    return screen.grid.locator("[role=row].active")
+
+
+def active_name(screen: Screen) -> str:
+    """Its full name, which is also the row that a screen reader is told of; empty while it is not drawn."""
+    told: str = screen.grid.evaluate(
+        """grid => {
+            const row = grid.querySelector(`[id="${grid.getAttribute("aria-activedescendant")}"]`);
+            return row?.querySelector("[role=rowheader]").title ?? "";
+        }"""
+    )
+    return told
+
+
+def test_rows_carry_what_a_treegrid_needs(demo: Screen) -> None:
+    demo.unfold_all()
+    names = names_of(demo_profile(), "scope")
+    levels = (demo_profile().view("scope", order_by="micros").depth + 1).tolist()
+    expect(demo.grid).to_have_attribute("aria-rowcount", str(len(names) + 1))
+    for index, row in enumerate(demo.rows.all()[:12]):
+        expect(row).to_have_attribute("aria-level", str(levels[index]))
+        expect(row).to_have_attribute("aria-rowindex", str(index + 2))
+        expect(row).to_have_attribute("aria-selected", "false")
+    expect(demo.row(GRADIENT)).to_have_attribute("aria-expanded", "true")
+    assert demo.row(f"{GRADIENT}/MatMul").get_attribute("aria-expanded") is None
+
+
+def test_a_row_folds_by_mouse_and_by_keys(demo: Screen) -> None:
+    row, child = demo.row(GRADIENT), demo.row(f"{GRADIENT}/MatMul_1")
+    expect(child).to_be_visible()
+    row.locator(".twist").click()
+    expect(row).to_have_attribute("aria-expanded", "false")
+    expect(child).to_have_count(0)
+    row.locator(".twist").click()
+    expect(child).to_be_visible()
+    row.click()
+    demo.grid.press("ArrowLeft")
+    expect(row).to_have_attribute("aria-expanded", "false")
+    demo.grid.press("ArrowRight")
+    expect(row).to_have_attribute("aria-expanded", "true")
+    demo.grid.press("ArrowRight")
+    demo.until(lambda: active_name(demo), f"{GRADIENT}/MatMul_1")
+    demo.grid.press("ArrowLeft")
+    demo.until(lambda: active_name(demo), GRADIENT)
+
+
+def test_all_is_folded_and_unfolded_to_a_depth(demo: Screen) -> None:
+    names = names_of(demo_profile(), "scope")
+    depths = demo_profile().view("scope", order_by="micros").depth.tolist()
+    top = [name for name, depth in zip(names, depths, strict=True) if depth <= 1]
+    demo.root.get_by_role("button", name="fold all", exact=True).click()
+    demo.until(demo.names, top)
+    demo.root.get_by_role("combobox", name="unfold to depth").select_option("2")
+    two = [name for name, depth in zip(names, depths, strict=True) if depth <= 2]
+    expect(demo.grid).to_have_attribute("aria-rowcount", str(len(two) + 1))
+    demo.until(lambda: demo.names()[:15], two[:15])
+    demo.unfold_all()
+    expect(demo.grid).to_have_attribute("aria-rowcount", str(len(names) + 1))
+
+
+def test_keys_move_through_the_rows(open_file: Opening, model_file: Path, model: Profile) -> None:
+    screen = open_file(model_file)
+    screen.unfold_all()
+    names = names_of(model, "scope")
+    screen.grid.focus()
+    for key, name in [("Home", names[0]), ("ArrowDown", names[1]), ("ArrowDown", names[2]), ("ArrowUp", names[1])]:
+        screen.page.keyboard.press(key)
+        screen.until(lambda: active_name(screen), name)
+    screen.page.keyboard.press("PageDown")
+    screen.until(lambda: active_name(screen) in names[12:60], True)
+    screen.page.keyboard.press("End")
+    screen.until(lambda: active_name(screen), names[-1])
+    expect(active(screen)).to_be_in_viewport()
+
+
+def test_keys_select_one_several_and_a_range(demo: Screen) -> None:
+    demo.grid.focus()
+    for key in ("Home", "ArrowDown", "Enter"):
+        demo.page.keyboard.press(key)
+    expect(demo.row("gradients")).to_have_attribute("aria-selected", "true")
+    for key in ("ArrowDown", "ArrowDown", "Space"):
+        demo.page.keyboard.press(key)
+    selected = demo.grid.locator("[role=row][aria-selected=true]")
+    expect(selected).to_have_count(2)
+    demo.page.keyboard.press("Shift+ArrowDown")
+    demo.page.keyboard.press("Shift+ArrowDown")
+    expect(selected).to_have_count(3)
+    demo.page.keyboard.press("Escape")
+    expect(selected).to_have_count(0)
+
+
+def test_a_scope_is_zoomed_into_and_left_again(demo: Screen) -> None:
+    demo.row("gradients/layer1").click()
+    demo.grid.press("z")
+    path = demo.root.get_by_role("navigation", name="zoomed into")
+    expect(path).to_contain_text("layer1")
+    demo.until(lambda: demo.names()[0], "gradients/layer1")
+    expect(demo.rows.first).to_have_attribute("aria-level", "1")
+    path.get_by_role("button", name="gradients").click()
+    demo.until(lambda: demo.names()[0], "gradients")
+    path.get_by_role("button", name="all").click()
+    expect(path).to_have_count(0)
+    demo.until(lambda: demo.names()[0], "_TFProfRoot")
+    demo.row("gradients/layer1").dblclick()
+    demo.until(lambda: demo.names()[0], "gradients/layer1")
+    demo.grid.press("Backspace")
+    demo.until(lambda: demo.names()[0], "gradients")
+
+
+def test_search_marks_rows_and_goes_round(demo: Screen) -> None:
+    """Of the folded gradients, layer2's BiasAddGrad is the only one of this name beside layer1's."""
+    demo.root.get_by_role("button", name="fold all", exact=True).click()
+    box = demo.root.get_by_role("searchbox", name="find a node")
+    demo.page.keyboard.press("/")
+    box.fill("BiasAddGrad")
+    wanted = [name for name in names_of(demo_profile(), "scope") if name.endswith("BiasAddGrad")]
+    assert len(wanted) == 2
+    box.press("Enter")
+    demo.until(lambda: active_name(demo), wanted[0])
+    expect(active(demo).locator("mark")).to_have_text("BiasAddGrad")
+    box.press("Enter")
+    demo.until(lambda: active_name(demo), wanted[1])
+    box.press("Enter")
+    demo.until(lambda: active_name(demo), wanted[0])
+    box.press("Shift+Enter")
+    demo.until(lambda: active_name(demo), wanted[1])
+    demo.grid.press("n")
+    demo.until(lambda: active_name(demo), wanted[0])
+    demo.grid.press("Shift+N")
+    demo.until(lambda: active_name(demo), wanted[1])
+
+
+def test_a_row_is_copied_as_text(open_file: Opening, demo_file: Path) -> None:
+    demo = open_file(demo_file, permissions=["clipboard-read", "clipboard-write"])
+    demo.row(f"{GRADIENT}/MatMul_1").click()
+    demo.grid.press("Control+c")
+    copied = demo.page.evaluate("() => navigator.clipboard.readText()").split("\t")
+    assert copied[:3] == [f"{GRADIENT}/MatMul_1", "110.946", "110.946"]
