@@ -50,7 +50,9 @@ function hideComplaint(block: HTMLElement): void {
   const before = block.closest(".jp-OutputArea-child")?.previousElementSibling;
   if (!(before instanceof HTMLElement)) return;
   const update = (): void => {
-    before.hidden = /^(Loading widget|Error displaying widget)/.test(before.textContent?.trim() ?? "");
+    const complains = /^(Loading widget|Error displaying widget)/.test(before.textContent?.trim() ?? "");
+    // Not `hidden`: Jupyter's own styles say how it is displayed, and are stronger.
+    before.style.display = complains ? "none" : "";
   };
   new MutationObserver(update).observe(before, { childList: true, subtree: true, characterData: true });
   update();

@@ -50,7 +50,6 @@ function takeThePlaceOfSaved(el: HTMLElement, id: string): void {
   for (const saved of el.ownerDocument.querySelectorAll<HTMLElement>("[data-tfprof]")) {
     if (saved.dataset.tfprof === id) saved.hidden = true;
   }
-  requestAnimationFrame(() => el.closest<HTMLElement>(".jp-OutputArea-child")?.removeAttribute("hidden"));
 }
 
 export default { render };

@@ -239,5 +239,7 @@ def test_a_notebook_reopened_without_a_kernel_shows_its_result(chromium: Browser
         expect(screen.rows).to_have_count(2)
         screen.until(lambda: len(screen.marks("Time by op type")), 2)
         complaint = page.get_by_text("Error displaying widget")
-        expect(complaint).to_have_count(1, timeout=1000 * SECONDS_TO_RUN)  # it comes when the new kernel knows no widget
+        expect(complaint).to_have_count(
+            1, timeout=1000 * SECONDS_TO_RUN
+        )  # it comes when the new kernel knows no widget
         expect(complaint).to_be_hidden()
