@@ -1,4 +1,4 @@
-"""Times the widget in a real browser: from an input event to the painted frame, and from the arrival of the data to the first paint."""
+"""Times the widget in a real browser: input event to painted frame, and arrival of the data to first paint."""
 
 from __future__ import annotations
 
