@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tfprof_widget.memory import Memory
-from tfprof_widget.tables import Allocations, Executions, Nodes, Outputs, StepTotals, Traces
+from tfprof_widget.tables import Allocations, Checkpoint, Executions, Kernel, Nodes, Outputs, StepTotals, Traces
 
 if TYPE_CHECKING:
     from tfprof_widget.engine.view import View
+    from tfprof_widget.flops.coverage import FlopsCoverage
     from tfprof_widget.widget import TfprofWidget
 
 
@@ -19,7 +21,8 @@ class Profile:
     """A graph's nodes and what was measured of them, as tables of columns.
 
     `step_names` tell what ran in each step, empty where that is not known. `graphs` are the graphs as they
-    were read, for what no column holds (the attributes of nodes).
+    were read, for what no column holds (the attributes of nodes), and `checkpoint` holds variables' values.
+    `kernels` are what ran in place of nodes' own ops, by name, where a run tells.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -39,18 +42,34 @@ class Profile:
     traces: Traces
     graphs: tuple[Any, ...]
     misses_accelerator_stream: bool = False
+    checkpoint: Checkpoint | None = field(default=None, repr=False)
+    kernels: Mapping[str, Kernel] = field(default_factory=dict, repr=False)
     memory: Memory = field(default_factory=Memory, repr=False)
 
     @classmethod
-    def from_protos(cls, graph: Any = None, run_metas: Any = (), op_log: Any = None) -> Profile:
+    def from_protos(
+        cls,
+        graph: Any = None,
+        run_metas: Any = (),
+        op_log: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
+        *,
+        own_formulas: bool = True,
+    ) -> Profile:
         """Build a profile from a GraphDef, RunMetadata and an OpLogProto: messages or their bytes.
 
         `run_metas` is one RunMetadata, a list of them (steps 0, 1, ...), or a dict from step to one or more.
-        A tf.Graph is taken too; without an `op_log` its own traces, variables and FLOPs are read.
+        A tf.Graph is taken too; without an `op_log` its own traces, variables and FLOPs are read. `checkpoint` is the
+        path of a TensorFlow checkpoint: its variables get the type `_checkpoint_variables`, and `tensor_value` shows
+        their values. That takes TensorFlow.
+
+        Without an `op_log`, our own formulas count the float operations for which TensorFlow has none, unless
+        `own_formulas` is false.
 
         >>> Profile.from_protos(b"")
         Profile(0 nodes, 0 executions, 0 steps)
         """
+        from tfprof_widget.flops.filling import assembled, with_registered_flops
         from tfprof_widget.ingest.parts import Parts
 
         parts = Parts()
@@ -58,7 +77,38 @@ class Profile:
         for step, run_meta in _by_step(run_metas):
             parts.add_step(step, run_meta)
         parts.add_op_log(op_log)
-        return parts.assemble()
+        parts.add_checkpoint(checkpoint)
+        return assembled(parts) if own_formulas else with_registered_flops(parts.assemble())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Profile:
+        """Read a profile that was saved, here or by native tfprof, or anything else that `tfprof_widget.load` reads.
+
+        >>> Profile.load("no_such_file")
+        Traceback (most recent call last):
+            ...
+        tfprof_widget.errors.ProfileError: cannot read 'no_such_file': there is no such file; ...
+        """
+        from tfprof_widget.loading.load import load
+
+        return load(path)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the profile as a ProfileProto, as native tfprof does; a name that ends in `.gz` is compressed.
+
+        It holds times in whole microseconds: a view of what is loaded again is one with `timing="tfprof"`.
+
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from tfprof_widget.demo import demo_profile
+        >>> with TemporaryDirectory() as directory:
+        ...     demo_profile().save(Path(directory, "profile_0"))
+        ...     Profile.load(Path(directory, "profile_0"))
+        Profile(81 nodes, 30 executions, 1 step)
+        """
+        from tfprof_widget.output.saved import save
+
+        save(self, path)
 
     @property
     def has_traces(self) -> bool:
@@ -68,6 +118,30 @@ class Profile:
         False
         """
         return bool((self.traces.stack >= 0).any())
+
+    def flops_coverage(self, **options: Any) -> FlopsCoverage:
+        """For which share of the time float operations are known, and which op types lack a formula or shapes.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().flops_coverage().op_types[0].op
+        'MatMul'
+        """
+        from tfprof_widget.flops.coverage import flops_coverage
+
+        return flops_coverage(self, **options)
+
+    def with_flops(self, *, multiply_accumulates: bool = False) -> Profile:
+        """The profile with float operations wherever there is a formula, or with multiply-accumulates in their place.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> profile = demo_profile()
+        >>> row = profile.nodes.names.index("gradients/layer1/MatMul_grad/MatMul_1")
+        >>> int(profile.nodes.float_ops[row]) // int(profile.with_flops(multiply_accumulates=True).nodes.float_ops[row])
+        2
+        """
+        from tfprof_widget.flops.filling import with_flops
+
+        return with_flops(self, multiply_accumulates=multiply_accumulates)
 
     def view(self, view: str = "scope", **options: Any) -> View:
         """The rows of one of tfprof's views under the given options; what is not given takes its default.
@@ -80,8 +154,11 @@ class Profile:
         from tfprof_widget.options import Options
         from tfprof_widget.output.destination import parse_output
 
-        if parse_output(options.get("output", "")).kind == "file":
-            raise ValueError("output: a view is not written when it is made; write its .text(), or use profile()")
+        if parse_output(options.get("output", "")).is_file:
+            raise ValueError(
+                "output: a view is not written when it is made; "
+                "write its .text(), use its write_timeline or write_pprof, or use profile()"
+            )
         return evaluate(self, view, Options.of(**options))
 
     def widget(self, view: str = "scope", title: str = "", **options: Any) -> TfprofWidget:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,3 +156,33 @@ class Traces:
     stacks: Lists
     stack: Indices
     forward: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What ran for a node, as its run tells: the kernel's type, and what it took in.
+
+    That is told as executed nodes, `node` or `node:port`, or as shapes.
+
+    >>> Kernel("_FusedMatMul", ("x", "w:1")).inputs[1]
+    'w:1'
+    """
+
+    op: str
+    inputs: tuple[str, ...] = ()
+    input_shapes: tuple[tuple[int, ...] | None, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """The tensors of a checkpoint by name: their shapes and TensorFlow's numbers of their types; values when read.
+
+    >>> checkpoint = Checkpoint("model.ckpt", {"w": (2,)}, {"w": 1}, lambda name: np.array([1.0, 2.0]))
+    >>> checkpoint.value("w")
+    array([1., 2.])
+    """
+
+    path: str
+    shapes: Mapping[str, tuple[int, ...]]
+    types: Mapping[str, int]
+    value: Callable[[str], NDArray[Any]]

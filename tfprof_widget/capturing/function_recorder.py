@@ -18,6 +18,7 @@ from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Run
 from tfprof_widget.capturing.sampling import Adaptive, Choice, Policy, Sampler, Steps
 from tfprof_widget.capturing.traces import EAGER, ROOM, Traces
 from tfprof_widget.capturing.windows import Windows
+from tfprof_widget.flops.filling import with_flops
 from tfprof_widget.ingest.tf_functions import Words
 from tfprof_widget.ingest.xspace_profile import profile_of_functions
 from tfprof_widget.profiles import Profile
@@ -256,6 +257,7 @@ class FunctionRecorder:
         functions = self.functions.graphs(frozenset().union(*(trace.functions for trace in traces)))
         words = Words(self.functions.labels, self._variables, self._layers)
         profile, dropped = profile_of_functions(functions, traces, words)
+        profile = with_flops(profile)
         kinds = [kind.runs() for kind in self._kinds.values()]
         if EAGER in profile.step_names:
             # beside steps, the time until the first one and between them is not that of their ops

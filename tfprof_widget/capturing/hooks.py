@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
-from tfprof_widget.capturing.recorder import Recorder, Run
+from tfprof_widget.capturing.patches import Noting
+
+
+class Recording(Noting, Protocol):
+    """Is told of runs, from any thread, and says which ones to trace; what it calls a run is its own affair."""
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Tells the time in seconds."""
+
+    def begin(self, graph: Any, nodes: Iterable[str], *, untraceable: str = "") -> Any:
+        """Take note of a run that begins now: something with a flag `traced`, or None to let it pass."""
+
+    def finished(self, run: Any, metadata: bytes | None = None) -> None:
+        """Take note that a run came to its end, and of the RunMetadata if it was traced."""
+
+    def watched(self, run: Any, since: float) -> None:
+        """Take note of the time that watching a run took beside the run, from then until now."""
+
+    def raised(self, run: Any) -> None:
+        """Take note that a run ended in an exception."""
+
+    def forget(self, run: Any) -> None:
+        """Take a run back that could not be watched after all."""
 
 
 class Begun:
     """A run that has begun: the arguments to run it with, and what to do when it is over."""
 
-    def __init__(self, recorder: Recorder, run: Run, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
+    def __init__(self, recorder: Recording, run: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
         self.recorder = recorder
         self.run = run
         self.arguments = arguments
@@ -52,7 +75,7 @@ class Begun:
 class Watcher:
     """Is told of the calls of a function, and says what becomes of them."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recording) -> None:
         self.recorder = recorder
 
     def begin(self, *arguments: Any, **keywords: Any) -> Begun | None:

@@ -14,6 +14,7 @@ from tfprof_widget.capturing.costliest import CostliestOps, TracedRun
 from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.capturing.sampling import Choice, Policy, Sampler
 from tfprof_widget.errors import ProfileError
+from tfprof_widget.flops.filling import assembled
 from tfprof_widget.ingest.parts import Parts
 
 LONGEST_NAME = 60
@@ -239,7 +240,7 @@ class Recorder:
     def _record(self, runs: _GraphRuns) -> GraphRecord | None:
         try:
             self._read(runs)
-            return GraphRecord(runs.parts.assemble(), tuple(self._kinds(runs)))
+            return GraphRecord(assembled(runs.parts), tuple(self._kinds(runs)))
         except Exception as error:  # what was recorded of other graphs is still good
             self.note(f"the runs of a graph are missing, for they could not be read ({type(error).__name__}: {error})")
             return None

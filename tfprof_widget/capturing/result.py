@@ -13,6 +13,7 @@ from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Run
 from tfprof_widget.capturing.traces import EAGER
 from tfprof_widget.engine.view import View
 from tfprof_widget.errors import ProfileError
+from tfprof_widget.flops.coverage import flops_coverage
 from tfprof_widget.options import EVERYTHING
 from tfprof_widget.output.destination import write_whole
 from tfprof_widget.output.numbers import seconds
@@ -237,8 +238,7 @@ def _op_time(graph: GraphRecord) -> tuple[float, float]:
     """The summed op time of one run in seconds, and the share of it for which float operations are known."""
     view = graph.profile.view("op", run_name_regexes=[re.escape(_steady_name(graph))])
     total = int(view.grand_total["micros"][0])
-    known = int(view.own["micros"][view.own["float_ops"] > 0].sum())
-    return total / view.time_scale / 1e6, known / total if total else 0.0
+    return total / view.time_scale / 1e6, flops_coverage(view).share if total else 0.0
 
 
 def _steady_regexes(graph: GraphRecord) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from copy import deepcopy
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tfprof_widget.capturing.hooks import Begun, Watcher
-from tfprof_widget.capturing.recorder import Recorder, Run
+from tfprof_widget.capturing.hooks import Begun, Recording, Watcher
 from tfprof_widget.capturing.trace_level import TraceLevels
 
 MADE_FROM = "_tfprof_widget_made_from"
@@ -23,7 +22,7 @@ UNKNOWN_CALLABLE = (
 class SessionRuns(Watcher):
     """Watches `BaseSession._call_tf_sessionrun`, and hands users the metadata that their runs asked for."""
 
-    def __init__(self, recorder: Recorder, levels: TraceLevels, bindings: Any, run_options: Any, run_metadata: Any):
+    def __init__(self, recorder: Recording, levels: TraceLevels, bindings: Any, run_options: Any, run_metadata: Any):
         super().__init__(recorder)
         self.levels = levels
         self.bindings = bindings
@@ -63,7 +62,7 @@ class _TracedRun(Begun):
     """A traced run, with its own buffer for options, and one for metadata unless the user's gets step stats too."""
 
     def __init__(
-        self, runs: SessionRuns, run: Run, session: Any, options: Any, what: Sequence[Any], metadata: Any
+        self, runs: SessionRuns, run: Any, session: Any, options: Any, what: Sequence[Any], metadata: Any
     ) -> None:
         self.runs = runs
         self.users_metadata = metadata
@@ -93,7 +92,7 @@ class _TracedRun(Begun):
 class CallableRuns(Watcher):
     """Watches `BaseSession._Callable`, whose options are fixed when it is made: a twin with others does the tracing."""
 
-    def __init__(self, recorder: Recorder, levels: TraceLevels) -> None:
+    def __init__(self, recorder: Recording, levels: TraceLevels) -> None:
         super().__init__(recorder)
         self.levels = levels
         self._twins: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()
@@ -135,7 +134,7 @@ class CallableRuns(Watcher):
 class _TracedCall(Begun):
     """A call of a callable's twin, with metadata of its own."""
 
-    def __init__(self, runs: CallableRuns, run: Run, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
+    def __init__(self, runs: CallableRuns, run: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
         called, *feeds = arguments
         self.runs = runs
         self.users_metadata = keywords.get("run_metadata")
@@ -174,7 +173,7 @@ class _Serialized:
 class PartialRuns(Watcher):
     """Watches `BaseSession._call_tf_sessionprun`, for the count only."""
 
-    def __init__(self, recorder: Recorder, bindings: Any) -> None:
+    def __init__(self, recorder: Recording, bindings: Any) -> None:
         super().__init__(recorder)
         self._bindings = bindings
 

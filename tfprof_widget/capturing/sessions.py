@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import ModuleType
 
+from tfprof_widget.capturing.hooks import Recording
 from tfprof_widget.capturing.imports import when_imported
 from tfprof_widget.capturing.patches import Hook, Patch, put_patches
-from tfprof_widget.capturing.recorder import Recorder
 from tfprof_widget.capturing.session_runs import CallableRuns, PartialRuns, SessionRuns, remembering
 from tfprof_widget.capturing.trace_level import TraceLevels
 
@@ -21,11 +21,12 @@ SESSION = "tensorflow.python.client.session"
 
 
 @contextmanager
-def hooked_sessions(recorder: Recorder) -> Iterator[None]:
+def hooked_sessions(recorder: Recording) -> Iterator[None]:
     """Tell the recorder of every session run in the block, in any thread, and trace those that it wants.
 
     The runs give and raise what they would without it, and afterwards TensorFlow is as it was.
 
+    >>> from tfprof_widget.capturing.recorder import Recorder
     >>> from tfprof_widget.capturing.sampling import Adaptive
     >>> recorder = Recorder(Adaptive())
     >>> with hooked_sessions(recorder):
@@ -67,7 +68,7 @@ def remembered_callables() -> Iterator[None]:
             patch.undo()
 
 
-def _hooks(session: ModuleType, recorder: Recorder) -> Iterator[Hook]:
+def _hooks(session: ModuleType, recorder: Recording) -> Iterator[Hook]:
     """What is replaced: its owner, its name, and what makes the replacement."""
     bindings, base = getattr(session, "tf_session", None), getattr(session, "BaseSession", None)
     callables = getattr(base, "_Callable", None)

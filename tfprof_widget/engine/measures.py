@@ -47,12 +47,12 @@ def measures(profile: Profile, options: Options) -> Measures:
     >>> int(costs.columns["micros"].sum()) / costs.time_scale
     320.802
     """
-    steps = _chosen_steps(profile, options)
+    steps = chosen_steps(profile, options)
     key = ("measures", steps, options.step < 0, options.timing)
     return profile.memory.recent(key, lambda: _measures(profile, steps, options.step < 0, options.timing == "exact"))
 
 
-def _chosen_steps(profile: Profile, options: Options) -> tuple[int, ...]:
+def chosen_steps(profile: Profile, options: Options) -> tuple[int, ...]:
     """The indices of the steps to look at: one, or all those whose run has a matching name."""
     if options.step >= 0:
         if options.step not in profile.steps:

@@ -148,6 +148,36 @@ class View:
 
         return view_proto(self)
 
+    def write_timeline(self, path: str) -> list[str]:
+        """Write a timeline for chrome://tracing or Perfetto, and return the names of the files written.
+
+        Of the graph view it shows when each op ran, of scope and code view the tree. The file is `path` exactly; with
+        `{step}` in it there is one a step.
+
+        >>> import tempfile
+        >>> from tfprof_widget.demo import demo_profile
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     written = demo_profile().view("graph").write_timeline(f"{directory}/run_{{step}}.json")
+        >>> written[0].rpartition("/")[2]
+        'run_0.json'
+        """
+        from tfprof_widget.output.destination import write_timeline
+
+        return write_timeline(self, path)
+
+    def write_pprof(self, path: str) -> None:
+        """Write a code view for the `pprof` tool, gzipped, with the measures that are selected.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().view("op").write_pprof("run.pb.gz")
+        Traceback (most recent call last):
+            ...
+        ValueError: output pprof: there is none of the op view; choose the view code
+        """
+        from tfprof_widget.output.destination import write_pprof
+
+        write_pprof(self, path)
+
     def __repr__(self) -> str:
         from tfprof_widget.output.text import summary
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.devices import misses_streams
 from tfprof_widget.ingest.executions import join_runs
 from tfprof_widget.ingest.graph_def import GraphColumns
 from tfprof_widget.ingest.op_log import OpLogColumns, Stacks
@@ -31,6 +30,8 @@ def assemble(
     shapes: Sequence[tuple[int, ...]],
     stacks: Stacks,
     graphs: tuple[Any, ...],
+    *,
+    misses_accelerator_stream: bool,
 ) -> Profile:
     """One profile of the nodes, the runs and the op logs; a node that only runs know is among `columns` already."""
     order = sorted(range(len(columns.names)), key=columns.names.__getitem__)
@@ -46,7 +47,7 @@ def assemble(
         step_totals=add_up(joined.executions, joined.devices),
         traces=_traces(row_of, op_logs, stacks),
         graphs=graphs,
-        misses_accelerator_stream=any(misses_streams(run.devices) for _, run in runs),
+        misses_accelerator_stream=misses_accelerator_stream,
     )
 
 

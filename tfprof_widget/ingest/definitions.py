@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from typing import TypeVar
 
 from google.protobuf.message import DecodeError
 
 from tfprof_widget.errors import ProfileError
-from tfprof_widget.messages import GraphDef, NodeDef, SealedGraph
+from tfprof_widget.messages import GraphDef, NodeDef, SealedGraph, SealedNode
+
+Unsealed = TypeVar("Unsealed", GraphDef, NodeDef)
 
 
 def node_definitions(graphs: Iterable[SealedGraph]) -> Iterator[NodeDef]:
@@ -19,16 +22,32 @@ def node_definitions(graphs: Iterable[SealedGraph]) -> Iterator[NodeDef]:
     """
     seen: set[str] = set()
     for graph in graphs:
-        for node in _unsealed(graph).node:
+        for node in _unsealed(graph, GraphDef).node:
             name = node.name
             if name not in seen:
                 seen.add(name)
                 yield node
 
 
-def _unsealed(graph: SealedGraph) -> GraphDef:
+def definitions_of(graphs: Iterable[SealedGraph], names: Container[str]) -> dict[str, NodeDef]:
+    """The nodes of these names, which alone are read; the first of a name counts.
+
+    >>> graph = SealedGraph(node=[{"name": "w", "op": "VariableV2"}, {"name": "x", "op": "Const"}])
+    >>> [node.op for node in definitions_of([graph], {"x"}).values()]
+    ['Const']
+    """
+    found: dict[str, NodeDef] = {}
+    for graph in graphs:
+        for node in graph.node:
+            name = node.name
+            if name in names and name not in found:
+                found[name] = _unsealed(node, NodeDef)
+    return found
+
+
+def _unsealed(message: SealedGraph | SealedNode, kind: type[Unsealed]) -> Unsealed:
     try:
-        return GraphDef.FromString(graph.SerializeToString())
+        return kind.FromString(message.SerializeToString())
     except DecodeError as error:
         raise ProfileError(
             f"graph: the attributes of its nodes cannot be read ({error}); check that the file is whole"

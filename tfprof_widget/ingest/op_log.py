@@ -79,11 +79,14 @@ def read_op_log(op_log: SealedOpLog, stacks: Stacks, nodes: Container[str]) -> O
 _ENTRY = attrgetter("name", "float_ops", "types", "code_def")
 
 
-class Frames:
-    """Reads the traces of one op log: each distinct frame is read once, and there are few."""
+_AGAIN = {"op_log": "write the op log again with write_op_log", "profile": "save the profile again"}
 
-    def __init__(self, strings: dict[int, int], stacks: Stacks) -> None:
-        self.strings, self.stacks = strings, stacks
+
+class Frames:
+    """Reads the traces of one op log or profile: each distinct frame is read once, and there are few."""
+
+    def __init__(self, strings: dict[int, int], stacks: Stacks, source: str = "op_log") -> None:
+        self.strings, self.stacks, self.source = strings, stacks, source
         self._known: dict[bytes, int] = {}
 
     def stack(self, code: bytes, name: str) -> int:
@@ -95,12 +98,12 @@ class Frames:
                     self._known[trace] = self._frame(trace)
         except DecodeError as error:
             raise ProfileError(
-                f"op_log: the trace of {name!r} cannot be read ({error}); check that the file is whole"
+                f"{self.source}: the trace of {name!r} cannot be read ({error}); check that the file is whole"
             ) from None
         except KeyError as missing:
             raise ProfileError(
-                f"op_log: the trace of {name!r} names string {missing}, which id_to_string lacks; "
-                "write the op log again with write_op_log"
+                f"{self.source}: the trace of {name!r} names string {missing}, which id_to_string lacks; "
+                + _AGAIN[self.source]
             ) from None
         return self.stacks.stack(tuple([self._known[trace] for trace in traces]))
 

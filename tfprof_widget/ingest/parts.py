@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.belonging import check_belonging
+from tfprof_widget.ingest.checkpoints import CHECKPOINT_VARIABLES, open_checkpoint
 from tfprof_widget.ingest.collector import collector_paused
+from tfprof_widget.ingest.devices import misses_streams
+from tfprof_widget.ingest.executed_kernels import read_kernels
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
 from tfprof_widget.ingest.live_op_log import live_op_log
 from tfprof_widget.ingest.op_log import OpLogColumns, Stacks, read_op_log
 from tfprof_widget.ingest.run_metadata import RunColumns, executed_ops, may_be_node, read_run
 from tfprof_widget.ingest.shapes import Shapes
+from tfprof_widget.ingest.stored_profile import read_stored_profile
 from tfprof_widget.ingest.tf_graph import LiveGraph, is_tf_graph, read_tf_graph
 from tfprof_widget.ingest.tf_shapes import OutputShapes, completed_output_shapes
 from tfprof_widget.ingest.wire import as_message, as_sealed
 from tfprof_widget.options import check_step
 from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import Checkpoint, Kernel
 
 
 class Parts:
@@ -41,6 +49,9 @@ class Parts:
         self.runs: list[tuple[int, RunColumns]] = []
         self.step_names: dict[int, str] = {}
         self.graphs: list[Any] = []
+        self.checkpoint: Checkpoint | None = None
+        self.misses_accelerator_stream = False
+        self.kernels: dict[str, Kernel] = {}
         self._in_graph: set[str] = set()
         self._ghosts: set[str] = set()
         self._added: set[tuple[int, bytes]] = set()
@@ -76,6 +87,29 @@ class Parts:
             sealed = as_sealed(op_log, "OpLogProto", "op_log")
             self.op_logs.append(read_op_log(sealed, self.stacks, self._known()))
 
+    def add_checkpoint(self, path: str | PathLike[str] | None) -> None:
+        """Take variables' values from a TensorFlow checkpoint; None adds nothing."""
+        if path is not None:
+            self.checkpoint = open_checkpoint(path)
+
+    def add_profile(self, profile: Any, but_steps: Iterable[int] = ()) -> None:
+        """Add a saved profile, a ProfileProto: the nodes and steps in it that are new, and what it says of its nodes.
+
+        `but_steps` are left out as well.
+        """
+        with collector_paused():
+            message = as_message(profile, "ProfileProto", "profile")
+            known_steps = {step for step, _ in self.runs} | set(but_steps)
+            stored = read_stored_profile(message, self.shapes, self.stacks, self._known(), known_steps)
+            sealed = as_sealed(stored.graph, "GraphDef", "profile")
+        self.nodes.extend(stored.nodes)
+        self._in_graph.update(stored.nodes.names)
+        if stored.nodes.names:
+            self.graphs.append(sealed)
+        self.op_logs.append(stored.op_log)
+        self.runs.extend(stored.runs)
+        self.misses_accelerator_stream |= stored.misses_accelerator_stream
+
     def add_step(self, step: int, run_meta: Any, name: str = "", *, belongs: bool = False) -> None:
         """Add a run; several runs of one step are added up, but the same run twice is refused.
 
@@ -104,7 +138,9 @@ class Parts:
             if node in new:
                 self._ghosts.add(node)
                 self.nodes.add(node, ran.get(node, node))
+        self.kernels = read_kernels(sealed, self._in_graph) | self.kernels
         self.runs.append((step, run))
+        self.misses_accelerator_stream |= misses_streams(run.devices)
         self._added.add(digest)
         self.step_names[step] = name or self.step_names.get(step, "")
         if self._live is not None:
@@ -122,8 +158,20 @@ class Parts:
                 op_logs = [self._live_op_log]
             if self._completed and self.completes_shapes:
                 nodes = nodes.with_output_shapes(self._completed, self.shapes)
-            graphs = tuple(self.graphs)
-            return assemble(nodes, self.runs, self.step_names, op_logs, self.shapes.known, self.stacks, graphs)
+            if self.checkpoint is not None:
+                saved = OpLogColumns(types={name: [CHECKPOINT_VARIABLES] for name in self.checkpoint.shapes})
+                op_logs = [*op_logs, saved]
+            profile = assemble(
+                nodes,
+                self.runs,
+                self.step_names,
+                op_logs,
+                self.shapes.known,
+                self.stacks,
+                tuple(self.graphs),
+                misses_accelerator_stream=self.misses_accelerator_stream,
+            )
+        return replace(profile, checkpoint=self.checkpoint, kernels=self.kernels)
 
     def _known(self) -> AbstractSet[str]:
         return self._in_graph | self._ghosts if self._ghosts else self._in_graph

@@ -69,6 +69,7 @@ class _Rows:
     thread: list[int] = field(default_factory=list)
     memory: list[tuple[int, ...]] = field(default_factory=list)
     allocations: list[tuple[int, ...]] = field(default_factory=list)
+    input_shapes: dict[tuple[str, str], str] = field(default_factory=dict)
     calls: list[tuple[int, str]] = field(default_factory=list)
 
     def add_thread(self, thread: Thread) -> None:
@@ -80,6 +81,8 @@ class _Rows:
                 row = len(self.kind)
                 self.memory.append((row, *(getattr(memory, name.removesuffix("_bytes")) for name in MEMORY)))
                 self.allocations.extend((row, *record) for record in memory.records)
+            if each.input_shapes:
+                self.input_shapes.setdefault((executed_key(each.name), each.op), each.input_shapes)
             self._add(
                 (_RAN.get(each.kind, plain), each.name, each.op, ""),
                 each.start,
@@ -119,6 +122,7 @@ class _Rows:
             step_names={step.number: step.name for step in steps},
             functions=frozenset(function for _, function in self.calls),
             dropped=dropped,
+            input_shapes=self.input_shapes,
         )
 
     def _are(self, *kinds: Ran) -> Flags:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from tfprof_widget.tables import Indices, Integers
@@ -36,7 +36,8 @@ class XSpaceColumns:
     `label` are places in `labels`, which are in the order met; `step` are numbers, whose names `step_names` are.
     `memory` has a row for each execution that allocated: its row, and the bytes that `MEMORY` names. `allocations` has
     one for each allocation: the execution's row, the microsecond, the bytes (negative if released), and whether on an
-    accelerator. `functions` are the runtime's names of all functions that Python called.
+    accelerator. `functions` are the runtime's names of all functions that Python called. `input_shapes` are,
+    by an op's name as executed and its type, those of its first execution, as TensorFlow writes them.
     """
 
     labels: tuple[Label, ...]
@@ -50,6 +51,7 @@ class XSpaceColumns:
     step_names: Mapping[int, str]
     functions: frozenset[str]
     dropped: int
+    input_shapes: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:

@@ -98,10 +98,11 @@ def host_threads(space: XSpace) -> Iterator[Thread]:
     for plane in space.planes:
         if not plane.name.startswith("/host:CPU"):
             continue
+        told: set[int] = set()
         kinds = {key: known for key, each in plane.event_metadata.items() if (known := _kind(each.name))}
         for line in plane.lines:
             base = _absolute(line.timestamp_ns, origin)
-            events = [_event(plane, each, base, *kinds[each.metadata_id]) for each in _known(line.events, kinds)]
+            events = [_event(plane, each, base, told, *kinds[each.metadata_id]) for each in _known(line.events, kinds)]
             events = [each for each in events if each.op not in _PASSED_ON]
             events.sort(key=lambda event: (event.start, -event.duration))
             yield Thread(next(number), line.display_name or line.name, events)
@@ -158,8 +159,12 @@ def _known(events: Iterable[XEvent], kinds: dict[int, Any]) -> Iterator[XEvent]:
     return (event for event in events if event.metadata_id in kinds)
 
 
-def _event(plane: XPlane, event: XEvent, base: int, kind: Kind, name: str, op: str) -> Event:
-    stats = _stats(plane, event.stats) if kind not in ("op", "iterator") else {}
+def _event(plane: XPlane, event: XEvent, base: int, told: set[int], kind: Kind, name: str, op: str) -> Event:
+    """An event; of the many executions of one op only the first is read in full, for the shapes that it tells."""
+    is_repeated = event.metadata_id in told
+    stats = _stats(plane, event.stats) if kind != "iterator" and not (kind == "op" and is_repeated) else {}
+    if kind == "op" and stats:
+        told.add(event.metadata_id)
     if kind == "async op":
         name, op = str(stats.get("name", "")), str(stats.get("kernel_type", ""))
     elif kind == "eager op":

@@ -12,7 +12,10 @@ _EXECUTED: frozenset[Kind] = frozenset({"op", "async op", "iterator", "eager run
 
 @dataclass
 class Execution:
-    """One execution: what ran, and what was allocated meanwhile; `own` is its time without what ran inside."""
+    """One execution: what ran, and what was allocated meanwhile; `own` is its time without what ran inside.
+
+    `input_shapes` are as TensorFlow writes them, such as `(float[2,3];int32[])`, where it told.
+    """
 
     kind: Kind
     name: str
@@ -21,6 +24,7 @@ class Execution:
     start: int
     end: int
     own: int
+    input_shapes: str = ""
     memory: list[Event] = field(default_factory=list)
 
 
@@ -77,4 +81,6 @@ def _execution(event: Event, thread: Thread, opened: Sequence[_Open], around: Ex
         return None
     elif event.kind == "async op" and around is not None and (around.name, around.op) == (name, op):
         return None  # the start of the very op around it, which all have that are recorded in full
-    return Execution(event.kind, name, op, thread, event.start, event.end, event.duration)
+    return Execution(
+        event.kind, name, op, thread, event.start, event.end, event.duration, str(event.stats.get("shape", ""))
+    )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.collector import collector_paused
+from tfprof_widget.ingest.devices import misses_streams
+from tfprof_widget.ingest.executed_kernels import read_input_shapes
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
 from tfprof_widget.ingest.op_log import Stacks
 from tfprof_widget.ingest.run_metadata import RunColumns, may_be_node
@@ -15,8 +18,9 @@ from tfprof_widget.ingest.tf_functions import NO_WORDS, Words, read_functions
 from tfprof_widget.ingest.wire import as_sealed
 from tfprof_widget.ingest.xspace_columns import XSpaceColumns
 from tfprof_widget.ingest.xspace_names import ExecutedNames
-from tfprof_widget.ingest.xspace_runs import named_runs
+from tfprof_widget.ingest.xspace_runs import XSpaceRuns, named_runs
 from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import Kernel
 
 
 def profile_of_functions(
@@ -38,6 +42,7 @@ def profile_of_functions(
         runs: list[tuple[int, RunColumns]] = []
         ops: dict[str, str] = {}
         variants: dict[str, str] = {}
+        kernels: dict[str, Kernel] = {}
         names: dict[int, str] = {}
         dropped = 0
         for trace in traces:
@@ -45,13 +50,24 @@ def profile_of_functions(
             runs += named.runs
             ops = named.ops
             variants |= named.variants
+            kernels = _kernels(named) | kernels
             dropped += trace.dropped
             names.update(trace.step_names)
         _take_executed(columns, ops, variants)
         stack, forward = graphs.op_log.stack, graphs.op_log.forward
         stack.update({name: stack[node] for name, node in variants.items() if node in stack})
         forward.update({name: forward[node] for name, node in variants.items() if node in forward})
-        return assemble(columns, runs, names, [graphs.op_log], shapes.known, stacks, (sealed,)), dropped
+        misses = any(misses_streams(run.devices) for _, run in runs)
+        profile = assemble(
+            *(columns, runs, names, [graphs.op_log], shapes.known, stacks, (sealed,)), misses_accelerator_stream=misses
+        )
+        return replace(profile, kernels=kernels), dropped
+
+
+def _kernels(named: XSpaceRuns) -> dict[str, Kernel]:
+    """What ran for each node, with the shapes that it took in."""
+    told = {written: read_input_shapes(written) for written in set(named.input_shapes.values())}
+    return {node: Kernel(named.ops[node], input_shapes=told[written]) for node, written in named.input_shapes.items()}
 
 
 def _take_executed(columns: GraphColumns, ops: Mapping[str, str], variants: Mapping[str, str]) -> None:

@@ -20,7 +20,7 @@ STREAMS = "/device:{}/stream:all"
 
 @dataclass(frozen=True)
 class XSpaceRuns:
-    """Each step's executions, the type of the kernel that each node ran, by the node.
+    """Each step's executions, the type of the kernel that each node ran and the shapes that it took in, by the node.
 
     A node that ran a kernel of another type in another function is two: `variants` gives the original of the second.
     """
@@ -28,6 +28,7 @@ class XSpaceRuns:
     runs: list[tuple[int, RunColumns]]
     ops: dict[str, str]
     variants: dict[str, str]
+    input_shapes: dict[str, str] = field(default_factory=dict)
 
 
 def named_runs(
@@ -57,7 +58,12 @@ def named_runs(
         (number, tables.run(rows[start:end], texts, devices))
         for number, start, end in zip(numbers.tolist(), first.tolist(), ends[: len(first)], strict=True)
     ]
-    return XSpaceRuns(runs, nodes.ops, nodes.variants)
+    shapes = {
+        node: columns.input_shapes[label.name, label.op]
+        for label, node in zip(columns.labels, named, strict=True)
+        if node is not None and (label.name, label.op) in columns.input_shapes
+    }
+    return XSpaceRuns(runs, nodes.ops, nodes.variants, shapes)
 
 
 @dataclass

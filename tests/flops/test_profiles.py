@@ -1,0 +1,229 @@
+"""Profiles of real runs count function and loop bodies, unknown batches, and what fused kernels did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfprof_widget as tfprof
+from tests.sketches import profile_of, protos_of
+from tfprof_widget.errors import ProfileWarning
+from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import Kernel
+
+tf1 = tf.compat.v1
+
+BATCH, FEATURES, UNITS, ROUNDS = 4, 5, 6, 7
+
+
+def run(build: Callable[[Any], Any]) -> tuple[tf.Graph, Any]:
+    """The graph that `build` makes of a placeholder of an unknown batch, and the metadata of a run."""
+    with tf.Graph().as_default() as graph:
+        x = tf1.placeholder(tf.float32, [None, FEATURES], "x")
+        fetched = build(x)
+        with tf1.Session() as session:
+            session.run(tf1.global_variables_initializer())
+            run_meta = tf1.RunMetadata()
+            options = tf1.RunOptions(trace_level=tf1.RunOptions.FULL_TRACE)
+            session.run(fetched, {x: np.ones([BATCH, FEATURES])}, options, run_meta)
+    return graph, run_meta
+
+
+def float_ops(profile: Profile) -> dict[str, int]:
+    """What each node of which a run tells counted in all its executions."""
+    view = profile.view("scope", max_depth=100, account_type_regexes=[".*"])
+    own = zip(view.names, view.own["float_ops"].tolist(), view.own["runs"].tolist(), strict=True)
+    return {name: count // view.scale for name, count, runs in own if count and runs}
+
+
+def dense(x: Any, units: int = UNITS, name: str = "dense") -> Any:
+    with tf1.variable_scope(name):
+        weights = tf1.get_variable("weights", [x.shape[-1], units])
+        bias = tf1.get_variable("bias", [units])
+        return tf.nn.relu(tf.nn.bias_add(tf.matmul(x, weights, name="product"), bias, name="sum"), name="relu")
+
+
+PRODUCT = 2 * BATCH * FEATURES * UNITS
+
+
+def test_a_dense_layer_of_an_unknown_batch() -> None:
+    """Whether the layer is one kernel or three, it takes the same; native counts 0."""
+    graph, run_meta = run(dense)
+    profile = Profile.from_protos(graph, run_meta)
+    assert sum(float_ops(profile).values()) == PRODUCT + 2 * BATCH * UNITS
+    assert profile.flops_coverage().share == 1
+    assert profile.flops_coverage().without_formula == ()
+
+
+def test_what_a_kernel_stands_for_counts_in_one_place() -> None:
+    profile = Profile.from_protos(*run(lambda x: dense(tf.reshape(x, [BATCH, FEATURES]))))
+    of_layer = [of(profile, f"dense/{name}") for name in ("product", "sum", "relu")]
+    assert sum(of_layer) == PRODUCT + 2 * BATCH * UNITS
+    assert of_layer[2] in (BATCH * UNITS, PRODUCT + 2 * BATCH * UNITS)
+
+
+def test_what_is_fed_tells_its_shape() -> None:
+    graph, run_meta = run(lambda x: tf.reduce_sum(x, name="sum"))
+    assert of(Profile.from_protos(graph, run_meta), "sum") == BATCH * FEATURES - 1
+    assert of(Profile.from_protos(graph, run_meta, own_formulas=False), "sum") == 0
+
+
+def test_what_a_kernel_took_in_is_what_its_source_put_out() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf1.placeholder(tf.float32, [None, None, 3], "x")
+        tf.reduce_sum(tf.nn.relu(x, name="relu"), name="sum")
+    profile = replace(
+        Profile.from_protos(graph),
+        kernels={"relu": Kernel("Relu"), "sum": Kernel("Sum", input_shapes=((2, 7, 3), (3,)))},
+    )
+    assert of(profile.with_flops(), "relu") == 42
+    assert of(profile.with_flops(), "sum") == 41
+
+
+def test_a_graph_def_and_a_run_suffice() -> None:
+    graph, run_meta = run(dense)
+    profile = Profile.from_protos(graph.as_graph_def().SerializeToString(), run_meta.SerializeToString())
+    assert sum(float_ops(profile).values()) == PRODUCT + 2 * BATCH * UNITS
+
+
+def test_multiply_accumulates_of_a_fused_layer() -> None:
+    profile = Profile.from_protos(*run(dense)).with_flops(multiply_accumulates=True)
+    assert sum(float_ops(profile).values()) == PRODUCT // 2
+
+
+def test_counting_twice_changes_nothing() -> None:
+    profile = Profile.from_protos(*run(dense))
+    assert profile.with_flops().nodes.float_ops.tolist() == profile.nodes.float_ops.tolist()
+
+
+def test_a_loop_counts_its_rounds() -> None:
+    def build(x: Any) -> Any:
+        weights = tf1.get_variable("weights", [FEATURES, FEATURES])
+        return tf.while_loop(
+            lambda number, _: number < ROUNDS, lambda number, y: (number + 1, tf.tanh(tf.matmul(y, weights))), [0, x]
+        )[1]
+
+    tf1.enable_control_flow_v2()
+    counted = float_ops(Profile.from_protos(*run(build)))
+    of_products = sum(count for name, count in counted.items() if "MatMul" in name)
+    assert of_products == ROUNDS * 2 * BATCH * FEATURES * FEATURES
+    assert sum(count for name, count in counted.items() if "Tanh" in name) == ROUNDS * BATCH * FEATURES
+
+
+def test_a_fused_layer_in_a_loop_counts_its_rounds() -> None:
+    def build(x: Any) -> Any:
+        weights, bias = tf1.get_variable("weights", [FEATURES, FEATURES]), tf1.get_variable("bias", [FEATURES])
+
+        def layer(number: Any, y: Any) -> Any:
+            return number + 1, tf.nn.relu(tf.nn.bias_add(tf.matmul(y, weights), bias))
+
+        return tf.while_loop(lambda number, _: number < ROUNDS, layer, [0, x])[1]
+
+    tf1.enable_control_flow_v2()
+    counted = float_ops(Profile.from_protos(*run(build)))
+    of_layer = sum(count for name, count in counted.items() if name.rpartition("/")[2] in ("MatMul", "BiasAdd", "Relu"))
+    assert of_layer == ROUNDS * (2 * BATCH * FEATURES * FEATURES + 2 * BATCH * FEATURES)
+
+
+def test_function_bodies_count_by_call() -> None:
+    def build(x: Any) -> Any:
+        weights = tf1.get_variable("weights", [FEATURES, FEATURES])
+        twice = tf.function(lambda y: tf.tanh(tf.matmul(y, weights, transpose_b=True)))
+        return twice(twice(x))
+
+    counted = float_ops(Profile.from_protos(*run(build)))
+    assert sum(counted.values()) == 2 * (2 * BATCH * FEATURES * FEATURES + BATCH * FEATURES)
+
+
+def test_the_compatible_api_counts_as_native_does() -> None:
+    graph, run_meta = run(dense)
+    options = tfprof.ProfileOptionBuilder(tfprof.ProfileOptionBuilder.float_operation()).with_empty_output().build()
+    ours = tfprof.profile(graph, run_meta, cmd="op", options=options)
+    native = tf1.profiler.profile(graph, run_meta, cmd="op", options=options)
+    assert ours.total_float_ops == native.total_float_ops
+
+
+def test_what_an_op_log_says_is_not_added_to() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.nn.relu(tf.ones([3, 4]), name="relu")
+    _, _, op_log = protos_of("relu = Relu() +mine")
+    profile = Profile.from_protos(graph.as_graph_def(add_shapes=True), op_log=op_log)
+    assert profile.nodes.float_ops.sum() == 0
+    assert profile.with_flops().nodes.float_ops.sum() == 12
+
+
+@pytest.fixture
+def take_back() -> Iterator[list[Callable[[], None]]]:
+    registered: list[Callable[[], None]] = []
+    yield registered
+    for each in registered:
+        each()
+
+
+def relus() -> Profile:
+    with tf.Graph().as_default() as graph:
+        tf.nn.relu(tf.ones([3, 4]), name="relu")
+        tf.matmul(tf.ones([2, 3]), tf.ones([3, 4]), name="product")
+    return Profile.from_protos(graph)
+
+
+def of(profile: Profile, name: str) -> int:
+    return int(profile.nodes.float_ops[profile.nodes.names.index(name)])
+
+
+def test_a_registered_formula_counts_in_later_profiles(take_back: list[Callable[[], None]]) -> None:
+    before = relus()
+    take_back.append(tfprof.register_flops("Relu", lambda operation: 7 * operation.output_size))
+    take_back.append(tfprof.register_flops("MatMul", lambda operation: 1))
+    after = relus()
+    assert (of(before, "relu"), of(after, "relu")) == (12, 84)
+    assert (of(before, "product"), of(after, "product")) == (48, 1)
+
+
+def test_a_registered_formula_counts_in_the_compatible_api(take_back: list[Callable[[], None]]) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.nn.relu(tf.ones([3, 4]))
+    options = tfprof.ProfileOptionBuilder(tfprof.ProfileOptionBuilder.float_operation()).with_empty_output().build()
+    assert tfprof.profile(graph, cmd="op", options=options).total_float_ops == 0
+    take_back.append(tfprof.register_flops("Relu", lambda operation: operation.output_size))
+    assert tfprof.profile(graph, cmd="op", options=options).total_float_ops == 12
+
+
+def test_a_formula_that_fails_is_told_of_and_counts_nothing(take_back: list[Callable[[], None]]) -> None:
+    take_back.append(tfprof.register_flops("Relu", lambda operation: operation.attributes["no such"]))
+    with pytest.warns(ProfileWarning, match=r"the FLOP formula of Relu failed .*: KeyError: 'no such' \(at 'relu'\)"):
+        assert of(relus(), "relu") == 0
+
+
+@pytest.mark.parametrize(("op", "formula", "error"), [("", len, ValueError), ("Relu", 3, TypeError)])
+def test_what_is_no_formula_is_refused(op: str, formula: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"^register_flops: the "):
+        tfprof.register_flops(op, formula)
+
+
+def test_coverage_is_by_time_and_names_what_is_missing() -> None:
+    profile = profile_of("""
+        a = MatMul()  60us 6flops
+        b = TopKV2()  30us
+        c = Relu()    9us
+        d = Reshape() 1us
+        e = NoSuch()
+    """)
+    coverage = tfprof.flops_coverage(profile)
+    assert coverage.share == pytest.approx(0.61)
+    assert coverage.without_formula == ("TopKV2",)
+    assert coverage.without_shapes == ("Relu",)
+    assert next((each.op, each.micros, each.float_ops) for each in coverage.op_types) == ("MatMul", 60.0, 6)
+    assert str(coverage).splitlines() == [
+        "float operations are known for 61.0% of the op time",
+        "no formula: TopKV2 (30.0%)",
+        "shapes not known: Relu (9.0%)",
+    ]
+    assert tfprof.flops_coverage(profile.view("op", account_type_regexes=["MatMul"])).share == 1
+    assert coverage.to_dataframe()["lacks"].tolist() == ["", "formula", "shapes", ""]

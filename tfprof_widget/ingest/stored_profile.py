@@ -1,0 +1,126 @@
+"""Reads a ProfileProto back into the columns that it was written from."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from tfprof_widget.errors import ProfileError
+from tfprof_widget.ingest.graph_def import GraphColumns
+from tfprof_widget.ingest.op_log import Frames, OpLogColumns, Stacks
+from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.ingest.shapes import Shapes
+from tfprof_widget.ingest.stored_steps import Phase, StoredExecutions
+from tfprof_widget.tables import ABSENT
+
+if TYPE_CHECKING:
+    from tfprof_widget.messages import GraphDef, ProfileNode, ProfileProto
+
+Port = TypeVar("Port")
+
+# No node has more inputs or outputs; a larger index would be damage, and take all memory to make room for.
+MOST_PORTS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class StoredProfile:
+    """A ProfileProto as columns, with the graph that its nodes make: their names, ops, inputs and attributes."""
+
+    nodes: GraphColumns
+    graph: GraphDef
+    op_log: OpLogColumns
+    runs: list[tuple[int, RunColumns]] = field(default_factory=list)
+    misses_accelerator_stream: bool = False
+
+
+def read_stored_profile(
+    profile: ProfileProto,
+    shapes: Shapes,
+    stacks: Stacks,
+    known: Container[str] = (),
+    known_steps: Container[int] = (),
+) -> StoredProfile:
+    """The columns of a ProfileProto; the nodes and steps that are known already are left out.
+
+    >>> from tfprof_widget.messages import ProfileProto
+    >>> read_stored_profile(ProfileProto(nodes={0: {"name": "a", "op": "Add"}}), Shapes(), Stacks()).nodes.ops
+    ['Add']
+    """
+    nodes = [node for _, node in sorted(profile.nodes.items())]
+    new = [node for node in nodes if node.name not in known]
+    graph = _graph(profile, new)
+    return StoredProfile(
+        nodes=GraphColumns(
+            names=[node.name for node in new],
+            ops=[node.op for node in new],
+            inputs=[list(node.input) for node in graph.node],
+            shape=[shapes.index(tuple(node.shape)) if node.shape else ABSENT for node in new],
+            output_shapes=[_output_shapes(node, shapes) for node in new],
+        ),
+        graph=graph,
+        op_log=_op_log(profile, nodes, stacks),
+        runs=list(_runs(profile, nodes, known_steps)),
+        misses_accelerator_stream=profile.miss_accelerator_stream,
+    )
+
+
+def _graph(profile: ProfileProto, nodes: list[ProfileNode]) -> GraphDef:
+    """The graph; an input that the profile lacks has an empty name."""
+    from tfprof_widget.messages import GraphDef
+
+    graph = GraphDef()
+    names = {number: node.name for number, node in profile.nodes.items()}
+    for node in nodes:
+        definition = graph.node.add(name=node.name, op=node.op)
+        sources = {index: names.get(source, "") for index, source in node.inputs.items()}
+        definition.input.extend(_in_order(sources, "", node))
+        for name, value in node.attrs.items():
+            definition.attr[name].CopyFrom(value)
+    return graph
+
+
+def _output_shapes(node: ProfileNode, shapes: Shapes) -> tuple[int, ...]:
+    found = {index: shapes.index(tuple(shape.int64_values)) for index, shape in node.output_shapes.items()}
+    return tuple(_in_order(found, shapes.index(()), node))
+
+
+def _in_order(found: dict[int, Port], missing: Port, node: ProfileNode) -> list[Port]:
+    count = max(found, default=-1) + 1
+    if count > MOST_PORTS or min(found, default=0) < 0:
+        raise ProfileError(
+            f"profile: node {node.name!r} has an input or output {max(found, key=abs)}, which no node has; "
+            "the file is damaged: save the profile again"
+        )
+    return [found.get(index, missing) for index in range(count)]
+
+
+def _op_log(profile: ProfileProto, nodes: list[ProfileNode], stacks: Stacks) -> OpLogColumns:
+    strings = {number: stacks.string(number, text) for number, text in sorted(profile.id_to_string.items())}
+    frames = Frames(strings, stacks, source="profile")
+    known: dict[bytes, int] = {}
+    columns = OpLogColumns()
+    for node in nodes:
+        columns.types[node.name] = list(node.op_types)
+        if node.float_ops:
+            columns.float_ops[node.name] = node.float_ops
+        if node.HasField("trace"):
+            code = node.trace.SerializeToString()
+            if code not in known:
+                known[code] = frames.stack(code, node.name)
+            columns.stack[node.name] = known[code]
+    return columns
+
+
+def _runs(
+    profile: ProfileProto, nodes: list[ProfileNode], known_steps: Container[int]
+) -> Iterator[tuple[int, RunColumns]]:
+    """What ran in each step; which devices are a node's own depends on the order, so all of a phase come first."""
+    steps = {step: StoredExecutions() for step in profile.steps if step not in known_steps}
+    for node in nodes:
+        for step, found in node.execs.items():
+            if step not in known_steps:
+                steps.setdefault(step, StoredExecutions()).add(node, found)
+    for phase in Phase:
+        for step, executions in sorted(steps.items()):
+            yield step, executions.run(phase)

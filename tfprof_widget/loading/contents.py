@@ -1,0 +1,119 @@
+"""Tells from what is in a file what it is: which of tfprof's messages, in binary, text or compressed form."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import re
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf import text_format
+
+from tfprof_widget.errors import ProfileError
+from tfprof_widget.ingest.wire import as_message
+from tfprof_widget.loading.fitting import fits
+from tfprof_widget.messages import message_class
+
+# What is recognised, in the order of looking: a later kind may fit what is an earlier one.
+KINDS = ("RunMetadata", "OpLogProto", "GraphDef", "ProfileProto")
+
+_GZIP = b"\x1f\x8b"
+_FIRST_FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
+_BYTES_LITERAL = re.compile(rb"""b(['"]).*\1\s*""", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds: one of KINDS, and the message or its bytes."""
+
+    kind: str
+    value: Any
+
+    def message(self, source: str) -> Any:
+        """The message itself; `source` is named in errors."""
+        return as_message(self.value, self.kind, source)
+
+
+def recognise(data: bytes, source: str) -> Content:
+    """What some bytes are; `source` is named in errors.
+
+    >>> recognise(b"node { name: 'a' op: 'Add' }", "graph.pbtxt").kind
+    'GraphDef'
+    >>> recognise(b'{"traceEvents": []}', "timeline.json")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.errors.ProfileError: timeline.json: this is a Chrome trace, which holds ...
+    """
+    data = _unpacked(data, source)
+    if not data:
+        raise ProfileError(f"{source}: the file is empty; write it again")
+    text = _as_text(data)
+    if text is not None:
+        found = _of_text(text, source)
+        if found is not None:
+            return found
+    for kind in KINDS:
+        if fits(data, message_class(kind).DESCRIPTOR):
+            return Content(kind, data)
+    raise ProfileError(
+        f"{source}: this is none of {', '.join(KINDS)}, in binary or text form; check which file it is, "
+        "or whether it was cut off or changed on its way"
+    )
+
+
+def _unpacked(data: bytes, source: str) -> bytes:
+    """The bytes without compression, and without the quotes that Python 3 put around what tf.contrib wrote."""
+    if data.startswith(_GZIP):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ProfileError(
+                f"{source}: it is compressed by gzip, but damaged ({error}); copy or write it again"
+            ) from None
+    if _BYTES_LITERAL.fullmatch(data):
+        try:
+            literal = ast.literal_eval(data.decode())
+        except (ValueError, SyntaxError):
+            return data
+        return bytes(literal)
+    return data
+
+
+def _as_text(data: bytes) -> str | None:
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        return None
+
+
+def _of_text(text: str, source: str) -> Content | None:
+    if text.lstrip().startswith(("{", "[")):
+        _refuse_json(text, source)
+    first = _FIRST_FIELD.match(text)
+    if first is None:
+        return None
+    fault = ""
+    for kind in KINDS:
+        message = message_class(kind)()
+        if first[1] in message.DESCRIPTOR.fields_by_name:
+            try:
+                return Content(kind, text_format.Parse(text, message, allow_unknown_field=True))
+            except text_format.ParseError as error:
+                fault = fault or f"{source}: as the text of a {kind} it cannot be read ({error}); write it again"
+    if fault:
+        raise ProfileError(fault)
+    return None
+
+
+def _refuse_json(text: str, source: str) -> None:
+    if '"traceEvents"' in text or '"ph"' in text:
+        raise ProfileError(
+            f"{source}: this is a Chrome trace, which holds times but neither the graph nor shapes and memory; "
+            "load the RunMetadata or the ProfileProto that it was made of, or open it in a trace viewer"
+        )
+    raise ProfileError(
+        f"{source}: this is JSON, and profiles are protobuf messages; "
+        f"write one of {', '.join(KINDS)} by SerializeToString, or as text"
+    )

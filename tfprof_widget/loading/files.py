@@ -1,0 +1,132 @@
+"""Finds the files that a path, a pattern, a directory or a URL stands for, and reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from glob import has_magic
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from tfprof_widget.errors import ProfileError
+
+AnyPath = str | PathLike[str]
+Source = AnyPath | Iterable[AnyPath]
+
+_WAY_OUT = "give a file, a directory, a pattern such as 'logs/profile_*', a URL, or a list of these"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to read; `is_chosen` tells that it was named or matched, not just found in a directory."""
+
+    name: str
+    size: int
+    is_chosen: bool
+    fetch: Callable[[], bytes]
+
+    def read(self) -> bytes:
+        """All bytes of the file."""
+        try:
+            return self.fetch()
+        except Exception as error:  # file systems raise what they like
+            raise ProfileError(f"cannot read {self.name!r}: {_reason(error)}; check it, and try again") from None
+
+
+def find_files(source: Source) -> list[File]:
+    """The files of a source, those of a directory or a pattern in the order of the numbers in their names.
+
+    >>> find_files("no_such_file")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.errors.ProfileError: cannot read 'no_such_file': there is no such file; ...
+    """
+    if isinstance(source, str | PathLike):
+        return list(_found(source))
+    if not isinstance(source, Iterable):
+        raise ProfileError(f"source: got {type(source).__name__}; {_WAY_OUT}")
+    return [file for path in source for file in _found(path)]
+
+
+def natural_order(name: str) -> list[tuple[int, str]]:
+    """What names are sorted by, numbers in them by their values.
+
+    >>> sorted(["profile_10", "profile_9"], key=natural_order)
+    ['profile_9', 'profile_10']
+    """
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _found(path: AnyPath) -> Iterator[File]:
+    if not isinstance(path, str | PathLike):
+        raise ProfileError(f"source: got {type(path).__name__}; {_WAY_OUT}")
+    name = fspath(path)
+    try:
+        found = list(_remote(name) if "://" in name else _local(name))
+    except (OSError, ValueError) as error:
+        raise ProfileError(f"cannot read {name!r}: {_reason(error)}; {_WAY_OUT}") from None
+    if not found:
+        raise ProfileError(f"cannot read {name!r}: there is no such file; {_WAY_OUT}")
+    yield from sorted(found, key=lambda file: natural_order(file.name))
+
+
+def _local(name: str) -> Iterator[File]:
+    path = Path(name).expanduser()
+    if path.is_dir():
+        inside = [each for each in path.iterdir() if _is_visible_file(each)]
+        yield from (_local_file(each, is_chosen=False) for each in inside)
+        if not inside:
+            raise ValueError("the directory holds no files")
+    elif path.exists():
+        yield _local_file(path, is_chosen=True)
+    elif has_magic(name):
+        matches = Path(path.anchor).glob(str(path.relative_to(path.anchor)))
+        yield from (_local_file(each, is_chosen=True) for each in matches if _is_visible_file(each))
+
+
+def _is_visible_file(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith(".")
+
+
+def _local_file(path: Path, *, is_chosen: bool) -> File:
+    return File(str(path), path.stat().st_size, is_chosen, path.read_bytes)
+
+
+def _remote(url: str) -> Iterator[File]:
+    """The files of a URL that fsspec knows of: memory://, s3://, gs://, https:// ..."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise ProfileError(
+            f"cannot read {url!r}: URLs are read by fsspec, which is not installed; "
+            "run `pip install 'tfprof-widget[remote]'`, or copy the file here"
+        ) from None
+    try:
+        system, path = url_to_fs(url)
+        if "*" in path:
+            entries = [entry for entry in system.glob(path, detail=True).values() if entry["type"] == "file"]
+        elif system.isdir(path):
+            entries = [entry for entry in system.ls(path, detail=True) if entry["type"] == "file"]
+        else:
+            entries = [system.info(path)]
+    except FileNotFoundError:
+        return
+    except ImportError as error:  # fsspec names the package for this kind of URL
+        raise ProfileError(f"cannot read {url!r}: {_reason(error)}; install what it names, and try again") from None
+    except Exception as error:  # as many kinds as there are file systems
+        raise ProfileError(f"cannot read {url!r}: {_reason(error)}; check the URL and your access to it") from None
+    is_directory = "*" not in path and system.isdir(path)
+    for entry in entries:
+        yield _remote_file(system, entry, is_chosen=not is_directory)
+
+
+def _remote_file(system: Any, entry: dict[str, Any], *, is_chosen: bool) -> File:
+    path = entry["name"]
+    return File(system.unstrip_protocol(path), entry.get("size") or 0, is_chosen, lambda: bytes(system.cat_file(path)))
+
+
+def _reason(error: BaseException) -> str:
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(reason).rstrip(".; ")
