@@ -23,7 +23,7 @@ demo: $(PROTOS) ## profile a small model and print its op view
 	@$(BIN)/python -m tfprof_widget.demo
 
 .PHONY: test
-test: lint chromium $(STATIC) ## run the linters and all the tests
+test: lint chromium pprof $(STATIC) ## run the linters and all the tests
 	npm run --silent test
 	$(BIN)/python -m pytest
 
@@ -73,6 +73,12 @@ chromium: ## install Chromium from Debian where it is missing
 	@command -v chromium > /dev/null \
 	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium > /dev/null; } \
 	|| { echo "The browser tests need Chromium, and apt-get cannot install it here: install it yourself."; exit 1; }
+
+.PHONY: pprof
+pprof: ## install Go's pprof from Debian where it is missing
+	@command -v go > /dev/null \
+	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends golang-go > /dev/null; } \
+	|| { echo "The tests of pprof's files need Go's pprof, and apt-get cannot install it here: install it yourself."; exit 1; }
 
 .PHONY: lock
 lock: ## pin the newest fitting versions in constraints.txt and package-lock.json

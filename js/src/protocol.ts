@@ -65,7 +65,7 @@ export interface Options {
   readonly accountDisplayedOpOnly: boolean;
   /** The columns to print. */
   readonly select: readonly Column[];
-  /** Where the result goes: stdout, none, file:outfile=NAME. */
+  /** Where the result goes: stdout, none, file:, timeline: or pprof:outfile=NAME. */
   readonly output: string;
   /** exact: nanoseconds as recorded; tfprof: whole microseconds. */
   readonly timing: Timing;
@@ -118,6 +118,6 @@ export const OPTIONS: readonly OptionDescription[] = [
   described("device_regexes", "regexes", [".*"], "Show only nodes whose device matches one of these."),
   described("account_displayed_op_only", "flag", false, "Let the totals count the shown rows only."),
   described("select", "choices", ["micros"], "The columns to print.", { choices: COLUMNS }),
-  described("output", "text", "stdout", "Where the result goes: stdout, none, file:outfile=NAME."),
+  described("output", "text", "stdout", "Where the result goes: stdout, none, file:, timeline: or pprof:outfile=NAME."),
   described("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", { choices: TIMINGS }),
 ];

@@ -16,6 +16,7 @@ from tfprof_widget.errors import ProfileError
 from tfprof_widget.output.destination import Destination, deliver, parse_output, write_whole
 
 VIEW = profile_of("a = Op() 5us").view("scope")
+CHOICES = "choose from stdout, none, file:outfile=NAME, timeline:outfile=NAME, pprof:outfile=NAME"
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,8 @@ VIEW = profile_of("a = Op() 5us").view("scope")
         ("file:outfile=a=b.txt", Destination("file", "a=b.txt")),
         ("file:outfile=C:report", Destination("file", "C:report")),
         ("file:outfile=with space", Destination("file", "with space")),
+        ("timeline:outfile=run.json", Destination("timeline", "run.json")),
+        ("pprof:outfile=run.pb.gz", Destination("pprof", "run.pb.gz")),
     ],
 )
 def test_outputs_are_spelled_as_natively(output: str, destination: Destination) -> None:
@@ -38,21 +41,24 @@ def test_outputs_are_spelled_as_natively(output: str, destination: Destination) 
 @pytest.mark.parametrize(
     ("output", "complaint"),
     [
-        ("printer", "there is no 'printer'; choose from stdout, none, file:outfile=NAME"),
-        ("FILE:outfile=a", "there is no 'FILE'; choose from stdout, none, file:outfile=NAME"),
+        ("printer", "there is no 'printer'; CHOICES"),
+        ("FILE:outfile=a", "there is no 'FILE'; CHOICES"),
         ("file", "name the file, as in file:outfile=NAME"),
         ("file:", "name the file, as in file:outfile=NAME"),
         ("file:outfile=", "name the file, as in file:outfile=NAME"),
-        ("file:report", "file takes no 'report'; write stdout, none or file:outfile=NAME"),
-        ("file:out=report", "file takes no 'out=report'; write stdout, none or file:outfile=NAME"),
-        ("stdout:outfile=a", "stdout takes no 'outfile=a'; write stdout, none or file:outfile=NAME"),
-        ("none:outfile=a", "none takes no 'outfile=a'; write stdout, none or file:outfile=NAME"),
+        ("timeline", "name the file, as in timeline:outfile=NAME"),
+        ("pprof:outfile=", "name the file, as in pprof:outfile=NAME"),
+        ("timeline:run.json", "timeline takes no 'run.json'; CHOICES"),
+        ("file:report", "file takes no 'report'; CHOICES"),
+        ("file:out=report", "file takes no 'out=report'; CHOICES"),
+        ("stdout:outfile=a", "stdout takes no 'outfile=a'; CHOICES"),
+        ("none:outfile=a", "none takes no 'outfile=a'; CHOICES"),
     ],
 )
 def test_what_is_misspelt_is_refused_with_the_right_spelling(output: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=r"^output ") as caught:
         parse_output(output)
-    assert str(caught.value) == f"output {output!r}: {complaint}"
+    assert str(caught.value) == f"output {output!r}: {complaint.replace('CHOICES', CHOICES)}"
 
 
 def test_a_file_holds_the_report_without_the_banner(tmp_path: Path) -> None:

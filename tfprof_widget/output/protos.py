@@ -10,6 +10,7 @@ from tfprof_widget.engine.view import View
 from tfprof_widget.messages import GraphNodeProto, MultiGraphNodeProto
 from tfprof_widget.output.numbers import whole
 from tfprof_widget.output.shapes import input_shapes
+from tfprof_widget.output.tensor_values import value_protos
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import ABSENT
 
@@ -47,6 +48,8 @@ def _graph_proto(view: View) -> GraphNodeProto:
             _describe(rows[row], view.profile, node, view.options.timing)
         rows[row].total_definition_count = int(view.total["definitions"][row])
     _fill(rows, view, GRAPH_FIELDS)
+    for row, value in value_protos(view):
+        rows[row].tensor_value.CopyFrom(value)
     return root
 
 

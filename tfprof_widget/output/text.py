@@ -89,7 +89,7 @@ def preamble(view: View) -> str:
 
 def banner(options: Options, body: str) -> str:
     """What native tfprof prints to the terminal around a report: the options before it, a line after it."""
-    values = "".join(f"{f'-{name}':<28}{_spelled(name, options)}\n" for name in _PRINTED)
+    values = "".join(f"{f'-{name}':<28}{spelled(name, options)}\n" for name in _PRINTED)
     return (
         f"\n=========================Options=============================\n{values}{'-output':<28}stdout:\n"
         f"\n==================Model Analysis Report======================\n{body}"
@@ -97,7 +97,12 @@ def banner(options: Options, body: str) -> str:
     )
 
 
-def _spelled(name: str, options: Options) -> str:
+def spelled(name: str, options: Options) -> str:
+    """The value of an option as native tfprof prints it.
+
+    >>> spelled("select", Options.of(select=["micros", "bytes"]))
+    'bytes,micros'
+    """
     value = getattr(options, name)
     if isinstance(value, bool):
         return "true" if value else "false"

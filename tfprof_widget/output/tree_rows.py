@@ -10,6 +10,7 @@ from tfprof_widget.engine.view import View
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.output import cells, numbers
 from tfprof_widget.output.shapes import input_shapes, joined
+from tfprof_widget.output.tensor_values import value_texts
 from tfprof_widget.tables import ABSENT
 
 GRAPH_ROOT_TYPE = "_TFGraphParent"
@@ -27,10 +28,13 @@ def tree_lines(view: View, columns: Sequence[str], count: int) -> list[str]:
             "to indent; lower max_depth, or use .to_dataframe() or .proto()"
         )
     rows = [_cell(view, column) for column in columns]
-    return [
+    found = [
         f"{'  ' * depth}{view.names[row]} ({', '.join(piece for cell in rows for piece in cell(row))})\n"
         for row, depth in enumerate(view.depth[:count].tolist())
     ]
+    for row, value in value_texts(view, count):
+        found[row] += value
+    return found
 
 
 def _cell(view: View, column: str) -> Cell:

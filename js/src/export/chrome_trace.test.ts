@@ -30,19 +30,19 @@ describe("chromeTraceParts", () => {
     expect(
       events.filter(({ ph }) => ph === "M").map(({ name, pid, tid, args }) => [name, pid, tid, args.name]),
     ).toEqual([
-      ["process_name", 0, 0, "CPU:0"],
-      ["thread_name", 0, 0, "lane 0"],
-      ["process_name", 1, 0, "GPU:0"],
-      ["thread_name", 1, 0, "lane 0"],
+      ["process_name", 1, 1, "CPU:0"],
+      ["thread_name", 1, 1, "lane 0"],
+      ["process_name", 2, 1, "GPU:0"],
+      ["thread_name", 2, 1, "lane 0"],
     ]);
     expect(events.filter(({ ph }) => ph === "X")).toEqual([
-      { name: "a", cat: "Add", ph: "X", pid: 0, tid: 0, ts: 0, dur: 0.04, args: { op: "Add", step: 0 } },
+      { name: "a", cat: "Add", ph: "X", pid: 1, tid: 1, ts: 0, dur: 0.04, args: { op: "Add", step: 0 } },
       {
         name: 'b"</b',
         cat: "Mul",
         ph: "X",
-        pid: 1,
-        tid: 0,
+        pid: 2,
+        tid: 1,
         ts: 0.02,
         dur: 0.02,
         args: { op: "Mul", step: 0 },
@@ -53,8 +53,8 @@ describe("chromeTraceParts", () => {
   test("puts what overlaps into lanes of its own, for viewers cannot nest it", () => {
     const slices = eventsOf([{ drawn: "aaaa" }, { drawn: "  bbbb" }]).filter(({ ph }) => ph === "X");
     expect(slices.map(({ tid, ts }) => [tid, ts])).toEqual([
-      [0, 0],
-      [1, 0.02],
+      [1, 0],
+      [2, 0.02],
     ]);
   });
 

@@ -41,6 +41,9 @@ function* laneParts(profile: Profile, track: Track, lane: Lane, thread: number):
 }
 
 /** Writes an execution that starts at some nanosecond. */
+// Viewers take process and thread 0 for the kernel's.
+const FIRST_NUMBER = 1;
+
 function eventsOf({ nodes, executions, steps }: Profile, device: number, thread: number) {
   return (execution: number, start: number): string => {
     const node = executions.node[execution] as number;
@@ -48,8 +51,8 @@ function eventsOf({ nodes, executions, steps }: Profile, device: number, thread:
       name: nodes.names[node],
       cat: nodes.ops[nodes.op[node] as number],
       ph: "X",
-      pid: device,
-      tid: thread,
+      pid: device + FIRST_NUMBER,
+      tid: thread + FIRST_NUMBER,
       ts: start / NANOS_A_MICRO,
       dur: (executions.durationNanos[execution] as number) / NANOS_A_MICRO,
       args: { op: nodes.ops[nodes.op[node] as number], step: steps[executions.step[execution] as number] },
@@ -58,5 +61,11 @@ function eventsOf({ nodes, executions, steps }: Profile, device: number, thread:
 }
 
 function label(what: string, device: number, thread: number, name: string): string {
-  return JSON.stringify({ name: what, ph: "M", pid: device, tid: thread, args: { name } });
+  return JSON.stringify({
+    name: what,
+    ph: "M",
+    pid: device + FIRST_NUMBER,
+    tid: thread + FIRST_NUMBER,
+    args: { name },
+  });
 }

@@ -1,0 +1,115 @@
+"""The values of variables in a checkpoint, as tfprof prints them and puts them into its messages."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from tfprof_widget.engine.tree import ROOT_NAME
+from tfprof_widget.engine.view import View
+from tfprof_widget.errors import ProfileWarning
+
+if TYPE_CHECKING:
+    from tfprof_widget.messages import DataType, TFProfTensorProto
+    from tfprof_widget.tables import Checkpoint
+
+# So much of a value is printed, natively too; and so many elements are put into a message, natively all of them.
+MOST_CHARACTERS = 10_000
+MOST_ELEMENTS = 1_000_000
+
+# The types that have values in messages, by their numbers in DataType, and the fields for them.
+_FIELDS = {1: "value_double", 2: "value_double", 3: "value_int64", 9: "value_int64", 7: "value_str"}
+
+
+def value_texts(view: View, count: int) -> Iterator[tuple[int, str]]:
+    """What is printed below each of the first `count` rows that has a value."""
+    return ((row, value_text(checkpoint, name)) for row, checkpoint, name in _shown(view) if row < count)
+
+
+def value_protos(view: View) -> Iterator[tuple[int, TFProfTensorProto]]:
+    """The message of each row that has a value."""
+    return ((row, value_proto(checkpoint, name)) for row, checkpoint, name in _shown(view))
+
+
+def _shown(view: View) -> Iterator[tuple[int, Checkpoint, str]]:
+    """The rows whose names a checkpoint has: in scope and graph view, if `select` asks for values."""
+    checkpoint = view.profile.checkpoint
+    if checkpoint is None or view.view not in ("scope", "graph") or "tensor_value" not in view.options.select:
+        return
+    for row, name in enumerate(view.names):
+        if name in checkpoint.shapes and name != ROOT_NAME:
+            yield row, checkpoint, name
+
+
+def value_text(checkpoint: Checkpoint, name: str) -> str:
+    """What is printed below a row: nested brackets, rows of rows, cut where it gets too long.
+
+    >>> import numpy as np
+    >>> from tfprof_widget.tables import Checkpoint
+    >>> kernel = np.array([[1, 2], [3, 4.5]])
+    >>> print(value_text(Checkpoint("model.ckpt", {"w": (2, 2)}, {"w": 1}, {"w": kernel}.__getitem__), "w"), end="")
+    [[1.00 2.00 ],
+    [3.00 4.50 ],
+    ],
+    """
+    field = _FIELDS.get(checkpoint.types[name])
+    if field is None:
+        return ""
+    value = checkpoint.value(name)
+    elements = _elements(value.flat, field)
+    pieces: list[str] = []
+    length = 0
+    for piece in _pieces(value.shape, elements, _WRITTEN[field]):
+        pieces.append(piece)
+        length += len(piece)
+        if length > MOST_CHARACTERS:
+            break
+    text = f"{''.join(pieces)[:MOST_CHARACTERS]}],\n"
+    return f"{text}...omitted from display\n\n" if len(text) >= MOST_CHARACTERS else text
+
+
+def value_proto(checkpoint: Checkpoint, name: str) -> TFProfTensorProto:
+    """The message: type and elements, floats with the six digits that native keeps of them."""
+    from tfprof_widget.messages import TFProfTensorProto
+
+    message = TFProfTensorProto(dtype=cast("DataType", checkpoint.types[name]))
+    field = _FIELDS.get(checkpoint.types[name])
+    if field is None:
+        return message
+    elements = math.prod(checkpoint.shapes[name])
+    if elements > MOST_ELEMENTS:
+        warnings.warn(
+            f"tensor_value: {name!r} has {elements:,} elements, of which the message holds the first "
+            f"{MOST_ELEMENTS:,}; for all of them, use profile.checkpoint.value({name!r})",
+            ProfileWarning,
+            stacklevel=2,
+        )
+    getattr(message, field).extend(_elements(islice(checkpoint.value(name).flat, MOST_ELEMENTS), field))
+    return message
+
+
+def _elements(values: Iterable[Any], field: str) -> Iterator[Any]:
+    match field:
+        case "value_double":
+            return (float(f"{value:g}") for value in values)
+        case "value_int64":
+            return map(int, values)
+    return (value.decode(errors="replace") if isinstance(value, bytes) else str(value) for value in values)
+
+
+_WRITTEN = {"value_double": "{:.2f} ", "value_int64": "{} ", "value_str": "'{}' "}
+
+
+def _pieces(shape: tuple[int, ...], elements: Iterator[Any], written: str) -> Iterator[str]:
+    """The text in pieces, but for the end of the outermost bracket."""
+    yield "["
+    if len(shape) > 1:
+        for _ in range(shape[0]):
+            yield from _pieces(shape[1:], elements, written)
+            yield "],\n"
+    else:
+        for element in islice(elements, math.prod(shape)):
+            yield written.format(element)

@@ -1,0 +1,1 @@
+"""Timelines in the Trace Event Format, as chrome://tracing and Perfetto open them."""
