@@ -7,18 +7,48 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tfprof_widget.advisor.accelerator_utilization import accelerator_utilization
+from tfprof_widget.advisor.device_idle import device_idle
 from tfprof_widget.advisor.expensive_operations import expensive_operations
+from tfprof_widget.advisor.finding import Finding
+from tfprof_widget.advisor.flop_rate import flop_rate
+from tfprof_widget.advisor.initializers import initializers
+from tfprof_widget.advisor.input_bound import input_bound
+from tfprof_widget.advisor.layout import layout
 from tfprof_widget.advisor.operations import operations
+from tfprof_widget.advisor.parameter_servers import parameter_servers
+from tfprof_widget.advisor.placement import placement
+from tfprof_widget.advisor.precision import precision
+from tfprof_widget.advisor.retracing import retracing
+from tfprof_widget.advisor.tiny_kernels import tiny_kernels
+from tfprof_widget.advisor.transfers import transfers
 from tfprof_widget.messages import AdviceProto
 from tfprof_widget.profiles import Profile
 
-CHECKERS: Mapping[str, Callable[[Profile], Iterator[str]]] = {
+Checker = Callable[[Profile], Iterator[str | Finding]]
+
+NATIVE: Mapping[str, Checker] = {
     "AcceleratorUtilizationChecker": accelerator_utilization,
     "ExpensiveOperationChecker": expensive_operations,
     "OperationChecker": operations,
 }
 NOT_PUBLIC = "JobChecker"
 """Native tfprof knows it by name, but its code never left Google: it reports nothing."""
+
+OWN: Mapping[str, Checker] = {
+    "DeviceIdleChecker": device_idle,
+    "FlopRateChecker": flop_rate,
+    "InitializerChecker": initializers,
+    "InputBoundChecker": input_bound,
+    "LayoutChecker": layout,
+    "ParameterServerChecker": parameter_servers,
+    "PlacementChecker": placement,
+    "PrecisionChecker": precision,
+    "RetracingChecker": retracing,
+    "TinyKernelChecker": tiny_kernels,
+    "TransferChecker": transfers,
+}
+
+CHECKERS: Mapping[str, Checker] = dict(sorted({**NATIVE, **OWN}.items()))
 
 
 def advise_on(profile: Profile, options: Mapping[str, Mapping[str, str]]) -> AdviceProto:
@@ -35,7 +65,7 @@ def advise_on(profile: Profile, options: Mapping[str, Mapping[str, str]]) -> Adv
     advice = AdviceProto()
     for name, check in CHECKERS.items():
         if name in options:
-            advice.checkers[name].reports.extend(check(profile))
+            advice.checkers[name].reports.extend(map(str, check(profile)))
             sys.stdout.write("\n".join(["", f"{name}:", *advice.checkers[name].reports, ""]))
     sys.stdout.flush()
     return advice

@@ -1,0 +1,76 @@
+"""Stretches of time that do not overlap, to tell when something ran and when nothing did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfprof_widget.tables import Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Disjoint stretches in order of time, each from `start` up to `end`.
+
+    >>> Intervals.of(np.array([5, 0, 2]), np.array([6, 3, 4])).drawn()
+    '0-4 5-6'
+    """
+
+    start: Integers
+    end: Integers
+
+    @classmethod
+    def of(cls, start: Integers, end: Integers) -> Intervals:
+        """The times that any of these stretches covers."""
+        order = np.argsort(start, kind="stable")
+        start, latest = start[order], np.maximum.accumulate(end[order])
+        begins = np.ones(len(start), np.bool_)
+        begins[1:] = start[1:] > latest[:-1]
+        first = np.flatnonzero(begins)
+        return cls(start[first], latest[np.append(first[1:] - 1, len(latest) - 1)] if len(first) else latest)
+
+    @property
+    def length(self) -> int:
+        """The time that they cover.
+
+        >>> Intervals.of(np.array([0, 2]), np.array([3, 4])).length
+        4
+        """
+        return int((self.end - self.start).sum())
+
+    def without(self, other: Intervals) -> Intervals:
+        """The parts of these that the others do not cover.
+
+        >>> one, other = Intervals.of(np.array([0]), np.array([9])), Intervals.of(np.array([2, 8]), np.array([4, 12]))
+        >>> one.without(other).drawn()
+        '0-2 4-8'
+        """
+        bounds = np.unique(np.concatenate([self.start, self.end, other.start, other.end]))
+        start, end = bounds[:-1], bounds[1:]
+        kept = self._covers(start) & ~other._covers(start)
+        return Intervals.of(start[kept], end[kept])
+
+    def at_least(self, length: int) -> Intervals:
+        """Those that are as long as this.
+
+        >>> Intervals.of(np.array([0, 5]), np.array([3, 6])).at_least(2).drawn()
+        '0-3'
+        """
+        kept = self.end - self.start >= length
+        return Intervals(self.start[kept], self.end[kept])
+
+    def drawn(self) -> str:
+        """For people to read.
+
+        >>> Intervals.of(np.array([0]), np.array([3])).drawn()
+        '0-3'
+        """
+        return " ".join(f"{start}-{end}" for start, end in zip(self.start.tolist(), self.end.tolist(), strict=True))
+
+    def _covers(self, moment: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        if not len(self.start):
+            return np.zeros(len(moment), np.bool_)
+        place = np.searchsorted(self.start, moment, "right") - 1
+        found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (place >= 0) & (moment < self.end[place])
+        return found
