@@ -1,0 +1,160 @@
+"""`tfprof` as a process: exit codes, which stream says what, and pipes at both ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.cli.files import Files
+from tests.cli.pseudo_terminal import ROOT, PseudoTerminal, environment_of
+from tfprof_widget import cli
+
+# An alarm rings in the middle of the writing, as an impatient person would.
+INTERRUPTED = """
+import signal, sys
+from tfprof_widget.cli import main
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 1.0)
+sys.exit(main())
+"""
+
+
+def tfprof(*words: str, typed: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m tfprof_widget` away from any terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", "tfprof_widget", *words],
+        input=typed,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment_of(environment),
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_view_comes_on_stdout_and_nothing_on_stderr(files: Files) -> None:
+    done = tfprof("scope", *files.words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\n_TFProfRoot (" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["scop"], 2), (["scope", "--graph_path=/no/such/graph"], 1), (["help"], 0), (["demo"], 0)]
+)
+def test_exit_codes(words: list[str], code: int) -> None:
+    done = tfprof(*words)
+    assert done.returncode == code
+    assert len(done.stderr.splitlines()) == (code > 0)
+    assert (done.stdout == "") == (code > 0)
+
+
+def test_a_reader_that_leaves_early_is_no_error(files: Files) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tfprof_widget", "scope", *files.words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment_of({}),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        complaint = process.stderr.read()
+    assert complaint == b""
+    assert process.returncode == 141
+
+
+def test_an_interrupt_is_told_in_a_line(files: Files, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # nobody reads it: writing to it waits
+    words = [*files.words, f"--dump_to_file={tmp_path / 'pipe'}"]
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, "scope", *words], stderr=subprocess.PIPE, text=True, env=environment_of({})
+    ) as process:
+        _, complaint = process.communicate(timeout=60)
+    assert complaint == "tfprof: interrupted\n"
+    assert process.returncode == 130
+
+
+def test_a_name_that_the_encoding_lacks_is_escaped(tmp_path: Path) -> None:
+    graph = tmp_path / "graph.pbtxt"
+    graph.write_text('node { name: "été" op: "Op" }', encoding="utf-8")
+    done = tfprof("scope", f"--graph_path={graph}", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert r"\xe9t\xe9 (" in done.stdout
+
+
+def test_commands_may_come_by_a_pipe(files: Files) -> None:
+    typed = "set -select occurrence -max_depth 2\nscope\n\nop -order_by occurrence\nquit\nscope\n"
+    done = tfprof(*files.words, typed=typed)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "_TFProfRoot (" in done.stdout
+    assert "-select                     occurrence\n" in done.stdout
+    assert "\nMatMul " in done.stdout
+    assert done.stdout.count("_TFProfRoot") == 1
+    assert "tfprof>" not in done.stdout
+
+
+def test_an_output_is_kept_too(files: Files, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    typed = f"set -output file:outfile={tmp_path / 'kept'}\nop\nscope -output none\nreport -o {page}\n"
+    done = tfprof(*files.words, typed=typed)
+    assert done.stdout == ""
+    assert done.stderr == f"tfprof: wrote {tmp_path / 'kept'}\ntfprof: wrote {page}\n"
+    assert "\nMatMul " in (tmp_path / "kept").read_text()
+
+
+def test_files_alone_open_the_prompt(files: Files, tmp_path: Path) -> None:
+    done = tfprof(files.graph, *files.run_meta.split(","), typed="op -max_depth 0\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\nMatMul " in done.stdout
+    done = tfprof(str(tmp_path / "profile_10"), typed="op\n")
+    assert done.returncode == 1
+    assert "profile_10" in done.stderr
+
+
+def test_a_slip_in_a_pipe_does_not_stop_the_rest_but_shows_in_the_exit_code(files: Files) -> None:
+    done = tfprof(*files.words, typed="scop\nop -max_depth 1\n")
+    assert done.returncode == 2
+    assert done.stderr.startswith("tfprof: there is no command 'scop'")
+    assert "\nMatMul " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("scope max_depth 3", "scope takes no 'max_depth': options begin with a dash, as in -max_depth"),
+        ("scope -graph_path other", "--graph_path is for the start: leave with Ctrl-D, and start tfprof with it"),
+        ("merge a -o b", "there is no command 'merge'"),
+        ("set -step 9", "step 9 is not in the profile; its steps are 0, 1"),
+        ("set -output printer", "output 'printer': there is no 'printer'"),
+    ],
+)
+def test_slips_at_the_prompt(files: Files, line: str, complaint: str) -> None:
+    done = tfprof(*files.words, typed=f"{line}\nset\n")
+    assert done.stderr.startswith(f"tfprof: {complaint}")
+    assert "-step                       -1\n" in done.stdout
+    assert "-output                     stdout\n" in done.stdout
+
+
+def test_the_installed_command_is_this_one() -> None:
+    (script,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"].items()
+    name, (module, function) = script[0], script[1].split(":")
+    assert name == "tfprof"
+    assert getattr(import_module(module), function) is cli.main
+
+
+def test_the_prompt_without_its_package_names_the_install_command(files: Files, tmp_path: Path) -> None:
+    (tmp_path / "prompt_toolkit.py").write_text("raise ImportError('not installed')")
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    assert tfprof("demo", PYTHONPATH=path).returncode == 0
+    with PseudoTerminal(*files.words, environment={"PYTHONPATH": path}) as terminal:
+        shown = terminal.until("pipe")
+        assert "the prompt needs prompt_toolkit: pip install 'tfprof-widget[cli]'" in shown
+        assert terminal.wait() == 1

@@ -1,0 +1,66 @@
+"""The whole of one call of `tfprof`, from its words to its exit code."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from tfprof_widget.cli.arguments import Request, read_words
+from tfprof_widget.cli.commands import COMMANDS, named
+from tfprof_widget.cli.opening import subject_of
+from tfprof_widget.cli.outcome import attempt, spoken_warnings
+from tfprof_widget.cli.prompt import explore
+from tfprof_widget.cli.subject import Session, Subject
+from tfprof_widget.profiles import Profile
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments, else those of the process, ask for; returns the exit code.
+
+    >>> main(["demo", "op", "--max_depth=1", "--order_by=micros", "--select=occurrence", "--output=none"])
+    0
+    """
+    _tolerate_odd_names()
+    with spoken_warnings():
+        return attempt(lambda: _run(sys.argv[1:] if arguments is None else arguments))
+
+
+def _run(words: Sequence[str]) -> int:
+    request = _without_command(read_words(words))
+    if request.general.get("version"):
+        sys.stdout.write(f"tfprof {_version()}\n")
+        return 0
+    if not words or request.general.get("help"):
+        request = Request("help", (request.command,) if request.command else ())
+    if request.command:
+        command = named(request.command, at_prompt=False)
+        subject = subject_of(request) if command.needs_files else Subject(Profile.from_protos)
+        command.run(Session(subject), request)
+        return 0
+    return explore(Session(subject_of(request), request.options, at_prompt=True))
+
+
+def _without_command(request: Request) -> Request:
+    """A file where a command could stand is one to open the prompt for."""
+    first = request.command
+    if not first or first in COMMANDS or not ("/" in first or Path(first).exists()):
+        return request
+    return replace(request, command="", operands=(first, *request.operands))
+
+
+def _tolerate_odd_names() -> None:
+    """A name that the terminal's encoding lacks is printed as an escape, and does not end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _version() -> str:
+    try:
+        return version("tfprof-widget")
+    except PackageNotFoundError:
+        return "(not installed)"
