@@ -24,20 +24,24 @@ LAYERS = (
     ("profiles", "messages", "option_builder"),
     ("engine", "ingest"),
     ("output", "flops"),
-    ("advisor", "capturing"),
-    ("charts", "wire", "static_files"),
+    ("loading",),
+    ("capturing",),
+    ("advisor",),
+    ("charts", "wire", "static_files", "option_texts"),
     ("exhibit",),
     ("report",),
     ("widget",),
     ("compat",),
-    ("magic", "cli", "demo"),
+    ("profile_context", "demo"),
+    ("magic", "cli"),
+    ("__main__",),
 )
 HEIGHTS = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 
 # The methods of what users hold: they may reach these parts once called.
 FACADES = {
     "tfprof_widget": frozenset(HEIGHTS),
-    "tfprof_widget.profiles": frozenset({"engine", "ingest", "output", "widget"}),
+    "tfprof_widget.profiles": frozenset({"engine", "flops", "ingest", "loading", "output", "widget"}),
     "tfprof_widget.capturing.result": frozenset({"exhibit", "report", "widget"}),
     "tfprof_widget.engine.view": frozenset({"output"}),
 }

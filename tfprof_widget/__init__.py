@@ -11,25 +11,36 @@ if TYPE_CHECKING:
     from tfprof_widget.compat import (
         ALL_ADVICE,
         FLOAT_OPS_OPTIONS,
+        MORE_ADVICE,
         PRINT_ALL_TIMING_MEMORY,
         TRAINABLE_VARS_PARAMS_STAT_OPTIONS,
         Profiler,
         advise,
         print_model_analysis,
         profile,
+        write_op_log,
     )
     from tfprof_widget.engine.view import View
     from tfprof_widget.errors import ProfileError, ProfileWarning
+    from tfprof_widget.flops.coverage import FlopsCoverage, flops_coverage
+    from tfprof_widget.flops.operation import Operation
+    from tfprof_widget.flops.registry import register_flops
+    from tfprof_widget.loading.load import load
     from tfprof_widget.option_builder import ProfileOptionBuilder
+    from tfprof_widget.profile_context.context import ProfileContext
     from tfprof_widget.profiles import Profile
 
 __all__ = [
     "ALL_ADVICE",
     "FLOAT_OPS_OPTIONS",
+    "MORE_ADVICE",
     "PRINT_ALL_TIMING_MEMORY",
     "TRAINABLE_VARS_PARAMS_STAT_OPTIONS",
     "Capture",
+    "FlopsCoverage",
+    "Operation",
     "Profile",
+    "ProfileContext",
     "ProfileError",
     "ProfileOptionBuilder",
     "ProfileWarning",
@@ -37,9 +48,13 @@ __all__ = [
     "View",
     "advise",
     "capture",
+    "flops_coverage",
     "last",
+    "load",
     "print_model_analysis",
     "profile",
+    "register_flops",
+    "write_op_log",
 ]
 
 # Names are imported when they are first used: importing the package costs next to nothing.
@@ -47,7 +62,13 @@ _HOMES = {
     "Capture": "capturing.result",
     "capture": "capturing.context",
     "last": "capturing.context",
+    "load": "loading.load",
+    "FlopsCoverage": "flops.coverage",
+    "Operation": "flops.operation",
+    "flops_coverage": "flops.coverage",
+    "register_flops": "flops.registry",
     "Profile": "profiles",
+    "ProfileContext": "profile_context.context",
     "ProfileError": "errors",
     "ProfileOptionBuilder": "option_builder",
     "ProfileWarning": "errors",

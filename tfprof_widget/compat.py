@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tfprof_widget.engine.evaluate import check_options, evaluate
-from tfprof_widget.errors import ProfileWarning
+from tfprof_widget.errors import ProfileError, ProfileWarning
+from tfprof_widget.flops.filling import with_registered_flops
 from tfprof_widget.ingest.parts import Parts
-from tfprof_widget.ingest.tf_graph import default_graph
+from tfprof_widget.ingest.tf_graph import default_graph, is_tf_graph
 from tfprof_widget.messages import MultiGraphNodeProto
 from tfprof_widget.option_builder import ProfileOptionBuilder, of_mapping
 from tfprof_widget.options import Options, check_view
-from tfprof_widget.output.destination import Destination, deliver, parse_output
+from tfprof_widget.output.destination import Destination, check_output, deliver, parse_output, write_whole
 from tfprof_widget.output.text import banner
 from tfprof_widget.profiles import Profile
+
+OP_LOG_NAME = "tfprof_log"
 
 if TYPE_CHECKING:
     from tfprof_widget.messages import AdviceProto, GraphNodeProto
 
     ALL_ADVICE: dict[str, dict[str, str]]
+    MORE_ADVICE: dict[str, dict[str, str]]
     TRAINABLE_VARS_PARAMS_STAT_OPTIONS: dict[str, Any]
     FLOAT_OPS_OPTIONS: dict[str, Any]
     PRINT_ALL_TIMING_MEMORY: dict[str, Any]
@@ -31,6 +37,7 @@ def __getattr__(name: str) -> Any:
     """Ready-made options, under their older names: a new dict each time, since users assign into them."""
     ready_made = {
         "ALL_ADVICE": _all_advice,
+        "MORE_ADVICE": _more_advice,
         "TRAINABLE_VARS_PARAMS_STAT_OPTIONS": ProfileOptionBuilder.trainable_variables_parameter,
         "FLOAT_OPS_OPTIONS": ProfileOptionBuilder.float_operation,
         "PRINT_ALL_TIMING_MEMORY": ProfileOptionBuilder.time_and_memory,
@@ -59,7 +66,7 @@ def profile(
     """
     asked = _asked(cmd, ProfileOptionBuilder.trainable_variables_parameter() if options is None else options)
     run_metas = [run_meta] if _has_content(run_meta) else []
-    found = Profile.from_protos(graph if graph is not None else default_graph(), run_metas, op_log)
+    found = _profile_of(graph, run_metas, op_log)
     if not len(found.nodes):
         warnings.warn("there is nothing to profile: give a graph, a run_meta or both", ProfileWarning, stacklevel=2)
     return cast("GraphNodeProto | MultiGraphNodeProto", _show(found, asked))
@@ -87,7 +94,7 @@ class Profiler:
     def profile(self) -> Profile:
         """The profile of the steps added so far."""
         if self._profile is None:
-            self._profile = self._parts.assemble()
+            self._profile = with_registered_flops(self._parts.assemble())
         return self._profile
 
     def add_step(self, step: int, run_meta: Any) -> None:
@@ -113,7 +120,7 @@ class Profiler:
         return cast("MultiGraphNodeProto", _show(self.profile, _asked("code", options)))
 
     def advise(self, options: Mapping[str, Mapping[str, str]] | None = None) -> AdviceProto:
-        """Let the checkers named in `options`, all by default, look at the steps added so far; prints the findings."""
+        """Let checkers look at the steps added so far, and print what they find; see the function `advise`."""
         return _advise(self.profile, options)
 
     def serialize_to_string(self) -> bytes:
@@ -126,7 +133,9 @@ class Profiler:
 def advise(
     graph: Any = None, run_meta: Any = None, options: Mapping[str, Mapping[str, str]] | None = None
 ) -> AdviceProto:
-    """Let the checkers look at a graph and what one run of it measured; prints what they find.
+    """Let checkers look at a graph and what one run of it measured; prints what they find.
+
+    By default these are native tfprof's, `ALL_ADVICE`; ask for `ALL_ADVICE | MORE_ADVICE` to have all there are.
 
     >>> from tfprof_widget.demo import recorded
     >>> found = advise(recorded("graph"), recorded("run_meta"), {"OperationChecker": {}})
@@ -136,7 +145,7 @@ def advise(
     ['OperationChecker']
     """
     run_metas = [run_meta] if _has_content(run_meta) else []
-    return _advise(Profile.from_protos(graph if graph is not None else default_graph(), run_metas), options)
+    return _advise(_profile_of(graph, run_metas), options)
 
 
 def print_model_analysis(
@@ -150,10 +159,43 @@ def print_model_analysis(
     return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
 
 
+def write_op_log(
+    graph: Any, log_dir: str | os.PathLike[str], op_log: Any = None, run_meta: Any = None, add_trace: bool = True
+) -> None:
+    """Write what is known of a tf.Graph's nodes to `tfprof_log` in a directory, for a profile made elsewhere.
+
+    These are the stacks that made them, unless `add_trace` is false, float operations, for which `run_meta` completes
+    shapes, trainable variables, and what `op_log` says, such as types of your own. Without a `graph` it is the default
+    graph's.
+
+    >>> write_op_log("graph.pb", "/tmp")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.errors.ProfileError: write_op_log: graph is no tf.Graph but str; ...
+    """
+    from tfprof_widget.output.op_log import op_log_of
+
+    graph = graph if graph is not None else default_graph()
+    if not is_tf_graph(graph):
+        raise ProfileError(
+            f"write_op_log: graph is no tf.Graph but {type(graph).__name__}; give one, such as session.graph, for "
+            "no file knows of stacks and variables"
+        )
+    written = op_log_of(graph, op_log, run_meta if _has_content(run_meta) else None, add_trace=add_trace)
+    write_whole(str(Path(log_dir, OP_LOG_NAME)), written.SerializeToString())
+
+
+def _profile_of(graph: Any, run_metas: list[Any], op_log: Any = None) -> Profile:
+    """The profile as native tfprof has it, which counts what is registered only."""
+    return Profile.from_protos(graph if graph is not None else default_graph(), run_metas, op_log, own_formulas=False)
+
+
 def _asked(view: str, options: Mapping[str, Any]) -> tuple[str, Options, Destination]:
     """What was asked for, checked before anything is read."""
     chosen = Options.of(**({"timing": "tfprof"} | of_mapping(options)))
-    return check_view(view), chosen, parse_output(chosen.output)
+    destination = parse_output(chosen.output)
+    check_output(destination, check_view(view), chosen)
+    return view, chosen, destination
 
 
 def _show(profile: Profile, asked: tuple[str, Options, Destination]) -> Any:
@@ -179,9 +221,17 @@ def _no_code(options: Options, destination: Destination) -> MultiGraphNodeProto:
 
 
 def _all_advice() -> dict[str, dict[str, str]]:
-    from tfprof_widget.advisor.runner import CHECKERS, NOT_PUBLIC
+    """Native tfprof's checkers, so that what comes back by default is what came back always."""
+    from tfprof_widget.advisor.runner import NATIVE, NOT_PUBLIC
 
-    return {checker: {} for checker in (*CHECKERS, NOT_PUBLIC)}
+    return {checker: {} for checker in (*NATIVE, NOT_PUBLIC)}
+
+
+def _more_advice() -> dict[str, dict[str, str]]:
+    """The checkers that native tfprof has not."""
+    from tfprof_widget.advisor.runner import OWN
+
+    return {checker: {} for checker in OWN}
 
 
 def _advise(profile: Profile, options: Mapping[str, Mapping[str, str]] | None) -> AdviceProto:

@@ -101,7 +101,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("device_regexes", "regexes", EVERYTHING, "Show only nodes whose device matches one of these."),
     Option("account_displayed_op_only", "flag", False, "Let the totals count the shown rows only."),
     Option("select", "choices", ("micros",), "The columns to print.", COLUMNS),
-    Option("output", "text", "stdout", "Where the result goes: stdout, none, file:outfile=NAME."),
+    Option("output", "text", "stdout", "Where the result goes: stdout, none, file:, timeline: or pprof:outfile=NAME."),
     Option("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", TIMINGS),
 )
 

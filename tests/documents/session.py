@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
 from tests.sketches import Protos
+from tfprof_widget.cli.arguments import read_line
 from tfprof_widget.engine.view import View
-from tfprof_widget.options import OPTIONS
 from tfprof_widget.profiles import Profile
 
 # "Press enter to show the default options."
@@ -27,36 +25,22 @@ class Session:
     """The prompt, over one profile; `set` keeps options for the commands after it."""
 
     protos: Protos
-    kept: dict[str, Any] = field(default_factory=lambda: parse_options(_split(DEFAULTS)))
+    kept: dict[str, Any] = field(default_factory=lambda: dict(read_line(DEFAULTS).options))
 
     def __post_init__(self) -> None:
         self.profile = Profile.from_protos(*self.protos)
 
     def view(self, line: str) -> View:
         """The view that a command asks for, by native's clock."""
-        view, *words = _split(line)
-        return self.profile.view(view, **self.kept | parse_options(words), timing="tfprof")
+        request = read_line(line)
+        return self.profile.view(request.command, **{**self.kept, **request.options}, timing="tfprof")
 
     def run(self, line: str) -> str:
         """What a command prints, as the guide's tfprof did: rows of graph nodes only, a time as one pair."""
         if line.startswith("set "):
-            self.kept |= parse_options(_split(line)[1:])
+            self.kept |= read_line(line).options
             return ""
         return node_rows(self.view(line).text(), {node.name for node in self.protos.graph.node})
-
-
-def parse_options(words: Sequence[str]) -> dict[str, Any]:
-    """The options of `-name value`, `--name=value` and, for flags, `-name`."""
-    kinds = {option.name: option.kind for option in OPTIONS}
-    options: dict[str, Any] = {}
-    for position, word in enumerate(words):
-        if not word.startswith("-"):
-            continue
-        name, equals, value = word.lstrip("-").partition("=")
-        if not equals and kinds[name] != "flag":
-            value = words[position + 1]
-        options[name] = _value(kinds[name], value)
-    return options
 
 
 def node_rows(text: str, names: set[str]) -> str:
@@ -89,18 +73,3 @@ def values(rows: str) -> dict[str, str]:
     """What rows say in brackets, by name."""
     named = (row.strip().removesuffix(")").partition(" (") for row in rows.splitlines())
     return {name: value for name, _, value in named}
-
-
-def _split(line: str) -> list[str]:
-    return shlex.split(line.replace("\\", "\\\\"))
-
-
-def _value(kind: str, value: str) -> Any:
-    match kind:
-        case "integer":
-            return int(value)
-        case "flag":
-            return True
-        case "regexes" | "choices":
-            return value.split(",")
-    return value

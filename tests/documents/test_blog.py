@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +46,19 @@ def test_only_what_is_larger_than_100_mb_is_shown(graph_profiler: tfprof.Profile
     assert [child.name for child in root.children] == ["siamese"]
     assert [child.name for child in scope.children] == ["siamese/weights"]
     assert scope.children[0].requested_bytes == 200_000_000
+
+
+def test_the_timeline_is_under_the_name_that_it_was_given(graph_profiler: tfprof.Profiler, tmp_path: Path) -> None:
+    path = tmp_path / "train_profiler.json"
+    graph_profiler.profile_name_scope(options() | {"output": f"timeline:outfile={path}"})
+    slices = [event for event in json.loads(path.read_bytes())["traceEvents"] if event["ph"] == "X"]
+    # The mean of the steps, of what is shown: the post's options account for nothing else.
+    assert [(event["name"], event["ts"], event["dur"]) for event in slices] == [
+        ("_TFProfRoot", 0, 20),
+        ("siamese", 0, 20),
+        ("siamese/weights", 0, 20),
+    ]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(("step", "micros"), [(0, 10), (5, 20), (10, 30), (-1, 20)])

@@ -105,6 +105,15 @@ def test_every_argument_of_the_magic_has_help(shell: InteractiveShell, name: str
         ("--out a.b", "out is 'a.b', but must be a variable's name"),
         ("--report /no/such/place/a.html", "report is '/no/such/place/a.html', but there is no directory"),
         ("--output tape", "output 'tape': there is no 'tape'; choose from stdout, none, file"),
+        (
+            "--view op --output timeline:outfile=t",
+            "output timeline: there is none of the op view; choose the view graph",
+        ),
+        (
+            "--view scope --output pprof:outfile=t",
+            "output pprof: there is none of the scope view; choose the view code",
+        ),
+        ("--select device --output pprof:outfile=t", "pprof: select is ['device'], but must hold one of micros"),
         ("--quiet=maybe", "--quiet is a flag: write it alone, or with true or false"),
         ("--name 'open", "--name wants a value"),
         ("train()", "%%tfprof cannot read 'train()' on its first line; the code goes below it"),

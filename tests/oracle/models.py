@@ -101,7 +101,7 @@ def parameter_servers() -> Traced:
             loss = tf.reduce_sum(output)
         return v1.train.GradientDescentOptimizer(0.1).minimize(loss), {}
 
-    return _trace(build, target=_cluster_target())
+    return _trace(build, target=cluster_target())
 
 
 MODELS: dict[str, Callable[[], Traced]] = {
@@ -138,7 +138,8 @@ def _trace(build: Callable[[], tuple[Any, dict[Any, Any]]], target: str = "") ->
     return Traced(graph, run_meta)
 
 
-def _cluster_target() -> str:
+def cluster_target() -> str:
+    """What a session connects to for a cluster of two parameter servers and a worker, all in this process."""
     addresses = [f"127.0.0.1:{port}" for port in _free_ports(3)]
     cluster = {"ps": addresses[:2], "worker": addresses[2:]}
     for task in range(2):

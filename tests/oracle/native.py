@@ -97,6 +97,10 @@ class NativeTfprof:
         """NewProfiler, AddStep for every step, then SerializeToString: the proto is a ProfileProto."""
         return self._ask("serialize", graph, op_log, _as_tuples(steps))
 
+    def profile_file(self, request: Request, path: str) -> Outcome:
+        """ProfilerFromFile, then Profile: what native reads of a ProfileProto in a file."""
+        return self._ask("profile_file", path, request.view, request.options)
+
     def _ask(self, question: str, *arguments: object) -> Outcome:
         self._connection.send((question, arguments))
         kind, values = self._connection.recv()

@@ -55,6 +55,7 @@ def _answer(tfprof: Any, question: str, arguments: tuple[Any, ...]) -> Reply:
         "analyze": tfprof.PrintModelAnalysis,
         "profile": lambda *given: _profile(tfprof, *given),
         "serialize": lambda *given: _serialize(tfprof, *given),
+        "profile_file": lambda *given: _profile_file(tfprof, *given),
     }
     with _captured(1) as stdout, _captured(2) as stderr:
         try:
@@ -76,6 +77,17 @@ def _profile(tfprof: Any, graph: bytes, op_log: bytes, steps: list[StepArguments
 def _serialize(tfprof: Any, graph: bytes, op_log: bytes, steps: list[StepArguments]) -> bytes:
     with _profiler(tfprof, graph, op_log, steps):
         proto: bytes = tfprof.SerializeToString()
+    return proto
+
+
+def _profile_file(tfprof: Any, path: str, view: str, options: bytes) -> bytes:
+    if not Path(path).is_file():  # of which native's process dies
+        raise RuntimeError(f"there is no file {path}")
+    tfprof.ProfilerFromFile(path)
+    try:
+        proto: bytes = tfprof.Profile(view, options)
+    finally:
+        tfprof.DeleteProfiler()
     return proto
 
 

@@ -14,9 +14,9 @@ from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser, argument, argument_group, kwds
 from IPython.utils.text import DollarFormatter
 
-from tfprof_widget.engine.matching import compiled
+from tfprof_widget.option_texts import WORD, default_text, placeholder, unquoted, value_of
 from tfprof_widget.options import OPTIONS, VIEWS, Option, Options
-from tfprof_widget.output.destination import parse_output
+from tfprof_widget.output.destination import check_output, parse_output, view_for
 
 Magic = TypeVar("Magic", bound=Callable[..., Any])
 
@@ -44,9 +44,7 @@ GROUPS = (("result", RESULT), ("what is traced", TRACING), ("what is shown", SHO
 ARGUMENTS = {option.name: option for _, options in GROUPS for option in options}
 
 _NAME = re.compile(r"\s*--?([A-Za-z][\w-]*)(=|(?!\S))")
-_VALUE = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[^\s"'])+)(?!\S)""")
-_QUOTED = re.compile(r""""([^"]*)"|'([^']*)'""")
-_LIST_ITEM = re.compile(r"(?:\\.|\{[^}]*\}|\[\^?\]?[^]]*\]|[^,])+")
+_VALUE = re.compile(rf"\s*({WORD})(?!\S)")
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -102,8 +100,7 @@ def split(line: str, variables: Mapping[str, Any]) -> tuple[list[str], str]:
         value = _VALUE.match(line)
         if value is None:
             raise UsageError(f"--{option.name} wants a value, as in --{option.name} {_example(option)}")
-        unquoted = _QUOTED.sub(lambda quoted: quoted[1] if quoted[1] is not None else quoted[2], value[1])
-        words.append(f"--{option.name}={_expanded(option, unquoted, variables)}")
+        words.append(f"--{option.name}={_expanded(option, unquoted(value[1]), variables)}")
         line = line[value.end() :]
     return words, line.strip().removeprefix("-- ")
 
@@ -155,15 +152,13 @@ def _argparse_settings(option: Option) -> dict[str, Any]:
     if option.choices:
         told += f" One of {', '.join(option.choices)}."
     if option.default not in ((), ""):
-        default = ",".join(option.default) if isinstance(option.default, tuple) else option.default
-        told += f" (default: {default})"
+        told += f" (default: {default_text(option)})"
     return {"type": lambda value: _converted(option, value), "metavar": _metavar(option), "help": told}
 
 
 def _metavar(option: Option) -> str:
-    by_kind = {"integer": "NUMBER", "regexes": "REGEX,REGEX", "choices": "NAME,NAME", "choice": "NAME"}
     by_name = {"report": "FILE", "out": "VARIABLE", "steps": "FIRST:END", "overhead": "SHARE"}
-    return by_name.get(option.name) or by_kind.get(option.kind, "TEXT")
+    return by_name.get(option.name) or placeholder(option)
 
 
 def _example(option: Option) -> str:
@@ -186,34 +181,9 @@ def _converted(option: Option, text: str) -> Any:
                 raise ValueError(f"out is {text!r}, but must be a variable's name")
             case "report" if not Path(text).absolute().parent.is_dir():
                 raise ValueError(f"report is {text!r}, but there is no directory {str(Path(text).parent)!r}")
-        return _of_kind(option, text)
+        return value_of(option, text)
     except ValueError as error:
         raise UsageError(str(error)) from None
-
-
-def _of_kind(option: Option, text: str) -> Any:
-    match option.kind:
-        case "integer":
-            return _integer(option, text)
-        case "regexes":
-            regexes = tuple(_LIST_ITEM.findall(text))
-            for regex in regexes:
-                compiled(option.name, regex)
-            return regexes
-        case "choices":
-            checked = Options.of(**{option.name: [each.strip() for each in text.split(",")]})
-            return getattr(checked, option.name)
-        case "choice" if text not in option.choices:
-            raise ValueError(f"{option.name} has no {text!r}; choose from {', '.join(option.choices)}")
-    return text
-
-
-def _integer(option: Option, text: str) -> int:
-    if not re.fullmatch(r"[+-]?\d+(_\d+)*", text, re.ASCII):
-        raise ValueError(f"{option.name} is {text!r}, but must be a whole number")
-    if int(text) < option.minimum:
-        raise ValueError(f"{option.name} is {int(text)}, but must be at least {option.minimum}")
-    return int(text)
 
 
 def _share(text: str) -> float:
@@ -241,3 +211,9 @@ def _check(given: Mapping[str, Any]) -> None:
     rivals = [f"--{option.name}" for option in TRACING if option.name in given]
     if len(rivals) > 1:
         raise UsageError(f"{' and '.join(rivals)} exclude one another: each says what to trace")
+    destination = parse_output(given.get("output", ""))
+    selected = {name: given[name] for name in ("select",) if name in given}
+    try:
+        check_output(destination, given.get("view") or view_for(destination, "op"), Options.of(**selected))
+    except ValueError as error:
+        raise UsageError(str(error)) from None

@@ -12,7 +12,7 @@ from IPython.display import display
 
 from tfprof_widget.magic.arguments import Request
 from tfprof_widget.magic.progress import ProgressLine, line_display
-from tfprof_widget.output.destination import parse_output, write_whole
+from tfprof_widget.output.destination import Destination, parse_output, view_for, write, write_whole
 
 if TYPE_CHECKING:
     from tfprof_widget.capturing.result import Capture
@@ -80,10 +80,20 @@ class Profiled:
             with stepping_aside("has no report"):
                 capture.save_report(request.report)
         destination = parse_output(request.shown.get("output", ""))
-        if destination.kind == "file":
-            write_whole(destination.outfile, capture.text().encode())
+        if destination.is_file:
+            with stepping_aside("the result is not written"):
+                self._write(capture, destination)
         elif destination.kind == "stdout" and not request.quiet:
             self._show(capture)
+
+    def _write(self, capture: Capture, destination: Destination) -> None:
+        if destination.kind == "file":
+            write_whole(destination.outfile, capture.text().encode())
+            return
+        view = self._request.shown.get("view") or view_for(destination, "op")
+        said = write(capture.view(view), destination)
+        if not self._request.quiet:
+            print(said)
 
     def _show(self, capture: Capture) -> None:
         if self._request.text or "output" in self._request.shown or not hasattr(self._shell, "kernel"):

@@ -1,0 +1,204 @@
+"""The context manager around a loop: `with ProfileContext(directory, trace_steps=…, dump_steps=…)`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from tfprof_widget.capturing.sessions import hooked_sessions
+from tfprof_widget.compat import Profiler
+from tfprof_widget.errors import ProfileError, ProfileWarning
+from tfprof_widget.ingest.wire import as_message
+from tfprof_widget.option_builder import of_mapping
+from tfprof_widget.options import Options, check_view
+from tfprof_widget.output.destination import parse_output, write_whole
+from tfprof_widget.profile_context.ending import shortcomings
+from tfprof_widget.profile_context.graph_profiles import GraphProfiles, check_directory
+from tfprof_widget.profile_context.schedule import Schedule, checked_steps
+from tfprof_widget.profile_context.step_recorder import StepRecorder, StepRun
+
+if TYPE_CHECKING:
+    from tfprof_widget.messages import GraphNodeProto, MultiGraphNodeProto
+
+# What goes wrong with a user's input or disk: it is told, and the rest goes on.
+OURS_TO_TELL = (ProfileError, ProfileWarning, ValueError, OSError)
+
+
+class ProfileContext(AbstractContextManager["ProfileContext"]):
+    """Traces steps of the loop in it, and dumps and shows what was traced, without a change to the loop.
+
+    A step is a run of a session, whoever makes it and however it is called; the first is step 0.
+
+    `profile_dir` gets a file `profile_<step>` at each of `dump_steps`, with all that was traced till then; what a loop
+    that ends early leaves is written at its end. Without `trace_steps`, runs of each kind are traced from step 11 on
+    until most of the graph was seen; without `dump_steps`, the profile is written at step 100 and at the end.
+    If not `enabled`, nothing happens at all; `debug` says what happens, and writes the RunMetadata of each traced step.
+
+    >>> with ProfileContext("/tmp/train_dir", trace_steps=range(10, 20), dump_steps=[20], enabled=False) as context:
+    ...     pass  # train_loop()
+    """
+
+    def __init__(
+        self,
+        profile_dir: str | os.PathLike[str],
+        trace_steps: Iterable[int] | None = None,
+        dump_steps: Iterable[int] | None = None,
+        enabled: bool = True,
+        debug: bool = False,
+    ) -> None:
+        if enabled:
+            check_directory(profile_dir)
+        self._enabled, self._debugs = enabled, debug
+        self._schedule = Schedule(trace_steps, dump_steps) if enabled else Schedule((), ())
+        self._profiles = GraphProfiles(profile_dir or "")
+        self._asked: list[tuple[str, Mapping[str, Any], set[int]]] = []
+        self._found: dict[str, dict[int, GraphNodeProto | MultiGraphNodeProto]] = {}
+        self._untold: list[str] = []
+        self._hooks: ExitStack | None = None
+        self._recorder = StepRecorder(self._schedule, self._ended, self._tell)
+
+    @property
+    def profiler(self) -> Profiler | None:
+        """The Profiler with all steps traced so far; None if not enabled.
+
+        It is that of the graph traced last, where sessions of several graphs run.
+        """
+        return self._profiles.current if self._enabled else None
+
+    def add_auto_profiling(self, cmd: str, options: Mapping[str, Any], profile_steps: Iterable[int]) -> None:
+        """Trace these steps, and show a view, with these options, of all that was traced until the end of each.
+
+        >>> context = ProfileContext("/tmp/train_dir", trace_steps=[], dump_steps=[])
+        >>> context.add_auto_profiling("op", {"select": ["micros"], "order_by": "micros"}, [15, 18, 20])
+        """
+        parse_output(Options.of(**of_mapping(options)).output)
+        steps = checked_steps("profile_steps", profile_steps)
+        self._asked.append((check_view(cmd), options, steps))
+        self._schedule.trace(steps)
+
+    def get_profiles(self, cmd: str) -> dict[int, GraphNodeProto | MultiGraphNodeProto]:
+        """What `add_auto_profiling` found for a view, by step.
+
+        >>> ProfileContext("/tmp/train_dir", [], []).get_profiles("op")
+        Traceback (most recent call last):
+            ...
+        ValueError: cmd: there is no 'op' profile; ask for some with add_auto_profiling, at steps that are reached
+        """
+        if cmd not in self._found:
+            raise ValueError(
+                f"cmd: there is no {cmd!r} profile; ask for some with add_auto_profiling, at steps that are reached"
+            )
+        return self._found[cmd]
+
+    def trace_next_step(self) -> None:
+        """Trace the step that begins next, whatever else was asked for."""
+        self._schedule.trace_next()
+
+    def dump_next_step(self) -> None:
+        """Write the profile when the step that begins next is over."""
+        self._schedule.dump_next()
+
+    def __enter__(self) -> ProfileContext:
+        if not self._enabled:
+            return self
+        if self._hooks is not None:
+            raise ProfileError("this ProfileContext is entered already; make another one to have two")
+        if self._schedule.dump_steps:
+            self._profiles.path("")  # now or never: at the first dump it would cost what was traced
+        self._recorder = StepRecorder(self._schedule, self._ended, self._tell)
+        with ExitStack() as hooks:
+            hooks.enter_context(hooked_sessions(self._recorder))
+            self._hooks = hooks.pop_all()
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if self._hooks is None:
+            return
+        self._hooks.close()
+        self._hooks = None
+        self._recorder.close()
+        try:
+            self._end()
+        except Exception as own:
+            self._recorder.broke(own)
+        if error is None:
+            for sentence in self._untold:
+                warnings.warn(sentence, ProfileWarning, stacklevel=2)
+
+    def _end(self) -> None:
+        """Write what was traced and is in no file yet, and say what could not be had."""
+        dumps: list[str] = []
+        if self._schedule.dumps_rest or self._schedule.missed(self._schedule.dump_steps):
+            with self._told("what was traced last is in no file"):
+                dumps = self._written(self._profiles.dump_rest())
+        if not self._recorder.is_broken:
+            shown = [step for _, _, steps in self._asked for step in steps]
+            for sentence in shortcomings(self._schedule, self._recorder.untraceable, shown, dumps):
+                self._tell(sentence)
+
+    def _ended(self, run: StepRun, metadata: bytes | None) -> None:
+        """Do what is due at the end of a step."""
+        step = run.due.step
+        self._profiles.ran(run.graph)
+        if metadata is not None:
+            with self._told(f"step {step} is missing"):
+                self._add(run.graph, step, metadata)
+            if self._debugs:
+                with self._told(f"run_meta_{step} is missing"):
+                    self._write_text(step, metadata)
+        if run.due.dumped:
+            with self._told(f"profile_{step} is missing"):
+                self._written(self._profiles.dump(step))
+        for view, options, steps in list(self._asked):
+            if step in steps:
+                with self._told(f"the {view} view of step {step} is missing"):
+                    self._found.setdefault(view, {})[step] = self._show(view, options)
+
+    def _written(self, paths: Iterator[str]) -> list[str]:
+        written = []
+        for path in paths:
+            self._debug(f"wrote {path}")
+            written.append(path)
+        return written
+
+    def _add(self, graph: Any, step: int, metadata: bytes) -> None:
+        self._profiles.add(graph, step, metadata)
+        if self._schedule.is_automatic:
+            self._schedule.coverage = self._profiles.coverage
+        self._debug(f"traced step {step}")
+
+    def _write_text(self, step: int, metadata: bytes) -> None:
+        text = str(as_message(metadata, "RunMetadata", "run_meta"))
+        write_whole(self._profiles.path(f"run_meta_{step}"), text.encode())
+
+    def _show(self, view: str, options: Mapping[str, Any]) -> GraphNodeProto | MultiGraphNodeProto:
+        profiler = self._profiles.current
+        shows = {
+            "scope": profiler.profile_name_scope,
+            "graph": profiler.profile_graph,
+            "op": profiler.profile_operations,
+            "code": profiler.profile_python,
+        }
+        return cast("GraphNodeProto | MultiGraphNodeProto", shows[view](options))
+
+    @contextmanager
+    def _told(self, consequence: str) -> Iterator[None]:
+        try:
+            yield
+        except OURS_TO_TELL as error:
+            self._tell(f"{consequence}: {error}")
+
+    def _tell(self, sentence: str) -> None:
+        """Warn; where warnings are errors, which must not break the loop, only at its end."""
+        try:
+            warnings.warn(sentence, ProfileWarning, stacklevel=2)
+        except ProfileWarning:
+            self._untold.append(sentence)
+
+    def _debug(self, sentence: str) -> None:
+        if self._debugs:
+            sys.stderr.write(f"debug: {sentence}\n")

@@ -1,0 +1,111 @@
+"""Says which runs of a loop are traced and dumped: those asked for, else some chosen for what they tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+from threading import RLock
+from typing import Any
+
+from tfprof_widget.options import check_step
+
+WARM_UP_STEPS = 10
+MOST_TRACED_STEPS = 100
+# Where no steps are asked for: once so many of a graph's nodes were seen to run, only runs of a new kind are traced,
+ENOUGH_COVERAGE = 0.5
+# and before that every fifth or so of the others.
+SHARE_OF_TRACED = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is due at a step, as the runs of a loop are called by their numbers."""
+
+    step: int
+    traced: bool = False
+    dumped: bool = False
+
+
+class Schedule:
+    """Numbers the steps from 0, whatever thread they run in, and says what is due at each.
+
+    >>> schedule = Schedule(trace_steps=[1], dump_steps=[1])
+    >>> schedule.next(["train"]), schedule.next(["train"])
+    (Due(step=0, traced=False, dumped=False), Due(step=1, traced=True, dumped=True))
+    """
+
+    def __init__(self, trace_steps: Iterable[int] | None, dump_steps: Iterable[int] | None) -> None:
+        self._lock = RLock()
+        self.is_automatic = trace_steps is None
+        self.dumps_rest = dump_steps is None
+        self.trace_steps = set() if trace_steps is None else checked_steps("trace_steps", trace_steps)
+        self.dump_steps = {MOST_TRACED_STEPS} if dump_steps is None else checked_steps("dump_steps", dump_steps)
+        if len(self.trace_steps) > MOST_TRACED_STEPS:
+            raise ValueError(
+                f"trace_steps: {len(self.trace_steps):,} are more than the {MOST_TRACED_STEPS} that are kept; "
+                "leave some out, as range(0, 1000, 10) does"
+            )
+        self.steps = 0
+        self.traced = 0
+        self.coverage = 0.0
+        self._fetched: set[frozenset[str]] = set()
+        self._random = Random(111)  # the same steps each time a program runs
+
+    def next(self, nodes: Iterable[str]) -> Due:
+        """What is due at the next step, which is a run that fetches these nodes."""
+        fetched = frozenset(nodes)
+        with self._lock:
+            step = self.steps
+            self.steps += 1
+            traced = step in self.trace_steps or (self.is_automatic and self._tells_more(step, fetched))
+            self.traced += traced
+            return Due(step, traced, step in self.dump_steps)
+
+    def trace(self, steps: set[int]) -> None:
+        """Let these steps be traced too."""
+        with self._lock:
+            self.trace_steps |= steps
+
+    def trace_next(self) -> None:
+        """Let the step be traced that begins next."""
+        with self._lock:
+            self.trace_steps.add(self.steps)
+
+    def dump_next(self) -> None:
+        """Let there be a dump at the step that begins next."""
+        with self._lock:
+            self.dump_steps.add(self.steps)
+
+    def missed(self, steps: Iterable[int]) -> list[int]:
+        """Those of the steps that no run has reached.
+
+        >>> Schedule([], []).missed([20, 10])
+        [10, 20]
+        """
+        return sorted(step for step in steps if step >= self.steps)
+
+    def _tells_more(self, step: int, nodes: frozenset[str]) -> bool:
+        if step <= WARM_UP_STEPS or self.traced >= MOST_TRACED_STEPS:
+            return False
+        if nodes not in self._fetched:
+            self._fetched.add(nodes)
+            return True
+        is_open = self.coverage < ENOUGH_COVERAGE and step < MOST_TRACED_STEPS
+        return is_open and self._random.random() < SHARE_OF_TRACED
+
+
+def checked_steps(name: str, steps: Any) -> set[int]:
+    """The steps of an argument of that name.
+
+    >>> checked_steps("dump_steps", 20)
+    Traceback (most recent call last):
+        ...
+    ValueError: dump_steps: 20 is no list of steps; give [20] or range(10, 20)
+    """
+    try:
+        return {check_step(step) for step in steps}
+    except TypeError:
+        raise ValueError(f"{name}: {steps!r} is no list of steps; give [20] or range(10, 20)") from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
