@@ -96,7 +96,7 @@ def _costs(by_processor: bool) -> altair.LayerChart:
     """A bar an op type with its value at the end; what is selected stands out, all else fades by its opacity."""
     import altair as alt
 
-    axis = alt.Axis(domain=False, ticks=False, labelLimit=150, labelPadding=6, aria=False)
+    axis = alt.Axis(domain=False, ticks=False, labelLimit=116, labelPadding=6, aria=False)
     base = alt.Chart(alt.NamedData("costs"), height=USUAL_BARS * BAR_HEIGHT).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=axis),
         tooltip=[
