@@ -30,12 +30,16 @@ async function open(block: HTMLElement): Promise<void> {
     return;
   }
   hideComplaint(block);
-  const state = JSON.parse(await text(block, "state")) as State;
-  const columns = await Promise.all(state.graphs.map((_, index) => unpacked(block, `columns-${index}`)));
-  const [source, page] = await Promise.all([text(block, "widget"), text(block, "page")]);
+  const parts = block.querySelectorAll('script[data-part^="columns-"]').length;
+  const source = text(block, "widget");
+  const [state, { default: widget }, page, ...columns] = await Promise.all([
+    text(block, "state").then((json) => JSON.parse(json) as State),
+    source.then(imported),
+    text(block, "page"),
+    ...Array.from({ length: parts }, (_, index) => unpacked(block, `columns-${index}`)),
+  ]);
   const graphs = state.graphs.map((graph, index) => ({ ...graph, columns: columns[index] }));
-  const model = savedModel({ ...state.traits, _graphs: graphs, _esm: source });
-  const { default: widget } = await imported(source);
+  const model = savedModel({ ...state.traits, _graphs: graphs, _esm: await source });
   const place = document.createElement("div");
   block.querySelector("[data-static]")?.replaceWith(place);
   widget.render({
