@@ -8,7 +8,7 @@ from typing import Any
 from tfprof_widget.engine.matching import compiled
 from tfprof_widget.options import Option, Options
 
-_LIST_ITEM = re.compile(r"(?:\\.|\{[^}]*\}|\[\^?\]?[^]]*\]|[^,])+")
+_LIST_ITEM = re.compile(r"(?:\\.|\{[^}]*\}|\[\^?\]?[^]]*\]|\([^()]*\)|[^,])+")
 _PLACEHOLDERS = {"integer": "NUMBER", "regexes": "REGEX,REGEX", "choices": "NAME,NAME", "choice": "NAME", "flag": ""}
 _QUOTED = re.compile(r""""([^"]*)"|'([^']*)'""")
 
@@ -21,8 +21,8 @@ def value_of(option: Option, text: str) -> Any:
 
     >>> from tfprof_widget.options import OPTIONS
     >>> regexes = next(option for option in OPTIONS if option.kind == "regexes")
-    >>> value_of(regexes, r"a{1,2},[,b]")
-    ('a{1,2}', '[,b]')
+    >>> value_of(regexes, r"a{1,2},[,b],(c,d)")
+    ('a{1,2}', '[,b]', '(c,d)')
     """
     match option.kind:
         case "integer":
