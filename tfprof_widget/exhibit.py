@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -31,8 +32,9 @@ class Exhibited:
     notes: tuple[str, ...] = ()
     run_name_regexes: tuple[str, ...] = EVERYTHING
 
-    def described(self) -> dict[str, Any]:
-        """As the front end takes it; js/src/graphs.ts is the other side."""
+    @cached_property
+    def described(self) -> Mapping[str, Any]:
+        """As js/src/graphs.ts takes it; made once, for the live widget and for what is saved."""
         return {
             "name": self.name,
             "runNameRegexes": self.run_name_regexes,

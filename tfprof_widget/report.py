@@ -10,6 +10,7 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -54,13 +55,11 @@ def report(exhibit: Exhibit, traits: Mapping[str, Any] | None = None) -> str:
 def block(exhibit: Exhibit, traits: Mapping[str, Any] | None = None, live: str = "") -> str:
     """The exhibit as a piece of HTML; where the live widget of that name is on the page too, it steps aside."""
     shown = {"title": exhibit.title, "view": exhibit.view, "_about": exhibit.about, **exhibit.options, **(traits or {})}
-    graphs = [graph.described() for graph in exhibit.graphs]
-    columns = [graph.pop("columns") for graph in graphs]
-    state = {"traits": shown, "graphs": graphs, "charts": json.loads(static_bytes("charts.json"))}
+    described = [dict(graph.described) for graph in exhibit.graphs]
+    columns = [graph.pop("columns") for graph in described]
+    state = {"traits": shown, "graphs": described, "charts": json.loads(static_bytes("charts.json"))}
     parts = {
-        "widget": gzip.compress(static_bytes("widget.js"), SMALLEST, mtime=0),
-        "pictures": static_bytes("pictures.js.gz"),
-        "page": gzip.compress(page_template().encode(), mtime=0),
+        **_assets(),
         "state": gzip.compress(json.dumps(state).encode(), mtime=0),
         **{f"columns-{index}": gzip.compress(each, FASTEST, mtime=0) for index, each in enumerate(columns)},
     }
@@ -69,6 +68,16 @@ def block(exhibit: Exhibit, traits: Mapping[str, Any] | None = None, live: str =
         f'<div data-tfprof="{escape(live)}"><div data-static>{_static(exhibit, shown)}</div>{scripts}'
         f"<script>{static_bytes('opener.js').decode()}</script></div>"
     )
+
+
+@cache
+def _assets() -> Mapping[str, bytes]:
+    """The parts that are the same in every result."""
+    return {
+        "widget": gzip.compress(static_bytes("widget.js"), SMALLEST, mtime=0),
+        "pictures": static_bytes("pictures.js.gz"),
+        "page": gzip.compress(page_template().encode(), mtime=0),
+    }
 
 
 def page_template() -> str:

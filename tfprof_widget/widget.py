@@ -86,7 +86,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
         super().__init__(
             _esm=static_bytes("widget.js").decode(),
             _assets=shared_assets(),
-            _graphs=[graph.described() for graph in exhibit.graphs],
+            _graphs=[dict(graph.described) for graph in exhibit.graphs],
             _about=exhibit.about,
             _id=uuid.uuid4().hex,
             title=exhibit.title,

@@ -76,7 +76,7 @@ def test_all_that_there_are_report_if_asked(capsys: pytest.CaptureFixture[str]) 
 
 def test_the_widget_gets_findings_with_a_way_to_see_them() -> None:
     (graph,) = Exhibit.of_profile(padded()).graphs
-    advice = {each["checker"]: each["reports"] for each in json.loads(json.dumps(graph.described()["advice"]))}
+    advice = {each["checker"]: each["reports"] for each in json.loads(json.dumps(graph.described["advice"]))}
     assert list(advice) == list(CHECKERS)
     (finding,) = advice["LayoutChecker"]
     assert finding["evidence"] == {
