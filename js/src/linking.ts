@@ -1,8 +1,7 @@
 // What a selection means: the graph nodes behind the names that are selected, whichever picture they were selected in.
 
 import { computed, type ReadonlySignal } from "@preact/signals";
-import { codeTree } from "./engine/code.ts";
-import { memoryOf } from "./engine/memory.ts";
+import { viewTree } from "./engine/evaluate.ts";
 import { compareNames } from "./engine/order.ts";
 import { ROOT_NAME } from "./engine/tree.ts";
 import type { Profile } from "./profile.ts";
@@ -57,9 +56,8 @@ function flagTypes({ nodes }: Profile, names: ReadonlySet<string>, flags: Uint8A
 
 /** Flag what the code view counts below frames of these names. */
 function flagCreated(profile: Profile, frames: ReadonlySet<string>, flags: Uint8Array): void {
-  const { nodes, traces } = profile;
-  if (!traces.stack.some((stack) => stack >= 0)) return;
-  const tree = memoryOf(profile).kept("tree code", () => codeTree(nodes.names, traces));
+  if (!profile.traces.stack.some((stack) => stack >= 0)) return;
+  const tree = viewTree(profile, "code");
   tree.names.forEach((name, place) => {
     if (!frames.has(name)) return;
     const last = tree.rowStart[tree.end[place] as number] as number;

@@ -32,13 +32,18 @@ const FORESTS: Readonly<Record<ViewName, (profile: Profile, tree: Tree, options:
   op: opForest,
 };
 
+/** The tree of a view, which depends on the profile only and is kept with it. */
+export function viewTree(profile: Profile, kind: ViewName): Tree {
+  return memoryOf(profile).kept(`tree ${kind}`, () => TREES[kind](profile));
+}
+
 /** The rows of a view under the options; an OptionError or ProfileError where there are none to be had. */
 export function evaluate(profile: Profile, kind: ViewName, options: Options): View {
   checkOptions(options);
   const memory = memoryOf(profile);
   const accounting = JSON.stringify([kind, options.timing, options.accountTypeRegexes]);
   const measuring = JSON.stringify([options.step, options.runNameRegexes]);
-  const tree = memory.kept(`tree ${kind}`, () => TREES[kind](profile));
+  const tree = viewTree(profile, kind);
   const forest = memory.recent(`forest ${accounting}`, () => FORESTS[kind](profile, tree, options));
   const sums = memory.recent(
     `sums ${accounting} ${measuring}`,
