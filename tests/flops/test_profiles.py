@@ -85,6 +85,21 @@ def test_what_a_kernel_took_in_is_what_its_source_put_out() -> None:
     assert of(profile.with_flops(), "sum") == 41
 
 
+def test_swapped_operands_tell_no_shape_of_another_source() -> None:
+    """The runtime may put a constant first; the kernel that did so is met before one that did not."""
+    with tf.Graph().as_default() as graph:
+        x = tf1.placeholder(tf.float32, [None, 3], "x")
+        y = tf.nn.relu(x, name="relu")
+        tf.equal(y, 0.0, name="equal")
+        tf.reduce_sum(y, name="sum")
+    kernels = {
+        "relu": Kernel("Relu"),
+        "equal": Kernel("Equal", input_shapes=((1,), (7, 3))),
+        "sum": Kernel("Sum", input_shapes=((7, 3), (2,))),
+    }
+    assert of(replace(Profile.from_protos(graph), kernels=kernels).with_flops(), "relu") == 21
+
+
 def test_a_graph_def_and_a_run_suffice() -> None:
     graph, run_meta = run(dense)
     profile = Profile.from_protos(graph.as_graph_def().SerializeToString(), run_meta.SerializeToString())

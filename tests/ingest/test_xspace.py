@@ -107,6 +107,17 @@ def test_async_op_that_is_also_recorded_as_an_op_is_one_execution() -> None:
     assert rows(space.run()) == [("next", 1000, 70)]
 
 
+@pytest.mark.parametrize("threads", [("first", "second"), ("second", "first")])
+def test_shapes_are_those_of_the_execution_that_came_first(threads: tuple[str, str]) -> None:
+    """The last batch of an epoch may be smaller; the thread that it ran on may be listed before others."""
+    starts = {"first": (200, "(float[16,3])"), "second": (900, "(float[15,3])")}
+    space = Space()
+    for thread in threads:
+        start, shape = starts[thread]
+        space.add(thread, "dense/Relu:Relu", start, 10, shape=shape)
+    assert read_xspace(space.message).input_shapes == {("dense/Relu", "Relu"): "(float[16,3])"}
+
+
 def test_executions_belong_to_the_step_last_begun() -> None:
     space = Space()
     for start in (500, 1000, 1500, 2500):

@@ -125,7 +125,7 @@ class NodeReader:
 
     def _read_shapes(self, row: int) -> Shapes:
         nodes = self._profile.nodes
-        shapes = [nodes.shapes[code] or None for code in nodes.output_shapes[row].tolist()]
+        shapes = self._of_graph(row)
         if not shapes and self.op(row) in _HOLD_THEIR_SHAPE and nodes.shape[row] != ABSENT:
             shapes = [nodes.shapes[nodes.shape[row]] or None]
         if shapes and all(shape is not None and _UNKNOWN not in shape for shape in shapes):
@@ -135,6 +135,11 @@ class NodeReader:
             seen = self._with_batch(row, shapes[0])
         shapes += [None] * (max(seen, default=-1) + 1 - len(shapes))
         return tuple(merged(shape, seen.get(slot)) for slot, shape in enumerate(shapes))
+
+    def _of_graph(self, row: int) -> list[Shape]:
+        """The shapes that a node puts out, as far as the graph tells them."""
+        nodes = self._profile.nodes
+        return [nodes.shapes[code] or None for code in nodes.output_shapes[row].tolist()]
 
     def _kernel(self, row: int) -> Kernel | None:
         return self._profile.kernels.get(self._profile.nodes.names[row])
@@ -169,14 +174,17 @@ class NodeReader:
         return found
 
     def _add_taken_in(self, row: int, kernel: Kernel, found: dict[int, dict[int, tuple[int, ...]]]) -> None:
-        """What a kernel took in is what its sources put out."""
+        """What a kernel took in is what its sources put out, if it can be: the runtime may have swapped them."""
         if row == ABSENT or not kernel.input_shapes:
             return
         sources, ports = self.sources(row)
         if len(sources) != len(kernel.input_shapes):
             return
         for source, port, shape in zip(sources, ports, kernel.input_shapes, strict=True):
-            if source != ABSENT and shape is not None:
+            if source == ABSENT or shape is None:
+                continue
+            declared = self._of_graph(source)
+            if port >= len(declared) or (known := declared[port]) is None or _can_be(known, shape):
                 found.setdefault(source, {}).setdefault(port, shape)
 
     @cached_property

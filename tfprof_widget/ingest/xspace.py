@@ -59,7 +59,10 @@ def read_xspace(xspace: Any, steps: Sequence[Step] = ()) -> XSpaceColumns:
 
 @dataclass
 class _Rows:
-    """The executions as they are found; `kinds` are the labels but for what is only known when all are found."""
+    """The executions as they are found; `kinds` are the labels but for what is only known when all are found.
+
+    `input_shapes` are those of the earliest execution, and when that was: the last batch may be smaller.
+    """
 
     kinds: dict[tuple[Ran, str, str, str], int] = field(default_factory=dict)
     kind: list[int] = field(default_factory=list)
@@ -69,7 +72,7 @@ class _Rows:
     thread: list[int] = field(default_factory=list)
     memory: list[tuple[int, ...]] = field(default_factory=list)
     allocations: list[tuple[int, ...]] = field(default_factory=list)
-    input_shapes: dict[tuple[str, str], str] = field(default_factory=dict)
+    input_shapes: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     calls: list[tuple[int, str]] = field(default_factory=list)
 
     def add_thread(self, thread: Thread) -> None:
@@ -82,7 +85,8 @@ class _Rows:
                 self.memory.append((row, *(getattr(memory, name.removesuffix("_bytes")) for name in MEMORY)))
                 self.allocations.extend((row, *record) for record in memory.records)
             if each.input_shapes:
-                self.input_shapes.setdefault((executed_key(each.name), each.op), each.input_shapes)
+                key, told = (executed_key(each.name), each.op), (each.start, each.input_shapes)
+                self.input_shapes[key] = min(self.input_shapes.get(key, told), told)
             self._add(
                 (_RAN.get(each.kind, plain), each.name, each.op, ""),
                 each.start,
@@ -122,7 +126,7 @@ class _Rows:
             step_names={step.number: step.name for step in steps},
             functions=frozenset(function for _, function in self.calls),
             dropped=dropped,
-            input_shapes=self.input_shapes,
+            input_shapes={key: shapes for key, (_, shapes) in self.input_shapes.items()},
         )
 
     def _are(self, *kinds: Ran) -> Flags:

@@ -98,7 +98,7 @@ def host_threads(space: XSpace) -> Iterator[Thread]:
     for plane in space.planes:
         if not plane.name.startswith("/host:CPU"):
             continue
-        told: set[int] = set()
+        told: dict[int, int] = {}
         kinds = {key: known for key, each in plane.event_metadata.items() if (known := _kind(each.name))}
         for line in plane.lines:
             base = _absolute(line.timestamp_ns, origin)
@@ -159,17 +159,20 @@ def _known(events: Iterable[XEvent], kinds: dict[int, Any]) -> Iterator[XEvent]:
     return (event for event in events if event.metadata_id in kinds)
 
 
-def _event(plane: XPlane, event: XEvent, base: int, told: set[int], kind: Kind, name: str, op: str) -> Event:
-    """An event; of the many executions of one op only the first is read in full, for the shapes that it tells."""
-    is_repeated = event.metadata_id in told
-    stats = _stats(plane, event.stats) if kind != "iterator" and not (kind == "op" and is_repeated) else {}
+def _event(plane: XPlane, event: XEvent, base: int, told: dict[int, int], kind: Kind, name: str, op: str) -> Event:
+    """An event; of the many executions of one op only the earliest is read in full, for the shapes that it tells.
+
+    Threads come one after the other, so that an earlier one may follow: `told` are the starts of those read.
+    """
+    start = base + event.offset_ps // PICOS_A_NANO
+    is_repeated = kind == "op" and start >= told.get(event.metadata_id, start + 1)
+    stats = {} if is_repeated or kind == "iterator" else _stats(plane, event.stats)
     if kind == "op" and stats:
-        told.add(event.metadata_id)
+        told[event.metadata_id] = start
     if kind == "async op":
         name, op = str(stats.get("name", "")), str(stats.get("kernel_type", ""))
     elif kind == "eager op":
         name = op = str(stats.get("eager_op", ""))
-    start = base + event.offset_ps // PICOS_A_NANO
     return Event(kind, name, op, start, event.duration_ps // PICOS_A_NANO, stats)
 
 
