@@ -19,8 +19,8 @@ help: ## list the targets
 	@awk -F ':.* ## ' '/^[a-z]+:.* ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: $(PROTOS) ## profile a small model and print its op view
-	@$(BIN)/python -m tfprof_widget.demo
+demo: .venv/notebooks $(STATIC) ## profile a Keras model in a notebook, print what it costs, write the page and the chart
+	@$(BIN)/python notebooks/demo.py
 
 .PHONY: test
 test: lint chromium pprof $(STATIC) ## run the linters and all the tests
@@ -34,6 +34,7 @@ lint: .venv/develop node_modules/.stamp ## check style, types and generated file
 	$(BIN)/mypy
 	$(BIN)/python js/generate_protocol.py --check
 	$(BIN)/python js/generate_columns.py --check
+	$(BIN)/python docs/generate_options.py --check
 	npm run --silent lint
 	npm run --silent types
 
@@ -44,8 +45,9 @@ format: .venv/develop node_modules/.stamp ## put the sources into the style that
 	npm run --silent format
 
 .PHONY: protocol
-protocol: build ## write js/src/protocol.ts from the option table
+protocol: build ## write js/src/protocol.ts and docs/options.md from the option table
 	$(BIN)/python js/generate_protocol.py
+	$(BIN)/python docs/generate_options.py
 
 .PHONY: conformance
 conformance: .venv/develop ## make tests/conformance anew from native tfprof's answers
@@ -57,9 +59,16 @@ bench: .venv/develop chromium $(STATIC) ## measure speed and memory beside nativ
 	$(BIN)/python -m tests.bench
 
 .PHONY: lab
-lab: build ## open JupyterLab on the notebooks
-	$(INSTALL) --group lab
-	$(BIN)/jupyter lab --allow-root notebooks
+lab: .venv/lab $(STATIC) ## open JupyterLab on notebooks/quickstart.ipynb
+	$(BIN)/jupyter lab --allow-root notebooks/quickstart.ipynb
+
+.PHONY: screenshots
+screenshots: .venv/develop chromium $(STATIC) ## take the pictures of the documents anew, from real runs in Chromium
+	$(BIN)/python -m docs.screenshots.take
+
+.PHONY: matrix
+matrix: .venv/develop $(STATIC) ## test the core with the oldest and newest TensorFlow that pip offers, and without
+	$(BIN)/python -m tests.matrix
 
 .PHONY: wheel
 wheel: build ## build the wheel and the sdist into dist/
@@ -84,13 +93,13 @@ pprof: ## install Go's pprof from Debian where it is missing
 lock: ## pin the newest fitting versions in constraints.txt and package-lock.json
 	$(PYTHON) -m venv --clear .venv
 	$(PIP) install --upgrade pip
-	$(PIP) install --group build --group test --group lint --group lab --editable .
+	$(PIP) install --group build --group test --group lint --editable .
 	{ echo "# Written by \`make lock\`: the versions that \`make\` installs."; $(PIP) freeze --all --exclude-editable; } > constraints.txt
 	npm install --package-lock-only
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .venv dist node_modules tfprof_widget/_protos tfprof_widget/static
+	rm -rf .venv demo dist node_modules tfprof_widget/_protos tfprof_widget/static
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -101,7 +110,7 @@ clean: ## remove everything that make has made
 	touch $@
 
 # Installing the package compiles its protos, so they are the stamp, and come back when they are gone.
-$(PROTOS): .venv/pip pyproject.toml hatch_build.py protos/compile.py $(wildcard protos/*.proto)
+$(PROTOS): .venv/pip pyproject.toml hatch_build.py hatch_readme.py protos/compile.py $(wildcard protos/*.proto)
 	$(INSTALL) --group build
 	$(INSTALL) --no-build-isolation --editable .
 	touch $@
@@ -110,11 +119,19 @@ $(PROTOS): .venv/pip pyproject.toml hatch_build.py protos/compile.py $(wildcard 
 	$(INSTALL) --group test --group lint
 	touch $@
 
-.venv/widget: $(PROTOS)
-	$(INSTALL) --group widget
+.venv/notebooks: $(PROTOS)
+	$(INSTALL) --group notebooks
 	touch $@
 
-$(STATIC): .venv/widget node_modules/.stamp js/build.mjs $(shell find js/src -type f) tfprof_widget/charts.py
+.venv/lab: .venv/notebooks
+	$(INSTALL) --group lab
+	touch $@
+
+.venv/charts: $(PROTOS)
+	$(INSTALL) --group charts
+	touch $@
+
+$(STATIC): .venv/charts node_modules/.stamp js/build.mjs js/notices.mjs $(shell find js/src -type f) tfprof_widget/charts.py
 	npm run --silent build
 	$(BIN)/python -m tfprof_widget.charts $@
 

@@ -1,9 +1,11 @@
-// Bundles what the browser gets into tfprof_widget/static: the widget, the opener of saved results, and the pictures.
+// Bundles what the browser gets into tfprof_widget/static: the widget, the opener of saved results, the pictures,
+// and the notices of those whose code is in them.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
+import { notices } from "./notices.mjs";
 
 const sources = "js/src";
 const destination = "tfprof_widget/static";
@@ -86,3 +88,5 @@ writeFileSync(`${destination}/pictures.js.gz`, gzipSync(pictures.contents, { lev
 // In HTML a script ends where it says so, even inside a string.
 const opening = new TextDecoder().decode(opener.contents);
 writeFileSync(`${destination}/opener.js`, opening.replaceAll("</script", "<\\/script"));
+const modules = [widget, pictures, opener].flatMap((bundle) => bundle.modules);
+writeFileSync(`${destination}/THIRD_PARTY_NOTICES.txt`, notices(modules));

@@ -19,7 +19,7 @@ MODULES = {
 
 # Each part of the package may import the parts above its line, and itself.
 LAYERS = (
-    ("errors", "memory", "options", "tables", "_protos"),
+    ("_version", "errors", "memory", "options", "tables", "_protos"),
     ("integers",),
     ("profiles", "messages", "option_builder"),
     ("engine", "ingest"),
@@ -41,7 +41,7 @@ HEIGHTS = {part: height for height, parts in enumerate(LAYERS) for part in parts
 # The methods of what users hold: they may reach these parts once called.
 FACADES = {
     "tfprof_widget": frozenset(HEIGHTS),
-    "tfprof_widget.profiles": frozenset({"engine", "flops", "ingest", "loading", "output", "widget"}),
+    "tfprof_widget.profiles": frozenset({"advisor", "engine", "flops", "ingest", "loading", "output", "widget"}),
     "tfprof_widget.capturing.result": frozenset({"exhibit", "report", "widget"}),
     "tfprof_widget.engine.view": frozenset({"output"}),
 }

@@ -15,6 +15,7 @@ from tests.sketches import profile_of
 from tfprof_widget import charts
 from tfprof_widget.charts import LIGHT, chart_of, specifications
 from tfprof_widget.demo import demo_profile
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.output.costs import Costs, cost_rows
 
 SPECIFICATIONS = specifications()
@@ -135,6 +136,12 @@ def test_chart_of_nothing_is_empty() -> None:
 def test_unknown_metric_is_refused_with_those_known() -> None:
     with pytest.raises(ValueError, match="metric 'cost' is not known; choose from time, memory, count, rate"):
         chart_of(demo_profile().view("op"), "cost")
+
+
+def test_without_altair_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(ProfileError, match=r"run `pip install 'tfprof-widget\[export\]'`"):
+        chart_of(demo_profile().view("op"))
 
 
 def test_command_writes_all_specifications(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tfprof_widget._version import __version__
     from tfprof_widget.capturing.context import capture, last
     from tfprof_widget.capturing.result import Capture
     from tfprof_widget.compat import (
@@ -46,6 +47,7 @@ __all__ = [
     "ProfileWarning",
     "Profiler",
     "View",
+    "__version__",
     "advise",
     "capture",
     "flops_coverage",
@@ -59,6 +61,7 @@ __all__ = [
 
 # Names are imported when they are first used: importing the package costs next to nothing.
 _HOMES = {
+    "__version__": "_version",
     "Capture": "capturing.result",
     "capture": "capturing.context",
     "last": "capturing.context",

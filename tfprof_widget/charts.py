@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfprof_widget.engine.view import View
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.options import METRICS
 from tfprof_widget.output.costs import Costs, cost_rows
 
@@ -78,10 +79,12 @@ def chart_of(view: View, metric: str = "time") -> altair.LayerChart:
     >>> chart.to_dict()["title"]
     'Bytes requested by op type, a step'
     """
-    import altair
-
     if metric not in METRICS:
         raise ValueError(f"metric {metric!r} is not known; choose from {', '.join(METRICS)}")
+    try:
+        import altair
+    except ImportError:
+        raise ProfileError("charts in Python need altair: run `pip install 'tfprof-widget[export]'`") from None
     rows = cost_rows(Costs.of(view), metric)
     by_processor = any(row["part"] == "accelerator" for row in rows)
     spec = _coloured(_framed(_costs(by_processor)).to_dict(), LIGHT)

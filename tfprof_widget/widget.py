@@ -7,11 +7,8 @@ import uuid
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-try:
-    import anywidget
-    import traitlets
-except ImportError as error:
-    raise ImportError('the widget needs anywidget: pip install "tfprof-widget[notebook]"') from error
+import anywidget
+import traitlets
 
 from tfprof_widget.exhibit import Exhibit
 from tfprof_widget.options import METRICS, OPTIONS, TABS, VIEWS, Option

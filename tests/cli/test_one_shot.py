@@ -174,7 +174,7 @@ def test_every_command_has_help_of_a_line(capsys: Captured) -> None:
 
 def test_version(capsys: Captured) -> None:
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("tfprof ")
+    assert capsys.readouterr().out == f"tfprof {tfprof.__version__}\n"
 
 
 BAD_USAGE = {

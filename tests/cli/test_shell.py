@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -12,17 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.files import Files
-from tests.cli.pseudo_terminal import ROOT, PseudoTerminal, environment_of
+from tests.cli.pseudo_terminal import ROOT, environment_of
+from tests.cli.stuck import full_pipe, large_network
 from tfprof_widget import cli
-
-# An alarm rings in the middle of the writing, as an impatient person would.
-INTERRUPTED = """
-import signal, sys
-from tfprof_widget.cli import main
-signal.signal(signal.SIGALRM, signal.default_int_handler)
-signal.setitimer(signal.ITIMER_REAL, 1.0)
-sys.exit(main())
-"""
 
 
 def tfprof(*words: str, typed: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -71,12 +63,15 @@ def test_a_reader_that_leaves_early_is_no_error(files: Files) -> None:
     assert process.returncode == 141
 
 
-def test_an_interrupt_is_told_in_a_line(files: Files, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")  # nobody reads it: writing to it waits
-    words = [*files.words, f"--dump_to_file={tmp_path / 'pipe'}"]
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, "scope", *words], stderr=subprocess.PIPE, text=True, env=environment_of({})
-    ) as process:
+def test_an_interrupt_is_told_in_a_line(tmp_path: Path) -> None:
+    words = ["scope", *large_network(tmp_path).words, f"--dump_to_file={tmp_path / 'pipe'}"]
+    command = [sys.executable, "-m", "tfprof_widget", *words]
+    with (
+        full_pipe(tmp_path / "pipe") as wait_until_written_to,
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment_of({})) as process,
+    ):
+        wait_until_written_to()
+        process.send_signal(signal.SIGINT)
         _, complaint = process.communicate(timeout=60)
     assert complaint == "tfprof: interrupted\n"
     assert process.returncode == 130
@@ -148,13 +143,3 @@ def test_the_installed_command_is_this_one() -> None:
     name, (module, function) = script[0], script[1].split(":")
     assert name == "tfprof"
     assert getattr(import_module(module), function) is cli.main
-
-
-def test_the_prompt_without_its_package_names_the_install_command(files: Files, tmp_path: Path) -> None:
-    (tmp_path / "prompt_toolkit.py").write_text("raise ImportError('not installed')")
-    path = os.pathsep.join([str(tmp_path), str(ROOT)])
-    assert tfprof("demo", PYTHONPATH=path).returncode == 0
-    with PseudoTerminal(*files.words, environment={"PYTHONPATH": path}) as terminal:
-        shown = terminal.until("pipe")
-        assert "the prompt needs prompt_toolkit: pip install 'tfprof-widget[cli]'" in shown
-        assert terminal.wait() == 1

@@ -146,7 +146,7 @@ def test_unknown_kind_of_url() -> None:
 
 def test_url_without_fsspec(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
-    with pytest.raises(ProfileError, match=r"URLs are read by fsspec.*run `pip install 'tfprof-widget\[remote\]'`"):
+    with pytest.raises(ProfileError, match=r"by fsspec.*run `pip install 'tfprof-widget\[distributed\]'`"):
         tfprof.load("gs://bucket/profile_0")
 
 

@@ -44,9 +44,3 @@ print(sorted({"tensorflow", "pandas", "altair", "keras"} & set(sys.modules)))
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
-
-
-def test_without_ipython_the_error_names_what_to_install() -> None:
-    program = "import sys; sys.modules['IPython'] = None; import tfprof_widget.magic"
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert ran.stderr.rstrip().endswith('ImportError: %%tfprof needs IPython: pip install "tfprof-widget[notebook]"')

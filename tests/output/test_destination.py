@@ -172,6 +172,6 @@ def test_a_pipe_is_written_to_and_not_replaced_as_little_as_a_device(tmp_path: P
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
     reader.start()
     write_whole(str(pipe), b"new")
-    reader.join(10)
+    reader.join(60)
     assert read == [b"new"]
     assert pipe.is_fifo()

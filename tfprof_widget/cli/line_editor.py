@@ -9,22 +9,15 @@ from typing import Any
 
 from tfprof_widget.cli.completion import candidates
 from tfprof_widget.cli.subject import Subject
-from tfprof_widget.errors import ProfileError
 
 PROMPT = "tfprof> "
 
 
 def line_editor(subject: Subject) -> Callable[[], str]:
     """What asks for a line; it raises KeyboardInterrupt on Ctrl-C and EOFError on Ctrl-D."""
-    try:
-        from prompt_toolkit import PromptSession
-        from prompt_toolkit.completion import Completer, Completion
-        from prompt_toolkit.shortcuts import CompleteStyle
-    except ImportError:
-        raise ProfileError(
-            "the prompt needs prompt_toolkit: pip install 'tfprof-widget[cli]'; "
-            "or give a command, as in `tfprof op`, or commands by a pipe"
-        ) from None
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.shortcuts import CompleteStyle
 
     class Words(Completer):
         """The words that Tab offers."""

@@ -6,9 +6,9 @@ import io
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tfprof_widget._version import __version__
 from tfprof_widget.cli.arguments import Request, read_words
 from tfprof_widget.cli.commands import COMMANDS, named
 from tfprof_widget.cli.opening import subject_of
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     request = _without_command(read_words(words))
     if request.general.get("version"):
-        sys.stdout.write(f"tfprof {_version()}\n")
+        sys.stdout.write(f"tfprof {__version__}\n")
         return 0
     if not words or request.general.get("help"):
         request = Request("help", (request.command,) if request.command else ())
@@ -57,10 +57,3 @@ def _tolerate_odd_names() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _version() -> str:
-    try:
-        return version("tfprof-widget")
-    except PackageNotFoundError:
-        return "(not installed)"

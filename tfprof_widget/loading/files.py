@@ -101,7 +101,7 @@ def _remote(url: str) -> Iterator[File]:
     except ImportError:
         raise ProfileError(
             f"cannot read {url!r}: URLs are read by fsspec, which is not installed; "
-            "run `pip install 'tfprof-widget[remote]'`, or copy the file here"
+            "run `pip install 'tfprof-widget[distributed]'`, or copy the file here"
         ) from None
     try:
         system, path = url_to_fs(url)

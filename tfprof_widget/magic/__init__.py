@@ -5,11 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-try:
-    import IPython  # noqa: F401
-except ImportError as error:
-    raise ImportError('%%tfprof needs IPython: pip install "tfprof-widget[notebook]"') from error
-
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import (

@@ -1,0 +1,65 @@
+"""Whoever's code is in the bundles is named with licence and copyright; esbuild's account of them tells who that is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.commands import ROOT, metadata, run
+
+NOTICES = ROOT / "tfprof_widget" / "static" / "THIRD_PARTY_NOTICES.txt"
+FOLDER = re.compile(r".*node_modules/(?:@[^/]+/)?[^/]+(?=/)")
+HEADING = re.compile(r"^(\S+ \d\S*) \(([^()]+)\)$", re.MULTILINE)
+# Their licence is in their own comment, or they are built into another package.
+COMMENTED_OR_BUILT_IN = {
+    "Esprima": "THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS AND CONTRIBUTORS",
+    "Copyright (c) 2013, Jason Davies": "Redistributions in binary form",
+    "https://github.com/Starcounter-Jack/JSON-Patch": "MIT",
+    "Mapbox": "delaunator",
+    "semver": "Isaac Z. Schlueter",
+    "robust-predicates": "released into the public domain",
+}
+
+
+def sections() -> list[str]:
+    return re.split(r"\n-{20,}\n", NOTICES.read_text(encoding="utf-8"))[1:]
+
+
+@pytest.mark.parametrize("entry", ["opener.ts", "pictures.ts", "widget.ts"])
+def test_every_bundled_package_is_named(entry: str, tmp_path: Path) -> None:
+    """A plain bundle, without what js/build.mjs does: it has at least the same packages in it."""
+    account = tmp_path / "account.json"
+    run(
+        *(str(ROOT / "node_modules" / ".bin" / "esbuild"), f"js/src/{entry}", "--bundle", "--minify", "--format=esm"),
+        *("--jsx-factory=h", "--jsx-fragment=Fragment", "--jsx=transform", "--tsconfig-raw={}"),
+        *("--loader:.css=text", f"--metafile={account}", f"--outdir={tmp_path}", "--log-level=error"),
+        cwd=ROOT,
+    )
+    (output,) = json.loads(account.read_text())["outputs"].values()
+    used = [path for path, part in output["inputs"].items() if part["bytesInOutput"]]
+    folders = {found[0] for path in used if (found := FOLDER.match(path))}
+    descriptions = [json.loads((ROOT / folder / "package.json").read_text()) for folder in folders]
+    bundled = {f"{each['name']} {each['version']}" for each in descriptions}
+    assert bundled - {name for name, _ in HEADING.findall(NOTICES.read_text(encoding="utf-8"))} == set()
+    assert bundled or entry == "opener.ts"
+
+
+def test_each_has_its_licence_in_full() -> None:
+    for section in sections():
+        assert HEADING.search(section), section[:200]
+        assert re.search(r"Copyright|public domain", section), section[:200]
+        assert re.search(r"AS IS", section), section[:200]
+
+
+@pytest.mark.parametrize(("name", "licence"), COMMENTED_OR_BUILT_IN.items())
+def test_what_no_import_tells_is_named_too(name: str, licence: str) -> None:
+    assert [section for section in sections() if name in section and licence in section]
+
+
+def test_the_package_says_under_which_licences_it_comes(wheel: Path) -> None:
+    bundled = {licence for _, licence in HEADING.findall(NOTICES.read_text(encoding="utf-8"))}
+    # Esprima's is in the comment of the package that has taken its code.
+    assert metadata(wheel)["License-Expression"] == " AND ".join(sorted({"Apache-2.0", "BSD-2-Clause", *bundled}))
