@@ -86,7 +86,7 @@ class ProfileOptionBuilder:
         return copy.deepcopy(self._options)
 
     def with_max_depth(self, max_depth: int) -> Self:
-        """Show no row deeper than this; in op view, this many rows."""
+        """Show no row deeper than this; in op view, so many rows after the first."""
         return self._with(max_depth=max_depth)
 
     def with_min_memory(

@@ -47,6 +47,8 @@ TIMINGS = ("exact", "tfprof")
 TABS = (*VIEWS, "timeline", "memory", "advise")
 METRICS = ("time", "memory", "count", "rate")
 EVERYTHING = (".*",)
+# As tfprof's own options, which are of 64 bits.
+_LARGEST = 2**63 - 1
 # The type that an op log gives to the trainable variables.
 TRAINABLE_VARIABLES = "_trainable_variables"
 
@@ -68,7 +70,7 @@ def _threshold(name: str, unit: str) -> Option:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("max_depth", "integer", 100, "Show rows down to this depth; in op view, this many rows."),
+    Option("max_depth", "integer", 100, "Show rows down to this depth; in op view, so many rows after the first."),
     _threshold("min_bytes", "many bytes requested from the allocator"),
     _threshold("min_peak_bytes", "many bytes held at the peak"),
     _threshold("min_residual_bytes", "many bytes still held when the op ended"),
@@ -210,6 +212,8 @@ def _integer(option: Option, value: Any) -> int:
         number = operator.index(value)
     except TypeError:
         raise ValueError(f"{option.name} is {value!r}, but must be a whole number") from None
+    if abs(number) > _LARGEST:
+        raise ValueError(f"{option.name} has {number.bit_length()} bits, but must be below 2**63")
     if number < option.minimum:
         raise ValueError(f"{option.name} is {number}, but must be at least {option.minimum}")
     return number

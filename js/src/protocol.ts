@@ -21,7 +21,7 @@ export type Timing = (typeof TIMINGS)[number];
 
 /** A value for every option. */
 export interface Options {
-  /** Show rows down to this depth; in op view, this many rows. */
+  /** Show rows down to this depth; in op view, so many rows after the first. */
   readonly maxDepth: number;
   /** Show only rows with at least this many bytes requested from the allocator. */
   readonly minBytes: number;
@@ -96,7 +96,7 @@ function described(
 }
 
 export const OPTIONS: readonly OptionDescription[] = [
-  described("max_depth", "integer", 100, "Show rows down to this depth; in op view, this many rows."),
+  described("max_depth", "integer", 100, "Show rows down to this depth; in op view, so many rows after the first."),
   described("min_bytes", "integer", 0, "Show only rows with at least this many bytes requested from the allocator."),
   described("min_peak_bytes", "integer", 0, "Show only rows with at least this many bytes held at the peak."),
   described("min_residual_bytes", "integer", 0, "Show only rows with at least this many bytes still held when the op ended."),

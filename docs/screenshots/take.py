@@ -1,0 +1,89 @@
+"""Takes the screenshots: captures the training of the classifier and photographs its report: `make screenshots`."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+import tfprof_widget as tfprof
+from docs.screenshots.classifier import train
+from docs.screenshots.freshness import HERE, write_stamp
+from tests.browser.screen import Screen
+from tests.browser.watched import launched, watched_page
+
+Scheme = Literal["light", "dark"]
+
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+WINDOW = {"width": 1360, "height": 900}
+PIXELS_A_POINT = 2  # for sharp screens
+COLOURS = 256  # which a PNG says in a byte a pixel
+EPOCHS = 6
+# Gradients of normalization are many rows of little news.
+FOLDED = ("gradient_tape/classifier/norm_1", "gradient_tape/classifier/norm_2")
+STEP = 8  # when caches are warm
+SELECTED = "classifier/conv_2/convolution"
+
+
+def main() -> None:
+    """Take all pictures, and note what they are of."""
+    with tfprof.capture(name="train a small classifier") as prof:
+        train(EPOCHS)
+    print(prof.measurement.sentence())
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = Path(folder) / "report.html"
+        prof.save_report(str(page))
+        browser = launched(playwright)
+        for scheme in SCHEMES:
+            for name, prepare in PICTURES.items():
+                with opened(browser, page, scheme) as screen:
+                    prepare(screen)
+                    shoot(screen, HERE / f"{name}-{scheme}.png")
+        browser.close()
+    write_stamp()
+
+
+@contextmanager
+def opened(browser: Browser, page: Path, scheme: Scheme) -> Iterator[Screen]:
+    """The report in a window of its own."""
+    with watched_page(browser, viewport=WINDOW, device_scale_factor=PIXELS_A_POINT, color_scheme=scheme) as tab:
+        tab.goto(page.as_uri())
+        yield Screen(tab).until_ready()
+
+
+def widget(screen: Screen) -> None:
+    """What costs most, with a slider moved and an op selected down to its line of code."""
+    screen.type_number("min_micros", "300")
+    for name in FOLDED:
+        screen.row(name).locator(".twist").click()
+    screen.row(SELECTED).click()
+    screen.grid.evaluate("grid => { grid.scrollTop = 0; }")
+    screen.until(lambda: len(screen.marks("Time by op type")) > 1, True)
+
+
+def timeline(screen: Screen) -> None:
+    """A step, thread by thread."""
+    screen.look_at("timeline")
+    for _ in range(STEP):
+        screen.root.get_by_role("button", name="next step").click()
+
+
+PICTURES: dict[str, Callable[[Screen], None]] = {"widget": widget, "timeline": timeline}
+
+
+def shoot(screen: Screen, file: Path) -> None:
+    """Write what the widget looks like."""
+    screen.page.mouse.move(0, 0)
+    taken = Image.open(io.BytesIO(screen.root.screenshot())).convert("RGB")
+    taken.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    print(f"{file.name}: {file.stat().st_size // 1000} kB")
+
+
+if __name__ == "__main__":
+    main()
