@@ -1,0 +1,71 @@
+"""Every block of code that people read runs, page by page, as it is written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.pages.commands import environment
+from tests.pages.markdown import GIVEN, ROOT, blocks, pages
+from tests.pages.session import LANGUAGES, SHOWN
+
+PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in pages()}
+RUN = [language for language in LANGUAGES if language not in (GIVEN, *SHOWN)]
+RUNNING = [name for name, page in PAGES.items() if {block.language for block in blocks(page)} - {GIVEN, *SHOWN}]
+
+
+def test_pages_have_code() -> None:
+    assert {"README.md", "docs/advise.md", "docs/command-line.md", "docs/developing.md"} <= set(RUNNING)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_block_is_in_a_language(name: str) -> None:
+    strange = [block for block in blocks(PAGES[name]) if block.language not in LANGUAGES]
+    assert not strange, f"write what runs as {', '.join(RUN)} and what does not as {', '.join(SHOWN)}"
+    assert PAGES[name].count("```") == 2 * sum(block.language != GIVEN for block in blocks(PAGES[name]))
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_the_blocks_of_a_page_run(name: str, tmp_path: Path) -> None:
+    ran = run(name, tmp_path)
+    assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
+    assert ran.stdout.count(f"--- {name}, line ") == len(list(blocks(PAGES[name])))
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        ("```python\n1 / 0\n```\n", "ZeroDivisionError"),
+        ("```python\nprofile.view('op', min_micro=1)\n```\n", "did you mean 'min_micros'"),
+        ("```ipython\n%%tfprof --alll\n1\n```\n", "there is no argument --alll"),
+        ("```ipython\n%%tfprof\n1\n```\n", "AssertionError: Nothing was captured"),
+        ("```sh\nmake no-such-target\n```\n", "no-such-target"),
+        ("```sh\ntfprof demo\ntfprof scop profile_100\n```\n", "scop"),
+        ('```sh\npip install "tfprof-widget[no-such-extra]"\n```\n', "there is no extra no-such-extra"),
+        ("```sh\npip install tensorboard\n```\n", "tensorboard is not tfprof-widget"),
+        ("```ruby\n1\n```\n", "a block in 'ruby'"),
+    ],
+)
+def test_a_block_that_fails_is_told(page: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(page, encoding="utf-8")
+    ran = run(str(tmp_path / "page.md"), tmp_path)
+    assert ran.returncode != 0
+    assert told in ran.stdout + ran.stderr
+
+
+def run(page: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a page of the repository, or another one, in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.pages.session", page],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=folder,
+        env=environment(),
+        timeout=250,
+        check=False,
+    )

@@ -1,0 +1,34 @@
+"""`make demo` does what the README says: here with the recipe of the Makefile and the environment of the tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.pages.commands import environment
+from tests.pages.markdown import ROOT
+
+# What `make` would set up first is there already.
+READY = (".venv/notebooks", "tfprof_widget/static/charts.json")
+
+
+def test_the_demo_runs_to_its_end_without_asking_anything(tmp_path: Path) -> None:
+    for name in ("Makefile", "js", "notebooks", "tfprof_widget"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    ran = subprocess.run(
+        ["make", "demo", f"BIN={Path(sys.executable).parent}", *(f"--assume-old={path}" for path in READY)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        env=environment(),
+        timeout=250,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    made = {path.suffix for path in (tmp_path / "demo").iterdir()}
+    assert {".ipynb", ".html", ".svg"} <= made  # the notebook, the page and the chart
+    assert "MatMul" in ran.stdout
+    assert all(f"demo/{path.name}" in ran.stdout for path in (tmp_path / "demo").iterdir() if path.suffix in made)
