@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image, ImageChops
 
 from tests.sketches import profile_of
 from tfprof_widget import charts
@@ -127,6 +128,16 @@ def test_chart_of_a_view_is_saved_as_a_picture(tmp_path: Path) -> None:
     svg = picture.read_text(encoding="utf-8")
     assert "Mul" in svg
     assert "3 µs" in svg
+
+
+def test_chart_of_a_view_keeps_off_the_edges_of_its_picture(tmp_path: Path) -> None:
+    picture = tmp_path / "ops.png"
+    chart_of(profile_of("a = Mul() 3us").view("op")).save(str(picture))
+    with Image.open(picture) as image:
+        drawn = ImageChops.invert(image.convert("RGB")).getbbox()  # what is not white
+        assert drawn is not None
+        left, top, right, bottom = drawn
+        assert min(left, top, image.width - right, image.height - bottom) >= 10
 
 
 def test_chart_of_nothing_is_empty() -> None:

@@ -45,6 +45,8 @@ SCOPE_HEIGHT = 22
 USUAL_BARS, USUAL_LEVELS = 12, 4
 # Right of the longest bar, for its label.
 LABEL_WIDTH = 62
+# Around a chart that stands alone; on the page it stands among others.
+MARGIN = 12
 PROCESSORS = ("CPU", "accelerator")
 TITLES = {
     "time": "Time by op type, a step",
@@ -91,7 +93,7 @@ def chart_of(view: View, metric: str = "time") -> altair.LayerChart:
     height = BAR_HEIGHT * max(1, len({row["name"] for row in rows}))
     title = TITLES[metric] if view.profile.steps else "Graph nodes by op type"
     spec |= {"datasets": {"costs": rows}, "title": title, "width": 420, "height": height}
-    spec["background"] = LIGHT["--surface"]
+    spec |= {"background": LIGHT["--surface"], "padding": MARGIN}
     return altair.LayerChart.from_dict(spec)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,11 +11,9 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tfprof_widget.advisor.costliest import costliest
+from tfprof_widget.advisor.advice import advice_on
 from tfprof_widget.advisor.finding import Finding
-from tfprof_widget.advisor.runner import CHECKERS
 from tfprof_widget.capturing.measurement import Fact
-from tfprof_widget.errors import ProfileWarning
 from tfprof_widget.options import EVERYTHING, OPTIONS, Options
 from tfprof_widget.profiles import Profile
 from tfprof_widget.wire import encoded
@@ -114,13 +111,8 @@ def _sizes(profile: Profile) -> Iterator[Fact]:
 
 
 def _advice(profile: Profile) -> list[dict[str, Any]]:
-    checkers = {**CHECKERS, "ExpensiveOperationChecker": costliest}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ProfileWarning)  # what is lacking is said where it is missed
-        return [
-            {"checker": name, "reports": [_report(found) for found in check(profile)]}
-            for name, check in checkers.items()
-        ]
+    reports = advice_on(profile).reports
+    return [{"checker": name, "reports": [_report(found) for found in told]} for name, told in reports.items()]
 
 
 def _report(found: str | Finding) -> str | dict[str, Any]:

@@ -11,6 +11,7 @@ from tfprof_widget.memory import Memory
 from tfprof_widget.tables import Allocations, Checkpoint, Executions, Kernel, Nodes, Outputs, StepTotals, Traces
 
 if TYPE_CHECKING:
+    from tfprof_widget.advisor.advice import Advice
     from tfprof_widget.engine.view import View
     from tfprof_widget.flops.coverage import FlopsCoverage
     from tfprof_widget.widget import TfprofWidget
@@ -22,7 +23,8 @@ class Profile:
 
     `step_names` tell what ran in each step, empty where that is not known. `graphs` are the graphs as they
     were read, for what no column holds (the attributes of nodes), and `checkpoint` holds variables' values.
-    `kernels` are what ran in place of nodes' own ops, by name, where a run tells.
+    `kernels` are what ran in place of nodes' own ops, by name, where a run tells; `compiled` are, by the names of
+    functions that XLA compiled to one op each, the nodes that it stands for.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -44,6 +46,7 @@ class Profile:
     misses_accelerator_stream: bool = False
     checkpoint: Checkpoint | None = field(default=None, repr=False)
     kernels: Mapping[str, Kernel] = field(default_factory=dict, repr=False)
+    compiled: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
     memory: Memory = field(default_factory=Memory, repr=False)
 
     @classmethod
@@ -61,19 +64,24 @@ class Profile:
         `run_metas` is one RunMetadata, a list of them (steps 0, 1, ...), or a dict from step to one or more.
         A tf.Graph is taken too; without an `op_log` its own traces, variables and FLOPs are read. `checkpoint` is the
         path of a TensorFlow checkpoint: its variables get the type `_checkpoint_variables`, and `tensor_value` shows
-        their values. That takes TensorFlow.
+        their values. That takes TensorFlow. The graph of a tf.function is taken with the variables that it captures,
+        under their names, and with the ops of the functions that it calls.
 
-        Without an `op_log`, our own formulas count the float operations for which TensorFlow has none, unless
-        `own_formulas` is false.
+        Without an `op_log`, our own formulas count the float operations for which TensorFlow has none. With
+        `own_formulas` false only TensorFlow's do, and a function's graph is read as it is, as native tfprof does.
 
         >>> Profile.from_protos(b"")
         Profile(0 nodes, 0 executions, 0 steps)
         """
         from tfprof_widget.flops.filling import assembled, with_registered_flops
         from tfprof_widget.ingest.parts import Parts
+        from tfprof_widget.ingest.tf_variables import captures_resources
 
         parts = Parts()
-        parts.add_graph(graph)
+        if own_formulas and captures_resources(graph):
+            parts.add_function(graph)
+        else:
+            parts.add_graph(graph)
         for step, run_meta in _by_step(run_metas):
             parts.add_step(step, run_meta)
         parts.add_op_log(op_log)
@@ -129,6 +137,17 @@ class Profile:
         from tfprof_widget.flops.coverage import flops_coverage
 
         return flops_coverage(self, **options)
+
+    def advice(self) -> Advice:
+        """What every checker says of the profile, as the widget's tab shows it: print it, or take its `reports`.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> [checker for checker, reports in demo_profile().advice().reports.items() if reports]
+        ['ExpensiveOperationChecker']
+        """
+        from tfprof_widget.advisor.advice import advice_on
+
+        return advice_on(self)
 
     def with_flops(self, *, multiply_accumulates: bool = False) -> Profile:
         """The profile with float operations wherever there is a formula, or with multiply-accumulates in their place.

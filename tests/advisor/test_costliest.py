@@ -47,6 +47,23 @@ def test_lines_of_code_by_their_share_and_not_from_a_millisecond_on() -> None:
     ]
 
 
+def test_an_op_counts_for_the_innermost_line_that_is_no_library_s() -> None:
+    """In a notebook all stacks begin in the kernel; the two ops of `dense` are made in different files of a library."""
+    kernel = "lib/python3.11/site-packages/ipykernel/app.py:18:launch"
+    *_, lines = costliest(
+        profile_of(f"""
+            a = MatMul() 50us | {kernel} > 123.py:4:<module> > 122.py:2:dense > site-packages/net/product.py:7:matmul
+            b = Add() 30us    | {kernel} > 123.py:4:<module> > 122.py:2:dense > site-packages/net/sum.py:9:add
+            c = Neg() 20us    | {kernel} > 123.py:5:<module> > site-packages/net/sum.py:9:add
+            d = Relu() 10us   | {kernel} > <frozen runpy>:88:_run_code
+        """)
+    )
+    assert lines.splitlines() == [
+        "122.py:2:dense, cpu: 80us, accelerator: 0ns, total: 80us",
+        "123.py:5:<module>, cpu: 20us, accelerator: 0ns, total: 20us",
+    ]
+
+
 def test_a_warm_up_does_not_count() -> None:
     runs = on_cpu(("init", 1000, 900)), on_cpu(("dense", 9000, 100))
     profile = ran({"init": "RandomUniform", "dense": "MatMul"}, *runs, step_names=["fit (warm-up)", "fit"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
 import pytest
@@ -273,6 +273,11 @@ def test_a_graph_view_in_which_everything_is_a_cycle_says_so() -> None:
 )
 def test_the_caption_says_how_it_was_measured(sketch: str, options: dict[str, object], told: str) -> None:
     assert page(profile_of(sketch).view("op", **options)).caption == f"op view 1 row · {told}"
+
+
+def test_the_caption_counts_the_runs_that_were_chosen() -> None:
+    profile = replace(profile_of("a = Op() 9us;1us;1us"), step_names=("fit (warm-up)", "fit", "fit"))
+    assert page(profile.view("op", run_name_regexes=["fit"])).caption.endswith("mean of 2 steps, nanosecond clock")
 
 
 def test_a_notebook_gets_text_and_table() -> None:

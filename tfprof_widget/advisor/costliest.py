@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tfprof_widget.advisor.expensive_operations import MOST, lines, op_types, times
+from tfprof_widget.advisor.expensive_operations import MOST, op_types, times
+from tfprof_widget.advisor.own_lines import own_lines
 from tfprof_widget.advisor.steady import Steady
 from tfprof_widget.engine.evaluate import evaluate
 from tfprof_widget.engine.measures import measures
@@ -34,8 +35,7 @@ def costliest(profile: Profile) -> Iterator[str]:
     yield from op_types(_view(profile, "op", options))
     yield from _nodes(profile, options)
     if profile.has_traces:
-        code = _view(profile, "code", options)
-        yield from filter(None, lines(code, int(SMALLEST_SHARE * int(code.grand_total["micros"][0]))))
+        yield from _lines(_view(profile, "code", options))
 
 
 def _nodes(profile: Profile, options: Any) -> Iterator[str]:
@@ -47,6 +47,19 @@ def _nodes(profile: Profile, options: Any) -> Iterator[str]:
             taken = times(costs.columns, row, costs.time_scale)
             share = 100.0 * int(micros[row]) / int(micros.sum())
             told.append(f"top {place} graph node: {profile.nodes.names[row]}, {taken} ({share:.2f}%)")
+    if told:
+        yield "\n".join(told)
+
+
+def _lines(code: View) -> Iterator[str]:
+    """The user's own; native starts at the first frame that leads to several, which in a notebook is the kernel's."""
+    lines, columns = own_lines(code)
+    least = SMALLEST_SHARE * int(code.grand_total["micros"][0])
+    told = [
+        f"{line}, {times(columns, row, code.time_scale)}"
+        for row, line in enumerate(lines[:MOST])
+        if columns["micros"][row] >= least
+    ]
     if told:
         yield "\n".join(told)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tfprof_widget.engine.measures import MEASURES, TIMES
+from tfprof_widget.engine.measures import MEASURES, TIMES, chosen_steps
 from tfprof_widget.engine.view import View
 from tfprof_widget.output import cells, numbers
 from tfprof_widget.output.reason import why_empty
@@ -203,7 +203,7 @@ def _one_line(text: str) -> str:
 
 def _title(view: View) -> str:
     clock = "nanosecond clock" if view.options.timing == "exact" else "tfprof's clock of whole microseconds"
-    count = len(view.profile.steps)
+    count = len(chosen_steps(view.profile, view.options))
     if not count:
         measured = "nothing was run"
     elif view.options.step >= 0:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import linecache
+import re
 from dataclasses import replace
 
 import numpy as np
 
 from tfprof_widget.tables import Traces
 
-# Frames of libraries are folded away where code is shown, and reading their files takes a while.
-LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python")
+# As js/src/views/frames.ts tells them: installed, worked on in place, or Python's own.
+LIBRARIES = re.compile(
+    r"(^|/)((site|dist)-packages|tensorflow|keras|tf_keras|tfprof_widget)/|/lib/python[\d.]*/|^<frozen "
+)
 UNKNOWN = 0
 
 
@@ -26,8 +29,8 @@ def with_source_lines(traces: Traces) -> Traces:
     source = traces.source.copy()
     for frame in np.flatnonzero(source == UNKNOWN).tolist():
         file, line = traces.strings[traces.file[frame]], int(traces.line[frame])
-        if any(library in file for library in LIBRARIES):
-            continue
+        if is_of_library(file):
+            continue  # it is folded away where code is shown, and reading it takes a while
         text = linecache.getline(file, line).strip() if line > 0 else ""
         if text and text not in place_of:
             place_of[text] = len(strings)
@@ -37,3 +40,12 @@ def with_source_lines(traces: Traces) -> Traces:
     added = len(strings) - len(traces.strings)
     numbers = np.append(traces.string_numbers, np.arange(added) + traces.string_numbers.max(initial=-1) + 1)
     return replace(traces, strings=tuple(strings), string_numbers=numbers, source=source)
+
+
+def is_of_library(file: str) -> bool:
+    """Whether a file belongs to an installed package or to Python, and not to the user's own code.
+
+    >>> is_of_library("/venv/lib/python3.11/site-packages/keras/layer.py"), is_of_library("/home/me/train.py")
+    (True, False)
+    """
+    return LIBRARIES.search(file.replace("\\", "/")) is not None
