@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from functools import cache
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -126,7 +127,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
 
         return chart_of(self.current(), self.metric)
 
-    def save_report(self, path: str) -> None:
+    def save_report(self, path: str | PathLike[str]) -> None:
         """Write one page that shows all this, sliders included, wherever it is opened."""
         write_whole(path, report(self._exhibit, self._shown()).encode())
 

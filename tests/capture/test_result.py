@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.capture.models import THREE, Model, captured
 from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs, joined
 from tfprof_widget.capturing.result import Capture
 from tfprof_widget.capturing.sampling import Every
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.profiles import Profile
 
 
@@ -30,7 +32,7 @@ def of(profile: Profile, runs: Runs, wall_seconds: float = 11.0, overhead_second
 
 @pytest.mark.parametrize(
     ("overhead_seconds", "told"),
-    [(1.0, "tracing cost 10.0%"), (0.0, "tracing cost 0.0%"), (None, "tracing cost unknown")],
+    [(1.0, "tracing cost 10.0 %"), (0.0, "tracing cost 0.0 %"), (None, "tracing cost unknown")],
 )
 def test_cost_is_a_share_of_the_time_without_it(profile: Profile, overhead_seconds: float | None, told: str) -> None:
     capture = of(profile, Runs("loss", 3, 2, 1.0, 2.0, 8.0), overhead_seconds=overhead_seconds)
@@ -69,7 +71,7 @@ def test_seconds_of_a_run_are_the_mean_of_its_like(profile: Profile, runs: Runs,
     assert runs.run_seconds == seconds
     measurement = of(profile, runs).measurement
     assert measurement.run_seconds == seconds
-    assert re.search(r"wall 2.00sec · ", measurement.sentence())
+    assert re.search(r"wall 2 s · ", measurement.sentence())
 
 
 def test_progress_says_what_there_is_to_say() -> None:
@@ -78,4 +80,22 @@ def test_progress_says_what_there_is_to_say() -> None:
     capture.counting(lambda: (1234, 5), lambda limit: [])
     assert capture.progress() == "tfprof: 5 of 1,234 runs traced"
     capture.counting(lambda: (1234, 5), lambda limit: [("MatMul", 1.5e-3), ("Add", 2e-6), ("Relu", 3e-8)][:limit])
-    assert capture.progress() == "tfprof: 5 of 1,234 runs traced; MatMul 1.50ms, Add 2us, Relu 30ns a run"
+    assert capture.progress() == "tfprof: 5 of 1,234 runs traced; MatMul 1.50 ms, Add 2 µs, Relu 30 ns a run"
+
+
+def test_what_is_asked_of_a_capture_is_of_its_busiest_graph(profile: Profile, tmp_path: Path) -> None:
+    quick, slow = (Runs("loss", 3, 2, 1.0, seconds, 8.0) for seconds in (2.0, 20.0))
+    records = (GraphRecord(Profile.from_protos(b""), (quick,)), GraphRecord(profile, (slow,)))
+    capture = Capture.of(Recorded(records, 30.0, 1.0, 0, ()), "cell")
+    assert capture.profile is profile
+    assert capture.advice().reports == profile.advice().reports
+    assert capture.to_dataframe("op")["name"].tolist() == list(capture.view("op").names)
+    capture.save(tmp_path / "profile_0")
+    assert Profile.load(tmp_path / "profile_0").nodes.names == profile.nodes.names
+
+
+def test_what_is_asked_of_an_empty_capture_says_why() -> None:
+    capture = Capture.of(Recorded((), 0.0, 0.0, 0, ("nothing ran",)))
+    for ask in (lambda: capture.profile, capture.advice, capture.to_dataframe, capture.widget):
+        with pytest.raises(ProfileError, match="Nothing was captured: nothing ran"):
+            ask()

@@ -6,6 +6,7 @@ import datetime
 import re
 from collections.abc import Callable, Mapping
 from html import escape
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tfprof_widget.capturing.measurement import Measurement
@@ -20,6 +21,9 @@ from tfprof_widget.output.numbers import seconds
 from tfprof_widget.profiles import Profile
 
 if TYPE_CHECKING:
+    import pandas
+
+    from tfprof_widget.advisor.advice import Advice
     from tfprof_widget.exhibit import Exhibit
     from tfprof_widget.widget import TfprofWidget
 
@@ -66,7 +70,7 @@ class Capture:
         >>> capture = Capture()
         >>> capture.counting(lambda: (312, 14), lambda limit: [("MatMul", 0.0012), ("Conv2D", 8e-4)][:limit])
         >>> capture.progress()
-        'tfprof: 14 of 312 runs traced; MatMul 1.20ms, Conv2D 800us a run'
+        'tfprof: 14 of 312 runs traced; MatMul 1.20 ms, Conv2D 800 µs a run'
         """
         seen, traced = self._counts()
         if not seen:
@@ -93,11 +97,22 @@ class Capture:
         """One profile a graph, in the order first seen."""
         return tuple(graph.profile for graph in self.recorded.graphs)
 
+    @property
+    def profile(self) -> Profile:
+        """The profile of the busiest graph."""
+        return self._shown().profile
+
+    def advice(self) -> Advice:
+        """What every checker says of the busiest graph: print it, or take its `reports`."""
+        return self.profile.advice()
+
+    def to_dataframe(self, view: str | None = None, **options: Any) -> pandas.DataFrame:
+        """The rows of a view of the busiest graph, as `view` gives it."""
+        return self.view(view, **options).to_dataframe()
+
     def view(self, view: str | None = None, **options: Any) -> View:
         """A view of the busiest graph, by default of the steady runs of its busiest kind."""
-        graph = _busiest(self.recorded)
-        if graph is None:
-            raise ProfileError(self._why_empty())
+        graph = self._shown()
         given = {"order_by": "micros", **self.options, **options}
         chosen = view or given.pop("view", "op")
         given.pop("view", None)
@@ -117,14 +132,11 @@ class Capture:
 
         return TfprofWidget(self._exhibit(view, **options))
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write the profile of the busiest graph as tfprof's ProfileProto."""
-        graph = _busiest(self.recorded)
-        if graph is None:
-            raise ProfileError(self._why_empty())
-        graph.profile.save(path)
+        self.profile.save(path)
 
-    def save_report(self, path: str) -> None:
+    def save_report(self, path: str | PathLike[str]) -> None:
         """Write one page that shows what the widget shows, sliders included, wherever it is opened."""
         from tfprof_widget.report import report
 
@@ -133,9 +145,7 @@ class Capture:
     def _exhibit(self, view: str | None = None, **options: Any) -> Exhibit:
         from tfprof_widget.exhibit import Exhibit, Exhibited, starting_options
 
-        busiest = _busiest(self.recorded)
-        if busiest is None:
-            raise ProfileError(self._why_empty())
+        busiest = self._shown()
         asked = {**self._asked(busiest), **options}
         chosen = view or asked.pop("view", "scope")
         asked.pop("view", None)
@@ -151,6 +161,13 @@ class Capture:
             options=starting_options(busiest.profile, asked),
             taken=self.measurement.taken,
         )
+
+    def _shown(self) -> GraphRecord:
+        """The busiest graph, which is the one to show."""
+        graph = _busiest(self.recorded)
+        if graph is None:
+            raise ProfileError(self._why_empty())
+        return graph
 
     def _asked(self, graph: GraphRecord) -> dict[str, Any]:
         """The options given with the capture, on the steady runs of the busiest kind unless they say otherwise."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,7 +149,7 @@ class View:
 
         return view_proto(self)
 
-    def write_timeline(self, path: str) -> list[str]:
+    def write_timeline(self, path: str | PathLike[str]) -> list[str]:
         """Write a timeline for chrome://tracing or Perfetto, and return the names of the files written.
 
         Of the graph view it shows when each op ran, of scope and code view the tree. The file is `path` exactly; with
@@ -165,7 +166,7 @@ class View:
 
         return write_timeline(self, path)
 
-    def write_pprof(self, path: str) -> None:
+    def write_pprof(self, path: str | PathLike[str]) -> None:
         """Write a code view for the `pprof` tool, gzipped, with the measures that are selected.
 
         >>> from tfprof_widget.demo import demo_profile

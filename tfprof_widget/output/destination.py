@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from tfprof_widget.engine.view import View
@@ -117,17 +118,17 @@ def _on_timelines(names: list[str]) -> str:
     return f"\n{_STARS}\n{told}\n{how}\n{_STARS}\n"
 
 
-def write_timeline(view: View, path: str) -> list[str]:
+def write_timeline(view: View, path: str | PathLike[str]) -> list[str]:
     """Write the timeline of a view, and return the names of the files: `path`, or one a step for `{step}` in it."""
     check_output(Destination("timeline"), view.view, view.options)
     written = []
-    for name, content in timeline_files(view, path):
+    for name, content in timeline_files(view, os.fspath(path)):
         write_whole(name, content)
         written.append(name)
     return written
 
 
-def write_pprof(view: View, path: str) -> None:
+def write_pprof(view: View, path: str | PathLike[str]) -> None:
     """Write a code view as pprof's profile."""
     check_output(Destination("pprof"), view.view, view.options)
     write_whole(path, pprof_profile(view))
@@ -138,7 +139,7 @@ def _print(text: str) -> None:
     sys.stdout.flush()
 
 
-def write_whole(path: str, content: bytes | bytearray) -> None:
+def write_whole(path: str | PathLike[str], content: bytes | bytearray) -> None:
     """Write a file so that a reader finds either all of it or what was there before.
 
     >>> write_whole("/no/such/directory/file", b"")
@@ -154,7 +155,7 @@ def write_whole(path: str, content: bytes | bytearray) -> None:
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ProfileError(
-            f"cannot write {path!r}: {reason}; choose a directory that exists and that you may write to"
+            f"cannot write {os.fspath(path)!r}: {reason}; choose a directory that exists and that you may write to"
         ) from None
 
 

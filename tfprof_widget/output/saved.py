@@ -20,5 +20,4 @@ def save(profile: Profile, path: str | PathLike[str]) -> None:
     tfprof_widget.errors.ProfileError: cannot write '/no/such/directory/profile_0': ...
     """
     content: bytes = profile_proto(profile).SerializeToString(deterministic=True)
-    name = fspath(path)
-    write_whole(name, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
+    write_whole(path, gzip.compress(content, mtime=0) if fspath(path).endswith(".gz") else content)
