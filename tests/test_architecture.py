@@ -42,7 +42,7 @@ HEIGHTS = {part: height for height, parts in enumerate(LAYERS) for part in parts
 FACADES = {
     "tfprof_widget": frozenset(HEIGHTS),
     "tfprof_widget.profiles": frozenset({"advisor", "engine", "flops", "ingest", "loading", "output", "widget"}),
-    "tfprof_widget.capturing.result": frozenset({"exhibit", "report", "widget"}),
+    "tfprof_widget.capturing.result": frozenset({"advisor", "exhibit", "report", "widget"}),
     "tfprof_widget.engine.view": frozenset({"output"}),
 }
 

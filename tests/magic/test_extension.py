@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import tfprof_widget
 from tests.magic.shells import hooks
 from tests.notebooks.stand_in import StandIn
+from tfprof_widget.magic.newer_ipython import silenced_by_semicolon
 
 
 def test_the_extension_comes_and_goes_without_a_trace(shell: InteractiveShell, stand_in: StandIn) -> None:
@@ -44,3 +46,18 @@ print(sorted({"tensorflow", "pandas", "altair", "keras"} & set(sys.modules)))
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
+
+
+def test_it_loads_where_ipython_is_old(monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell) -> None:
+    """Colab keeps to IPython 7.34, which cannot complete by context, nor silence magics."""
+    tfprof_widget.unload_ipython_extension(shell)
+    monkeypatch.delattr("IPython.core.completer.context_matcher")
+    monkeypatch.delitem(sys.modules, "tfprof_widget.magic.completion", raising=False)
+    monkeypatch.delattr("IPython.core.magic.output_can_be_silenced")
+    before = list(shell.Completer.custom_matchers)
+    tfprof_widget.load_ipython_extension(shell)
+    assert shell.Completer.custom_matchers == before
+    assert shell.run_cell("%tfprof --quiet 2 + 3").result == 5
+    assert silenced_by_semicolon(print) is print
+    tfprof_widget.unload_ipython_extension(shell)
+    assert "tfprof" not in shell.magics_manager.magics["cell"]

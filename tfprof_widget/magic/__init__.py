@@ -13,14 +13,13 @@ from IPython.core.magic import (
     magics_class,
     needs_local_scope,
     no_var_expand,
-    output_can_be_silenced,
 )
 from IPython.core.magic_arguments import magic_arguments
 
 from tfprof_widget.magic.arguments import Request, parse, tfprof_arguments
 from tfprof_widget.magic.cell import EndOfCell, restore_first_line, running_cell, unwrapped
 from tfprof_widget.magic.code import compiled_code
-from tfprof_widget.magic.completion import matcher
+from tfprof_widget.magic.newer_ipython import complete_arguments, complete_no_more, silenced_by_semicolon
 from tfprof_widget.magic.profiled import Profiled, stepping_aside, tell
 
 
@@ -30,7 +29,7 @@ def load(shell: InteractiveShell) -> None:
     magics = TfprofMagics(shell)
     shell.register_magics(magics)
     shell.input_transformers_post.append(magics.unwrap)
-    shell.Completer.custom_matchers.append(matcher)
+    complete_arguments(shell)
     magics.remember_callables()
 
 
@@ -41,7 +40,7 @@ def unload(shell: InteractiveShell) -> None:
     if magics is None:
         return
     shell.input_transformers_post.remove(magics.unwrap)
-    shell.Completer.custom_matchers.remove(matcher)
+    complete_no_more(shell)
     for kind in ("line", "cell"):
         manager.magics[kind].pop("tfprof", None)
     magics.forget_callables()
@@ -77,7 +76,7 @@ class TfprofMagics(Magics):
     @tfprof_arguments
     @needs_local_scope
     @no_var_expand
-    @output_can_be_silenced
+    @silenced_by_semicolon
     @line_cell_magic
     def tfprof(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
         """Profile a cell with %%tfprof on its first line, or one expression with %tfprof.
