@@ -1,15 +1,30 @@
-"""What the tests of all folders share: one running native tfprof to compare with."""
+"""What the tests of all folders share: what makes every run of them alike, and a native tfprof to compare with."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-from tests.oracle.native import NativeTfprof
+if TYPE_CHECKING:
+    from tests.oracle.native import NativeTfprof
+
+# The same examples in every run, however slow the machine; `pytest --hypothesis-profile=default` looks for new ones.
+settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("same")
+
+
+def pytest_configure() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so would the tests of interrupts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def native() -> Iterator[NativeTfprof]:
+    from tests.oracle.native import NativeTfprof  # imports TensorFlow, which `make matrix` also leaves out
+
     with NativeTfprof() as started:
         yield started

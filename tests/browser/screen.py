@@ -9,7 +9,7 @@ from typing import TypeVar
 from playwright.sync_api import Locator, Page, expect
 
 Seen = TypeVar("Seen")
-SEEN_WITHIN_SECONDS = 15
+SEEN_WITHIN_SECONDS = 60
 MILLISECONDS_BETWEEN_LOOKS = 40
 KNOB = 8  # pixels from the end of a slider to where its knob can be taken
 
@@ -97,6 +97,7 @@ class Screen:
         mouse.down()
         mouse.move(last, middle, steps=12)
         mouse.up()
+        self.until_painted()
 
     def type_number(self, option: str, text: str) -> None:
         """Type a number and confirm it."""
@@ -132,10 +133,14 @@ class Screen:
 
     def export(self, entry: str) -> bytes:
         """Save a file from the menu, and return what is in it."""
-        with self.page.expect_download(timeout=30_000) as saving:
+        with self.page.expect_download(timeout=60_000) as saving:
             self.root.get_by_role("button", name="Export").click()
             self.page.get_by_role("menuitem", name=entry, exact=True).click()
         return saving.value.path().read_bytes()
+
+    def until_painted(self) -> None:
+        """Wait until what was done before is on the screen."""
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def until(self, read: Callable[[], Seen], wanted: Seen) -> None:
         """Wait until something is read as wanted."""

@@ -132,10 +132,9 @@ def test_a_slider_is_dragged_and_rows_chart_and_kernel_follow(notebook: Page, wi
     before = widget.names()
     widget.until(lambda: len(widget.marks("Time by op type")) >= 3, True)
     widget.drag("min_micros", 0, 0.8)
-    widget.until(lambda: value(notebook, "w.min_micros") > 0, True)
-    names = value(notebook, "w.current().names")
+    widget.until(lambda: value(notebook, "w.current().names") == widget.names() != before, True)
+    names = widget.names()
     assert 0 < len(names) < len(before)
-    widget.until(widget.names, names)
     widget.until(lambda: widget.marks("Time by op type"), names)
     assert value(notebook, "w.to_dataframe()['name'].tolist()") == names
 
@@ -155,6 +154,7 @@ def test_two_displays_are_one_widget(notebook: Page, widget: Screen) -> None:
     second = screen_of(notebook, SECOND)
     widget.look_at("op").type_number("max_depth", "1")
     expect(second.tab("op")).to_have_attribute("aria-selected", "true")
+    second.until(lambda: value(notebook, "w.view, w.max_depth"), ["op", 1])
     second.until(second.names, value(notebook, "w.current().names"))
     second.type_number("max_depth", "2")
     expect(widget.number("max_depth")).to_have_value("2")

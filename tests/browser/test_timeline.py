@@ -15,8 +15,8 @@ from tests.sketches import profile_of
 @pytest.fixture
 def timeline(demo: Screen) -> Screen:
     demo.look_at("timeline")
-    expect(stage(demo)).to_be_visible()
-    demo.page.wait_for_timeout(100)
+    demo.until(lambda: colours(demo) > 6, True)
+    demo.until_painted()
     return demo
 
 
@@ -48,7 +48,6 @@ def said(screen: Screen) -> Locator:
 
 
 def test_executions_are_painted_and_counted(timeline: Screen) -> None:
-    timeline.until(lambda: colours(timeline) > 6, True)
     picture = timeline.root.get_by_role("img", name=re.compile("^timeline of 30 executions in 1 step"))
     expect(picture).to_have_count(1)
 
@@ -115,7 +114,7 @@ def test_hover_tells_and_a_click_selects(open_profile: Opening) -> None:
     x = box["x"] + box["width"] / 2
     for y in heights:
         screen.page.mouse.move(x, y)
-        screen.page.wait_for_timeout(30)
+        screen.until_painted()
         if card.count():
             break
     expect(card).to_contain_text("scope/a")

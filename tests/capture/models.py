@@ -18,6 +18,8 @@ from tfprof_widget.capturing.sessions import hooked_sessions
 v1: Any = tf.compat.v1
 FULL_TRACE = v1.RunOptions.FULL_TRACE
 THREE = np.ones([3], np.float32)
+# For each session: the one thread of a machine of one core would wait for ever for another run of it.
+TWO_THREADS = v1.ConfigProto(inter_op_parallelism_threads=2, use_per_session_threads=True)
 
 
 class Model:
@@ -37,7 +39,7 @@ class Model:
             self.init = tf.group(v1.global_variables_initializer(), name="initialize")
 
     def session(self) -> Any:
-        session = v1.Session(graph=self.graph)
+        session = v1.Session(graph=self.graph, config=TWO_THREADS)
         session.run(self.init)
         return session
 

@@ -218,13 +218,13 @@ def test_other_threads_run_on_while_metadata_is_read(model: Model, monkeypatch: 
 
     def slowly(parts: Parts, graph: Any) -> None:
         reading.set()
-        assert over.wait(10)
+        assert over.wait(60)
         add_graph(parts, graph)
 
     monkeypatch.setattr(Parts, "add_graph", slowly)
     thread = threading.Thread(target=run_for, args=(recorder, Clock(), 0.0, model.graph, "loss", metadata(model)))
     thread.start()
-    assert reading.wait(10)
+    assert reading.wait(60)
     run = recorder.begin(model.graph, ["loss"])
     assert run is not None
     recorder.raised(run)

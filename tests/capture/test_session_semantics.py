@@ -265,14 +265,14 @@ class Slow:
 
     def _wait(self) -> bool:
         self.started.set()
-        return self.over.wait(10)
+        return self.over.wait(60)
 
 
 def test_interrupt_from_a_thread_comes_through(model: Model) -> None:
     slow, session = Slow(model), model.session()
 
     def interrupt() -> None:
-        slow.started.wait(10)
+        slow.started.wait(60)
         signal.raise_signal(signal.SIGINT)
         slow.over.set()
 
@@ -292,7 +292,7 @@ def test_run_that_outlasts_the_capture_goes_on(model: Model) -> None:
     thread = threading.Thread(target=lambda: results.append(session.run(slow.fetch)))
     with captured() as inside:
         thread.start()
-        slow.started.wait(10)
+        slow.started.wait(60)
     slow.over.set()
     thread.join()
     assert results == [True]

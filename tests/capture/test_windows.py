@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
-from tests.capture.program_steps import capturing
-from tfprof_widget.capturing import windows
+from tests.capture.program_steps import FOR_EVER, capturing
 from tfprof_widget.capturing.profiler import Profiler
 from tfprof_widget.capturing.sampling import Adaptive, Steps
 from tfprof_widget.capturing.traces import EAGER
@@ -46,7 +44,7 @@ def test_profiler_that_is_started_in_the_block_gets_its_session(tmp_path: Path) 
 def test_adaptive_windows_leave_steps_out() -> None:
     double = tf.function(lambda x: 2.0 * x)
     x = tf.constant(1.0)
-    with capturing(Adaptive()) as captured:
+    with capturing(Adaptive(allowance=FOR_EVER)) as captured:
         for _ in range(1000):
             double(x)
     (runs,) = (runs for runs in captured.recorded.graphs[0].runs if runs.name != EAGER)
@@ -68,14 +66,16 @@ def test_range_of_steps_is_recorded_and_no_other() -> None:
     assert captured.nodes(runs.name) == {"Square": 2}
 
 
-def test_window_closes_when_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "EAGER_SECONDS", 0.1)
-    with capturing() as captured:
-        tf.square(2.0)
-        time.sleep(0.3)
-        tf.sin(2.0)
-    assert "eager/Sin" not in captured.nodes(EAGER)
-    assert captured.recorded.warnings == ("ops outside of steps were recorded for 0.1 s at most",)
+def test_window_closes_when_nothing_runs() -> None:
+    x = tf.constant(2.0)
+    tf.square(x)
+    with capturing(eager_seconds=0.5) as captured:
+        tf.square(x)
+        for watch in (thread for thread in threading.enumerate() if thread.name == "tfprof_widget"):
+            watch.join(60)
+        tf.sin(x)
+    assert captured.nodes(EAGER) == {"eager/Square": 1}
+    assert captured.recorded.warnings == ("ops outside of steps were recorded for 0.5 s at most",)
     assert "tfprof_widget" not in {thread.name for thread in threading.enumerate()}
 
 
@@ -104,15 +104,16 @@ def test_eager_ops_are_over_when_a_session_runs() -> None:
         product = tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
         session = tf.compat.v1.Session()
         call = session.make_callable(product)
+    x = tf.constant(2.0)
     with capturing() as captured:
-        tf.square(2.0)
+        tf.square(x)
         session.run(product)
-        tf.sin(2.0)
+        tf.sin(x)
     assert captured.nodes(EAGER) == {"eager/Square": 1}
     with capturing() as captured:
-        tf.square(2.0)
+        tf.square(x)
         call()
-        tf.sin(2.0)
+        tf.sin(x)
     assert captured.nodes(EAGER) == {"eager/Square": 1}
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 
 from tests.cli.files import Files
 from tests.cli.pseudo_terminal import CTRL_C, CTRL_D, ENTER, TAB, UP, PseudoTerminal, plain
+from tests.cli.stuck import full_pipe, large_network
 from tfprof_widget.options import OPTIONS
 
 
@@ -111,13 +110,12 @@ def test_ctrl_c_drops_the_line_and_keeps_the_session(terminal: PseudoTerminal) -
     assert names(terminal.run("op")) == ["MatMul"]
 
 
-def test_ctrl_c_stops_a_command_and_keeps_the_session(files: Files, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")  # nobody reads it: writing to it waits
-    with PseudoTerminal(*files.words) as started:
+def test_ctrl_c_stops_a_command_and_keeps_the_session(tmp_path: Path) -> None:
+    words = large_network(tmp_path).words
+    with full_pipe(tmp_path / "pipe") as wait_until_written_to, PseudoTerminal(*words) as started:
         started.prompt()
-        started.type(f"op -dump_to_file {tmp_path / 'pipe'}", ENTER)
-        started.until("\x1b[?2004l")
-        time.sleep(0.5)
+        started.type(f"scope -dump_to_file {tmp_path / 'pipe'}", ENTER)
+        wait_until_written_to()
         started.type(CTRL_C)
         assert "tfprof: interrupted" in started.until("interrupted")
         started.prompt()

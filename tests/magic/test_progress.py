@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ def test_a_progress_line_that_fails_ends_silently(fault: str, capsys: pytest.Cap
     progress = failing if fault == "progress" else lambda: "3 runs"
     line = ProgressLine(progress, failing if fault == "show" else shown.append, after=0.0)
     line.start()
-    assert failed.wait(5)
+    assert failed.wait(60)
     line.stop()
     assert shown == []
     assert capsys.readouterr() == ("", "")
@@ -48,18 +47,15 @@ def test_a_progress_line_that_hangs_does_not_hold_up_the_cell() -> None:
 
     def hang() -> str:
         hanging.set()
-        release.wait(30)
+        release.wait(120)
         return "late"
 
     shown: list[str] = []
     line = ProgressLine(hang, shown.append, after=0.0)
     line.start()
-    assert hanging.wait(5)
-    began = time.monotonic()
+    assert hanging.wait(60)
     line.stop()
-    assert time.monotonic() - began < 5
+    (hung,) = (thread for thread in threading.enumerate() if thread.name == "tfprof progress")
     release.set()
-    for thread in threading.enumerate():
-        if thread.name == "tfprof progress":
-            thread.join(5)
+    hung.join(60)
     assert shown == []

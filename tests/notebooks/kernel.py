@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,11 +29,11 @@ class Kernel:
         def collect(message: dict[str, Any]) -> None:
             kind, content = message["header"]["msg_type"], message["content"]
             if kind in ("stream", "display_data", "update_display_data", "execute_result", "error"):
-                outputs.append({"kind": kind, "at": time.monotonic(), **content})
+                outputs.append({"kind": kind, **content})
             if interrupt_at and interrupt_at in content.get("text", ""):
                 self.manager.interrupt_kernel()
 
-        reply = self.client.execute_interactive(cell, output_hook=collect, timeout=60)
+        reply = self.client.execute_interactive(cell, output_hook=collect, timeout=120)
         return outputs, reply["content"]
 
 
@@ -42,7 +41,7 @@ class Kernel:
 def running_kernel() -> Iterator[Kernel]:
     """A kernel in the repository's folder, which ends with the block."""
     manager, client = start_new_kernel(
-        kernel_name="python3", cwd=str(ROOT), extra_arguments=["--HistoryManager.enabled=False"]
+        startup_timeout=120, kernel_name="python3", cwd=str(ROOT), extra_arguments=["--HistoryManager.enabled=False"]
     )
     try:
         yield Kernel(manager, client)

@@ -83,6 +83,7 @@ def opened_notebook() -> Iterator[Notebook]:
     client = Client(
         new_notebook(),
         timeout=120,
+        startup_timeout=120,
         kernel_name="python3",
         allow_errors=True,
         resources={"metadata": {"path": str(ROOT)}},

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -14,11 +15,13 @@ CONTEXT = "tfprof_widget.capturing.context"
 
 @dataclass
 class StandInCapture:
-    """What `with capture()` gives, as far as the magic needs it."""
+    """What `with capture()` gives, as far as the magic needs it; `asked` is when it was asked how far it is."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
+    asked: list[float] = field(default_factory=list)
 
     def progress(self) -> str | None:
+        self.asked.append(monotonic())
         return "3 runs traced"
 
     def text(self) -> str:
@@ -38,6 +41,7 @@ class StandIn:
     calls: list[dict[str, Any]] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     make: Callable[[], Any] = StandInCapture
+    made: list[Any] = field(default_factory=list)
     fault: str = ""
 
     def __call__(self, **settings: Any) -> StandIn:
@@ -48,11 +52,17 @@ class StandIn:
     def __enter__(self) -> Any:
         self._fail_at("enter")
         self.events.append("enter")
-        return self.make()
+        self.made.append(self.make())
+        return self.made[-1]
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.events.append("exit")
         self._fail_at("exit")
+
+    @property
+    def has_shown_progress(self) -> bool:
+        """Whether the line on how far it is has been shown: it is before that is asked again."""
+        return len(self.made[-1].asked) > 1
 
     def _fail_at(self, place: str) -> None:
         if self.fault == place:

@@ -194,7 +194,7 @@ def test_run_that_outlasts_the_context_goes_on(model: Model, tmp_path: Path) -> 
 
     def wait() -> bool:
         started.set()
-        return over.wait(10)
+        return over.wait(60)
 
     with model.graph.as_default():
         slow = tf.numpy_function(wait, [], tf.bool, name="slow")
@@ -203,7 +203,7 @@ def test_run_that_outlasts_the_context_goes_on(model: Model, tmp_path: Path) -> 
     thread = threading.Thread(target=lambda: results.append(session.run(slow)))
     with dumping(tmp_path, trace_steps=[0, 1], dump_steps=[1]):
         thread.start()
-        started.wait(10)
+        started.wait(60)
         session.run(model.count)
     over.set()
     thread.join()
