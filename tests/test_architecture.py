@@ -19,7 +19,7 @@ MODULES = {
 
 # Each part of the package may import the parts above its line, and itself.
 LAYERS = (
-    ("_version", "errors", "memory", "options", "tables", "_protos"),
+    ("_version", "errors", "memory", "options", "tables", "visible", "_protos"),
     ("integers",),
     ("profiles", "messages", "option_builder"),
     ("engine", "ingest"),

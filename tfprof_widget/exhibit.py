@@ -14,6 +14,7 @@ from typing import Any
 from tfprof_widget.advisor.advice import advice_on
 from tfprof_widget.advisor.finding import Finding
 from tfprof_widget.capturing.measurement import Fact
+from tfprof_widget.ingest.devices import MISSING_STREAMS
 from tfprof_widget.options import EVERYTHING, OPTIONS, Options
 from tfprof_widget.profiles import Profile
 from tfprof_widget.wire import encoded
@@ -65,7 +66,8 @@ class Exhibit:
     @classmethod
     def of_profile(cls, profile: Profile, view: str = "scope", title: str = "", **options: Any) -> Exhibit:
         """One profile, whose options start as told and else as fits what it holds."""
-        graph = Exhibited(title or "graph", profile, tuple(_sizes(profile)))
+        notes = (MISSING_STREAMS,) if profile.misses_accelerator_stream else ()
+        graph = Exhibited(title or "graph", profile, tuple(_sizes(profile)), notes)
         return cls(title, (graph,), view, starting_options(profile, options))
 
 

@@ -7,34 +7,43 @@ from typing import Any
 
 import pytest
 import tensorflow as tf
-from keras.src.backend.tensorflow import trainer as keras_trainer
-from tensorflow.python.eager.polymorphic_function import atomic_function, polymorphic_function
+from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.profiler.internal import _pywrap_profiler
 
 from tests.capture.program_steps import BATCH, TRAIN, capturing, data, function, small_model
 from tfprof_widget.capturing import windows
+from tfprof_widget.capturing.keras_steps import STEPS
 from tfprof_widget.capturing.traces import EAGER
 
-HOOKED = [
-    (atomic_function.AtomicFunction, "call_flat"),
-    (polymorphic_function.Function, "__call__"),
-    (keras_trainer.TensorFlowTrainer, "make_train_function"),
-    (keras_trainer.TensorFlowTrainer, "make_test_function"),
-    (keras_trainer.TensorFlowTrainer, "make_predict_function"),
-    (_pywrap_profiler, "ProfilerSession"),
-]
+
+def owner_of(model: Any, name: str) -> Any:
+    """The class that a model's method is from."""
+    return next(each for each in type(model).__mro__ if name in vars(each))
+
+
+def hooked(model: Any) -> list[Any]:
+    concrete = function(lambda x: x).get_concrete_function(1.0)
+    called = type(concrete._inference_function)
+    calling = next(name for name in ("call_flat", "call", "__call__") if name in vars(called))
+    places = [
+        (called, calling),
+        (polymorphic_function.Function, "__call__"),
+        *((owner_of(model, name), name) for name in STEPS),
+        (_pywrap_profiler, "ProfilerSession"),
+    ]
+    return [vars(owner)[name] for owner, name in places]
 
 
 def test_hooks_are_gone_afterwards_also_from_models() -> None:
-    before = [vars(owner)[name] for owner, name in HOOKED]
     model = small_model()
+    before = hooked(model)
     x, y = data(1)
     with capturing():
-        assert [vars(owner)[name] for owner, name in HOOKED] != before
+        assert all(now is not original for now, original in zip(hooked(model), before, strict=True))
         model.fit(x, y, batch_size=BATCH, verbose=0)
-        hooked = model.train_function
-    assert [vars(owner)[name] for owner, name in HOOKED] == before
-    assert model.train_function is hooked.__wrapped__
+        stepping = model.train_function
+    assert hooked(model) == before
+    assert model.train_function is stepping.__wrapped__
     with capturing() as captured:
         model.fit(x, y, batch_size=BATCH, verbose=0)
     assert captured.runs[TRAIN].seen == 1

@@ -32,13 +32,23 @@ def of(profile: Profile, runs: Runs, wall_seconds: float = 11.0, overhead_second
 
 @pytest.mark.parametrize(
     ("overhead_seconds", "told"),
-    [(1.0, "tracing cost 10.0 %"), (0.0, "tracing cost 0.0 %"), (None, "tracing cost unknown")],
+    [(1.0, "tracing cost 10.0 %"), (0.0, "tracing cost 0 µs"), (None, "tracing cost unknown")],
 )
 def test_cost_is_a_share_of_the_time_without_it(profile: Profile, overhead_seconds: float | None, told: str) -> None:
     capture = of(profile, Runs("loss", 3, 2, 1.0, 2.0, 8.0), overhead_seconds=overhead_seconds)
     assert capture.measurement.overhead_seconds == overhead_seconds
     assert told in capture.measurement.sentence().split(" · ")
     assert told in capture.text()
+
+
+def test_cost_that_nobody_notices_is_no_share(profile: Profile) -> None:
+    """Of fifty eager products, 10 ms in all, capturing cost 12.5 ms: that is 125 %, but it is not much."""
+    runs = Runs("loss", 3, 2, 1.0, 2.0, 8.0)
+    cost = next(fact for fact in of(profile, runs, 0.0225, 0.0125).measurement.facts() if fact.label == "tracing cost")
+    assert str(cost) == "tracing cost 12.5 ms"
+    assert cost.help == "time that tracing and watching added; of the time without them, 125.0 %"
+    cost = next(fact for fact in of(profile, runs, 0.01, 0.0125).measurement.facts() if fact.label == "tracing cost")
+    assert cost.help.endswith("unknown")
 
 
 def test_cost_that_is_all_of_the_time_is_no_share(profile: Profile) -> None:

@@ -82,7 +82,7 @@ def counted(profile: Profile) -> dict[str, int]:
 def test_every_formula_of_tensorflows_is_asked(graph: tf.Graph) -> None:
     used = {operation.type for operation in graph.get_operations()}
     of_tensorflow = {op for op, each in _registered_formulas().items() if each.__module__.startswith("tensorflow.")}
-    assert len(of_tensorflow) >= 46
+    assert len(of_tensorflow) >= 45  # as many as TensorFlow 2.12 has; 2.21 has one more
     assert of_tensorflow <= used
 
 

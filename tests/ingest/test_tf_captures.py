@@ -80,6 +80,13 @@ def test_memory_that_may_not_be_read_is_done_without(graph: Any, monkeypatch: py
     assert place_of(graph.get_operations()[0].traceback) is None
 
 
+def test_traces_that_take_no_level_are_compared(graph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in TensorFlow 2.12."""
+    extract_stack = tf_stack.extract_stack
+    monkeypatch.setattr(tf_stack, "extract_stack", lambda: extract_stack())
+    assert place_of(graph.get_operations()[0].traceback) is None
+
+
 def test_a_wrong_address_is_an_answer_and_no_crash() -> None:
     read = tf_captures._reader()
     assert read is not None

@@ -179,6 +179,52 @@ def test_memory_is_that_of_each_step() -> None:
     assert found == [(1, [0, 10], [1], [10]), (2, [0, 20], [1], [20]), (3, [0, 30], [1], [30])]
 
 
+def test_a_release_is_of_the_op_that_allocated_whoever_makes_it() -> None:
+    space = Space()
+    space.add("pool", "a:Mul", 1000, 1000)
+    space.add("pool", "MemoryAllocation", 1100, 0, addr=1, requested_bytes=300)
+    space.add("pool", "MemoryAllocation", 1200, 0, addr=2, requested_bytes=400)
+    space.add("other pool", "b:Mul", 3000, 1000)
+    space.add("other pool", "MemoryDeallocation", 3500, 0, addr=1, requested_bytes=300)
+    space.add("other pool", "MemoryAllocation", 4000, 0, addr=1, requested_bytes=50)  # at the same place
+    space.add("third pool", "MemoryDeallocation", 6000, 0, addr=1, requested_bytes=50)  # while no op runs
+    space.add("third pool", "MemoryDeallocation", 7000, 0, addr=2, requested_bytes=400)
+    run = space.run()
+    node = [run.names[row] for row in run.allocations["execution"].tolist()]
+    micros = (run.allocations["micros"] - ORIGIN // 1000).tolist()
+    assert list(zip(node, micros, run.allocations["bytes"].tolist(), strict=True)) == [
+        ("a", 1, 300),
+        ("a", 1, 400),
+        ("a", 3, -300),
+        ("b", 4, 50),
+        ("b", 6, -50),
+        ("a", 7, -400),
+    ]
+    values = {name: run.values[name].tolist() for name in ("requested_bytes", "peak_bytes", "residual_bytes")}
+    # as they were when each op ended
+    assert values == {"requested_bytes": [700, 50], "peak_bytes": [700, 50], "residual_bytes": [700, 50]}
+
+
+def test_what_is_released_in_a_later_step_is_held_to_the_end_of_its_own() -> None:
+    space = Space()
+    eager(space, "Zeros", 500, 100)
+    space.add("python", "MemoryAllocation", 550, 0, addr=9, requested_bytes=7)
+    for number in (1, 2):
+        space.add("pool", "a:Mul", 1000 * number, 100)
+        space.add("pool", "MemoryAllocation", 1000 * number + 50, 0, addr=number, requested_bytes=10 * number)
+    space.add("pool", "MemoryDeallocation", 1900, 0, addr=9, requested_bytes=7)  # eager ops are one step throughout
+    space.add("pool", "MemoryDeallocation", 2200, 0, addr=2, requested_bytes=20)
+    space.add("pool", "MemoryDeallocation", 2300, 0, addr=1, requested_bytes=10)
+    steps = [Step(0, "eager", ORIGIN, True), *(Step(number, "fit", ORIGIN + 1000 * number) for number in (1, 2))]
+    runs = named_runs(read_xspace(space.message, steps)).runs
+    changes = [(step, run.allocations["bytes"].tolist()) for step, run in runs]
+    assert changes == [
+        (0, [7, -7]),
+        (1, [10]),
+        (2, [20, -20]),
+    ]
+
+
 def gpu_space() -> Space:
     space = Space()
     space.add("pool", "dense/MatMul:MatMul", 1000, 20)
@@ -248,3 +294,13 @@ def test_node_that_ran_kernels_of_two_types_is_two() -> None:
     assert run.names == ["conv/Relu/_FusedConv2D", "conv/Relu"]
     assert read.ops == {"conv/Relu": "Relu", "conv/Relu/_FusedConv2D": "_FusedConv2D"}
     assert read.variants == {"conv/Relu/_FusedConv2D": "conv/Relu"}
+
+
+def test_times_of_traces_that_do_not_tell_their_start_count_from_the_given_one() -> None:
+    """As those of TensorFlow 2.12."""
+    space = Space()
+    space.add("pool", "dense/MatMul:MatMul", 600, 10)
+    del space.message.planes[0]
+    steps = [Step(0, "first", ORIGIN), Step(1, "second", ORIGIN + 500)]
+    columns = read_xspace(space.message, steps, ORIGIN)
+    assert (columns.start.tolist(), columns.step.tolist()) == ([ORIGIN + 600], [1])

@@ -17,7 +17,7 @@ from tests.sketches import profile_of, protos_of
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.loading.contents import KINDS, recognise
 from tfprof_widget.loading.load import load_graph, load_op_log, load_run_metas
-from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata
+from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata, XSpace
 from tfprof_widget.output.profile_proto import profile_proto
 
 SKETCH = """
@@ -30,6 +30,7 @@ MESSAGES: dict[str, Any] = {
     "RunMetadata": PROTOS.run_metas[0],
     "OpLogProto": PROTOS.op_log,
     "ProfileProto": profile_proto(profile_of(SKETCH)),
+    "XSpace": XSpace(planes=[{"id": 7, "name": "/host:CPU", "lines": [{"id": 3, "name": "é", "timestamp_ns": 5}]}]),
 }
 
 
@@ -177,7 +178,7 @@ def test_parts_one_by_one(written: Path) -> None:
         (b"", r"the file is empty; write it again"),
         (b"\x1f\x8b\x08\x00", r"it is compressed by gzip, but damaged .*; copy or write it again"),
         (gzip.compress(b"a" * 99)[:-9], r"it is compressed by gzip, but damaged .*; copy or write it again"),
-        (b'{"traceEvents": []}', r"this is a Chrome trace, .*; load the RunMetadata or the ProfileProto"),
+        (b'{"traceEvents": []}', r"this is a Chrome trace, .*; load the RunMetadata, ProfileProto or .xplane.pb"),
         (b' [{"ph": "X"}]', r"this is a Chrome trace"),
         (gzip.compress(b'{"traceEvents": []}'), r"this is a Chrome trace"),
         (b'{"node": []}', r"this is JSON.*; write one of RunMetadata"),

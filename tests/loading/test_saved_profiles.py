@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import ParseDict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensorflow.core.profiler import tfprof_log_pb2
@@ -110,7 +111,8 @@ def test_compressed_file(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_file(tmp_path: Path, node: dict[str, Any], reason: str) -> None:
-    (tmp_path / "damaged").write_bytes(ProfileProto(nodes={0: ProfileNode(**node)}, steps=[0]).SerializeToString())
+    damaged = ProfileProto(nodes={0: ParseDict(node, ProfileNode())}, steps=[0])
+    (tmp_path / "damaged").write_bytes(damaged.SerializeToString())
     with pytest.raises(ProfileError, match=rf"damaged: profile: .*{reason}.*; .*save the profile again"):
         Profile.load(tmp_path / "damaged")
 

@@ -17,6 +17,8 @@ from tfprof_widget.capturing.recorder import Recorder
 from tfprof_widget.capturing.result import Capture
 from tfprof_widget.capturing.sampling import EVERYTHING, Adaptive, Every, Policy, Steps
 from tfprof_widget.capturing.sessions import hooked_sessions
+from tfprof_widget.capturing.tracebacks import without_hooks
+from tfprof_widget.ingest.devices import MISSING_STREAMS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -89,10 +91,11 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
         self._open.append((capture, stack, sessions, functions))
         return capture
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        without_hooks(error)
         capture, stack, sessions, functions = self._open.pop()
         stack.close()
-        recorded = joined(sessions.recorded(), _with_memory_noted(functions.recorded()))
+        recorded = _with_streams_noted(joined(sessions.recorded(), _with_memory_noted(functions.recorded())))
         capture.finish(_explained(recorded), self.name)
         _LAST[:] = [capture]
 
@@ -150,6 +153,13 @@ def _with_memory_noted(functions: Recorded) -> Recorded:
     if not functions.traced or not all("cpu:" in device for device in devices):
         return functions
     return replace(functions, warnings=(*functions.warnings, CPU_MEMORY))
+
+
+def _with_streams_noted(recorded: Recorded) -> Recorded:
+    """What was recorded, and that a GPU's kernels are missing where they are."""
+    if not any(graph.profile.misses_accelerator_stream for graph in recorded.graphs):
+        return recorded
+    return replace(recorded, warnings=(*recorded.warnings, MISSING_STREAMS))
 
 
 def _explained(recorded: Recorded) -> Recorded:

@@ -1,4 +1,4 @@
-"""Hooks on TensorFlow 2 and Keras 3: steps of functions and models in the block are seen, and some recorded."""
+"""Hooks on TensorFlow 2 and Keras: steps of functions and models in the block are seen, and some recorded."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from tfprof_widget.capturing.keras_steps import ModelSteps
 from tfprof_widget.capturing.patches import Hook, Patch, put_patches
 from tfprof_widget.capturing.profiler import Profiler
 from tfprof_widget.capturing.sessions import SESSION
+from tfprof_widget.capturing.tracebacks import SHORTENERS, shortener_hooks
 from tfprof_widget.ingest.xspace_names import function_label
 
 FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 ATOMIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.atomic_function"
+MONOMORPHIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.monomorphic_function"
 CONTEXT = "tensorflow.python.eager.context"
 BACKWARD = "__backward_"
 
@@ -45,10 +47,12 @@ def hooked_functions(recorder: FunctionRecorder) -> Iterator[FunctionRecorder]:
         with ExitStack() as waiting:
             for name, hooks in (
                 (ATOMIC_FUNCTION, lambda module: _atomic_hooks(module, recorder)),
+                (MONOMORPHIC_FUNCTION, lambda module: _monomorphic_hooks(module, recorder)),
                 (FUNCTION, lambda module: _function_hooks(module, recorder)),
-                (keras_steps.TRAINER, models.hooks),
+                *((name, models.hooks) for name in keras_steps.TRAINERS),
                 (SESSION, lambda module: _session_hooks(module, recorder)),
                 (profiler.BINDINGS, lambda module: _profiler_hooks(module, recorder)),
+                *((name, shortener_hooks) for name in SHORTENERS),
             ):
                 waiting.enter_context(when_imported(name, put(hooks)))
             yield recorder
@@ -64,6 +68,7 @@ def hooked_functions(recorder: FunctionRecorder) -> Iterator[FunctionRecorder]:
 def _stepping(recorder: FunctionRecorder) -> Callable[[str, Callable[..., Any]], Callable[..., Any]]:
     def stepping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any, **named: Any) -> Any:
+            __tracebackhide__ = True
             with recorder.step((id(function), name), name, function):
                 return function(*arguments, **named)
 
@@ -77,6 +82,7 @@ def _function_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[
 
     def replace(original: Any) -> Callable[..., Any]:
         def __call__(function: Any, *arguments: Any, **named: Any) -> Any:
+            __tracebackhide__ = True
             if not _executes_eagerly():
                 return original(function, *arguments, **named)
             before = _traced_times(function)
@@ -92,21 +98,36 @@ def _function_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[
 
 
 def _atomic_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
-    """What all calls of functions end in, also of loaded ones; of the backward pass of one it is no step."""
+    """What all calls of functions end in, also of loaded ones."""
+    owner = getattr(module, "AtomicFunction", None)
+    name = "call_flat" if hasattr(owner, "call_flat") else "__call__"  # before 2.15 the latter
+    yield owner, name, _calling(recorder)
+
+
+def _monomorphic_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+    """The same in TensorFlow 2.12, whose functions are not yet atomic."""
+    owner = getattr(module, "_EagerDefinedFunction", None)
+    if owner is not None:
+        yield owner, "call", _calling(recorder)
+
+
+def _calling(recorder: FunctionRecorder) -> Callable[[Any], Callable[..., Any]]:
+    """A call from Python that is in no step is one, but for the backward pass of a function."""
 
     def replace(original: Any) -> Callable[..., Any]:
-        def call_flat(function: Any, *arguments: Any) -> Any:
+        def call(function: Any, *arguments: Any, **named: Any) -> Any:
+            __tracebackhide__ = True
             if not _executes_eagerly():
-                return original(function, *arguments)
+                return original(function, *arguments, **named)
             name = recorder.called(function)
             if recorder.is_in_step or BACKWARD in name:
-                return original(function, *arguments)
+                return original(function, *arguments, **named)
             with recorder.step(name, function_label(name), function):
-                return original(function, *arguments)
+                return original(function, *arguments, **named)
 
-        return call_flat
+        return call
 
-    yield getattr(module, "AtomicFunction", None), "call_flat", replace
+    return replace
 
 
 def _profiler_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
@@ -122,6 +143,7 @@ def _session_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[H
 
     def replace(original: Any) -> Callable[..., Any]:
         def run(*arguments: Any, **named: Any) -> Any:
+            __tracebackhide__ = True
             recorder.end_eager_ops()
             return original(*arguments, **named)
 

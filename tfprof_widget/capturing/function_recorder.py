@@ -20,6 +20,7 @@ from tfprof_widget.capturing.traces import EAGER, ROOM, Traces
 from tfprof_widget.capturing.windows import Windows
 from tfprof_widget.flops.filling import with_flops
 from tfprof_widget.ingest.tf_functions import Words
+from tfprof_widget.ingest.xspace_notes import notes_on
 from tfprof_widget.ingest.xspace_profile import profile_of_functions
 from tfprof_widget.profiles import Profile
 
@@ -258,6 +259,8 @@ class FunctionRecorder:
         words = Words(self.functions.labels, self._variables, self._layers)
         profile, dropped = profile_of_functions(functions, traces, words)
         profile = with_flops(profile)
+        for note in notes_on(traces, profile.compiled):
+            self.note(note)
         kinds = [kind.runs() for kind in self._kinds.values()]
         if EAGER in profile.step_names:
             # beside steps, the time until the first one and between them is not that of their ops

@@ -89,6 +89,7 @@ class Watcher:
         """
 
         def hook(*arguments: Any, **keywords: Any) -> Any:
+            __tracebackhide__ = True
             since = self.recorder.clock()
             begun = self._attempt(arguments, keywords)
             if begun is None:

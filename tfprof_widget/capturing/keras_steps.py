@@ -1,14 +1,20 @@
-"""Tells the steps of Keras 3 models on TensorFlow: each call of a model's train, test and predict functions."""
+"""Tells the steps of Keras models on TensorFlow: each call of a model's train, test and predict functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any
 
 from tfprof_widget.capturing.patches import Hook
 
-TRAINER = "keras.src.backend.tensorflow.trainer"
+# Where the functions are made, and by what: in Keras 3 on TensorFlow, and wherever Keras 2 is or was kept.
+TRAINERS = {
+    "keras.src.backend.tensorflow.trainer": "TensorFlowTrainer",
+    "tf_keras.src.engine.training": "Model",
+    "keras.src.engine.training": "Model",
+    "keras.engine.training": "Model",
+}
 STEPS = {
     "make_train_function": ("train_function", "fit: train_step"),
     "make_test_function": ("test_function", "evaluate: test_step"),
@@ -26,8 +32,8 @@ class ModelSteps:
         self._wrapped: list[tuple[Any, str, Any, Any]] = []
 
     def hooks(self, trainer: Any) -> Iterator[Hook]:
-        """What is replaced in Keras's trainer."""
-        owner = getattr(trainer, "TensorFlowTrainer", None)
+        """What is replaced in a module of TRAINERS."""
+        owner = getattr(trainer, TRAINERS[trainer.__name__], None)
         for name, (attribute, group) in STEPS.items():
             yield owner, name, self._making(attribute, group)
 
@@ -47,11 +53,11 @@ class ModelSteps:
         found = {}
         for model in self._models():
             scopes = set(_scopes(model, ""))
-            optimizer = getattr(model, "optimizer", None)
-            for variable in [*model.variables, *getattr(optimizer, "variables", ())]:
-                within = f"{model.name}/{variable.path}"
+            for variable in [*model.variables, *_optimizer_variables(model)]:
+                path = getattr(variable, "path", None) or variable.name.partition(":")[0]
+                within = f"{model.name}/{path}"
                 is_within = within.rpartition("/")[0] in scopes  # a functional model's variables lack its name
-                found[id(variable.value.handle)] = within if is_within else variable.path
+                found[id(_handle(variable))] = within if is_within else path
         return found
 
     def _models(self) -> list[Any]:
@@ -60,9 +66,10 @@ class ModelSteps:
     def _making(self, attribute: str, group: str) -> Callable[[Any], Callable[..., Any]]:
         def replace(original: Any) -> Callable[..., Any]:
             def make(model: Any, *arguments: Any, **named: Any) -> Any:
+                __tracebackhide__ = True
                 made = original(model, *arguments, **named)
                 self._wrap(model, attribute, group)
-                return made
+                return made if made is None else getattr(model, attribute)  # Keras 2 keeps what is returned
 
             return make
 
@@ -82,6 +89,18 @@ def _scopes(layer: Any, around: str) -> Iterator[str]:
     """The scopes of a layer and of the layers that it is made of."""
     scope = f"{around}/{layer.name}" if around else str(layer.name)
     yield scope
-    for each in getattr(layer, "_layers", ()):
+    layers = getattr(layer, "_layers", None)  # Keras 2 has none, and lists of layers among them
+    for each in layer._flatten_layers(recursive=False, include_self=False) if layers is None else layers:
         if hasattr(each, "name"):
             yield from _scopes(each, scope)
+
+
+def _optimizer_variables(model: Any) -> Iterable[Any]:
+    variables = getattr(getattr(model, "optimizer", None), "variables", ())
+    found: Iterable[Any] = variables() if callable(variables) else variables
+    return found
+
+
+def _handle(variable: Any) -> Any:
+    """What TensorFlow knows a variable by: Keras 3 has its own around it, Keras 2 none."""
+    return variable.handle if hasattr(variable, "handle") else variable.value.handle

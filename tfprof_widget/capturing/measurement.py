@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from tfprof_widget.capturing.recorded import Runs
 from tfprof_widget.capturing.traces import EAGER
-from tfprof_widget.output.numbers import seconds
+from tfprof_widget.output.numbers import percent, seconds
+
+_NOTICED_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,18 +68,21 @@ class Measurement:
         if self.run_seconds:
             wall += f" · {self.op_seconds / self.run_seconds:.2f} ops at once"
         yield Fact("wall", wall, "what such a run takes by the clock when it is not traced, and the ratio of the two")
-        cost = _cost(self.overhead_seconds, self.wall_seconds)
-        yield Fact("tracing cost", cost, "time that tracing and watching added, of the time without them")
-        coverage = f"{self.coverage:.0%} of time"
+        yield self._cost()
+        coverage = f"{percent(self.coverage, 0)} of time"
         yield Fact("FLOP formulas for", coverage, "share of the op time for which float operations are known")
         if self.dropped_events:
             yield Fact("dropped", f"{self.dropped_events:,} events", "what the recorder had no room for")
 
+    def _cost(self) -> Fact:
+        """What capturing cost: of a short cell it may be a large share, and yet nothing that anyone would notice."""
+        spent, without = self.overhead_seconds, self.wall_seconds - (self.overhead_seconds or 0.0)
+        share = "unknown" if spent is None or without <= 0 else percent(spent / without)
+        if spent is None or spent >= _NOTICED_SECONDS:
+            return Fact("tracing cost", share, "time that tracing and watching added, of the time without them")
+        help_ = f"time that tracing and watching added; of the time without them, {share}"
+        return Fact("tracing cost", seconds(spent), help_)
+
     def sentence(self) -> str:
         """The facts in a line, after the name."""
         return " · ".join(filter(None, [self.name, *map(str, self.facts())]))
-
-
-def _cost(spent: float | None, wall: float) -> str:
-    """The cost as a share of the time that would have passed without it."""
-    return "unknown" if spent is None or spent >= wall else f"{spent / (wall - spent):.1%}"

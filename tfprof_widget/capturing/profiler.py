@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from time import time_ns
 from typing import Any
 
 from tfprof_widget.capturing.cheap_ops import record_cheap_ops
@@ -25,7 +26,8 @@ class ProfilerBusy(Exception):
 class Profiler:
     """The profiler of this process, of which there is one; `session_type` is TensorFlow's own.
 
-    `has_cheap_ops` says whether the session that began last records all ops.
+    Of the session that began last, `has_cheap_ops` says whether it records all ops, and `started` when it began, in
+    nanoseconds since the epoch.
 
     >>> Profiler(None).is_open
     False
@@ -35,6 +37,7 @@ class Profiler:
         self.session_type = session_type
         self.is_open = False
         self.has_cheap_ops = True
+        self.started = 0
         self.others = ""
         self._session: Any = None
         self._directory = ""
@@ -44,6 +47,7 @@ class Profiler:
         directory = tempfile.mkdtemp(prefix="tfprof_widget-")
         try:
             session = self.session_type()
+            self.started = time_ns()
             session.start(directory, dict(_OPTIONS))
         except Exception as error:
             shutil.rmtree(directory, ignore_errors=True)
@@ -69,6 +73,7 @@ class Profiler:
 
         def replace(original: Any) -> Callable[..., Any]:
             def make(*arguments: Any, **named: Any) -> Any:
+                __tracebackhide__ = True
                 self.others = _caller()
                 make_way()
                 return original(*arguments, **named)

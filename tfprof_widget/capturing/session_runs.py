@@ -189,6 +189,7 @@ def remembering(original: Callable[..., None]) -> Callable[..., None]:
     """`_Callable.__init__`, keeping with the callable what it was made from."""
 
     def hook(made: Any, *arguments: Any, **keywords: Any) -> None:
+        __tracebackhide__ = True
         original(made, *arguments, **keywords)
         with suppress(Exception):
             setattr(made, MADE_FROM, deepcopy(keywords.get("callable_options", arguments[-1])))

@@ -42,7 +42,7 @@ class Traces:
     def __init__(self, note: Callable[[str], None], *, room: int = ROOM, most: int = MOST) -> None:
         self._note = note
         self._room, self._most = room, most
-        self._waiting: deque[tuple[bytes, Sequence[Step]]] = deque()
+        self._waiting: deque[tuple[bytes, Sequence[Step], int]] = deque()
         self._read: list[XSpaceColumns] = []
         self._reading = Lock()
         self._seconds_a_byte = SECONDS_A_BYTE
@@ -50,9 +50,9 @@ class Traces:
         self._seconds = 0.0
         self._totals: tuple[int, dict[str, float]] = (0, {})
 
-    def add(self, xspace: bytes, steps: Sequence[Step]) -> None:
+    def add(self, xspace: bytes, steps: Sequence[Step], profiling_started: int = 0) -> None:
         """Keep a trace and the steps that it holds; a step is in one trace only."""
-        self._waiting.append((xspace, steps))
+        self._waiting.append((xspace, steps, profiling_started))
 
     @property
     def nbytes(self) -> int:
@@ -95,7 +95,7 @@ class Traces:
 
     @property
     def _waiting_bytes(self) -> int:
-        return sum(len(xspace) for xspace, _ in list(self._waiting))
+        return sum(len(xspace) for xspace, *_ in list(self._waiting))
 
     def _is_cheap(self, size: int, now: float) -> bool:
         return self._seconds + size * self._seconds_a_byte < READING_SHARE * (now - self._started)
@@ -105,10 +105,10 @@ class Traces:
             self._read_next()
 
     def _read_next(self) -> None:
-        xspace, steps = self._waiting.popleft()
+        xspace, steps, profiling_started = self._waiting.popleft()
         started = perf_counter()
         try:
-            columns = read_xspace(xspace, steps)
+            columns = read_xspace(xspace, steps, profiling_started)
         except ProfileError as error:
             self._note(f"{len(steps):,} steps are missing: {error}")
             return

@@ -112,7 +112,7 @@ class Windows:
         self.eager_steps += any(step.is_eager for step in steps)
         xspace = self.profiler.close()
         self.seconds += perf_counter() - started
-        self.traces.add(xspace, steps)
+        self.traces.add(xspace, steps, self.profiler.started)
 
     def add_step(self, name: str) -> int | None:
         """Say that a step begins now; returns its number, or None if no window is open.

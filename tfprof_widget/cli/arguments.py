@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +13,12 @@ from tfprof_widget.option_texts import WORD, placeholder, unquoted, value_of
 from tfprof_widget.options import OPTIONS, Option
 
 FILES = (
-    Option("profile_path", "text", "", "A saved profile (ProfileProto), in place of the files below."),
+    Option(
+        "profile_path",
+        "text",
+        "",
+        "A saved profile, or TensorBoard's log directory or .xplane.pb files, in place of the files below.",
+    ),
     Option("graph_path", "text", "", "The graph: a GraphDef, binary or as text."),
     Option("run_meta_path", "text", "", "What was measured: RunMetadata files, one a step, parted by commas."),
     Option("op_log_path", "text", "", "Types, float operations and code traces: what write_op_log() writes."),
@@ -80,9 +86,9 @@ def read_words(words: Sequence[str]) -> Request:
         return Request("help", tuple(words[1:]))  # an option named here wants no value
     operands: list[str] = []
     given: dict[str, Any] = {}
-    rest = list(words)
+    rest = deque(words)
     while rest:
-        word = rest.pop(0)
+        word = rest.popleft()
         match = _OPTION.fullmatch(word)
         if match is None:
             operands.append(word)
@@ -128,14 +134,14 @@ def meant(written: str, known: Iterable[str], dash: str = "") -> str:
     return f" did you mean {dash}{near[0]}?" if near else ""
 
 
-def _taken(option: Option, rest: list[str]) -> str:
+def _taken(option: Option, rest: deque[str]) -> str:
     """The word after an option, taken from the rest: its value. A flag needs none."""
     following = rest[0] if rest else None
     if option.kind == "flag":
-        return rest.pop(0) if following is not None and following.lower() in _TRUTHS else "true"
+        return rest.popleft() if following is not None and following.lower() in _TRUTHS else "true"
     if following is None or _names_option(following):
         raise ValueError(f"-{option.name} wants a value, as in -{option.name}={placeholder(option)}")
-    return rest.pop(0)
+    return rest.popleft()
 
 
 def _names_option(word: str) -> bool:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tfprof_widget.errors import ProfileError, ProfileWarning
+from tfprof_widget.errors import ProfileError, ProfileWarning, shortened
+from tfprof_widget.visible import visible
 
 DONE, BAD_INPUT, BAD_USAGE = 0, 1, 2
 # What a shell reports of a process that SIGINT or SIGPIPE ended.
@@ -44,7 +45,7 @@ def attempt(action: Callable[[], int | None]) -> int:
 def say(text: str) -> None:
     """A line to the user, beside the output."""
     sys.stdout.flush()
-    sys.stderr.write(f"tfprof: {' '.join(text.split())}\n")
+    sys.stderr.write(f"tfprof: {shortened(visible(' '.join(text.split())))}\n")
     sys.stderr.flush()
 
 

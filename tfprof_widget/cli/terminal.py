@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import unicodedata
@@ -14,10 +13,10 @@ from typing import TextIO
 from tfprof_widget.engine.view import View
 from tfprof_widget.output.rows import legend, lines
 from tfprof_widget.output.text import preamble
+from tfprof_widget.visible import visible
 
 DIM, BOLD, ACCENT = "2", "1", "36"
 LEAST_NAME = 12
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line end
 
 
 @dataclass(frozen=True)
@@ -111,10 +110,10 @@ def width(text: str) -> int:
 
 def _row(row: str, name: str, depth: int, terminal: Terminal) -> list[str]:
     """The lines of a row: of the first the name is shortened before any figure is lost."""
-    first, *others = _visible(row).rstrip("\n").split("\n")
+    first, *others = row.rstrip("\n").split("\n")
     columns = terminal.columns or 0
     indentation = _indentation(depth, columns)
-    name = _visible(name)
+    name = visible(name)
     figures = first[2 * depth + len(name) :]
     room = max(columns - width(indentation) - width(figures), LEAST_NAME)
     name = ending(name, room)
@@ -128,11 +127,6 @@ def _indentation(depth: int, columns: int) -> str:
     if 2 * depth <= columns // 3:
         return "  " * depth
     return f"{f'{depth}: ':>{columns // 3}}"
-
-
-def _visible(text: str) -> str:
-    """What a file says must not command the terminal."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def _width_of(character: str) -> int:

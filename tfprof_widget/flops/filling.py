@@ -12,6 +12,7 @@ from tfprof_widget.flops.kernels import AbsorbedNodes
 from tfprof_widget.flops.registry import registered
 from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.parts import Parts
+from tfprof_widget.integers import LARGEST_INTEGER
 from tfprof_widget.memory import Memory
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Integers
@@ -38,6 +39,7 @@ def with_flops(profile: Profile, *, multiply_accumulates: bool = False) -> Profi
             if not known[row]:
                 known[row] = counter.count(row).float_ops
         _give_to_kernels(profile, counter, known)
+        _give_to_compiled(profile, counter, known)
     counter.warn()
     return _replaced(profile, known)
 
@@ -91,6 +93,21 @@ def _give_to_kernels(profile: Profile, counter: Counter, known: Integers) -> Non
         for row in rows:
             if not absorbed.ever_ran(row):
                 known[row] = 0
+
+
+def _give_to_compiled(profile: Profile, counter: Counter, known: Integers) -> None:
+    """Let a function that XLA compiled count what the ops in it do, which it runs in their place."""
+    if not profile.compiled:
+        return
+    row_of = {name: row for row, name in enumerate(profile.nodes.names)}
+    rows = {
+        row_of[node]: [row_of[each] for each in within if each in row_of] for node, within in profile.compiled.items()
+    }
+    sums = {row: sum(known[within].tolist()) for row, within in rows.items()}
+    ran = AbsorbedNodes(profile, counter.reader).ever_ran
+    for row, within in rows.items():
+        known[row] = min(sums[row], LARGEST_INTEGER)
+        known[[each for each in within if not ran(each)]] = 0
 
 
 def _replaced(profile: Profile, float_ops: Integers) -> Profile:

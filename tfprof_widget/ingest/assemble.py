@@ -20,6 +20,9 @@ from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import ABSENT, Indices, Integers, Lists, Nodes, Traces
 
 LARGEST_PORT = 2**31 - 1
+# Each scope has the whole name up to it, so that one name of many levels becomes as many long names.
+MOST_SCOPE_CHARACTERS = 2**26
+COMMON_LEVELS = 100
 
 
 def assemble(
@@ -34,6 +37,7 @@ def assemble(
     misses_accelerator_stream: bool,
 ) -> Profile:
     """One profile of the nodes, the runs and the op logs; a node that only runs know is among `columns` already."""
+    _check_levels(columns.names)
     order = sorted(range(len(columns.names)), key=columns.names.__getitem__)
     row_of = {columns.names[index]: row for row, index in enumerate(order)}
     joined = join_runs(runs, row_of)
@@ -49,6 +53,21 @@ def assemble(
         graphs=graphs,
         misses_accelerator_stream=misses_accelerator_stream,
     )
+
+
+def _check_levels(names: Sequence[str]) -> None:
+    """Refuse names so deep that their scopes would take all memory; what few levels graphs have costs nothing."""
+    deepest, characters = "", 0
+    for name in names:
+        levels = name.count("/")
+        if levels > COMMON_LEVELS:
+            deepest = max(deepest, name, key=len)
+            characters += levels * len(name) // 2
+    if characters > MOST_SCOPE_CHARACTERS:
+        raise ProfileError(
+            f"graph: the names of its scopes would take {characters:,} characters, as nodes are up to "
+            f"{deepest.count('/'):,} levels deep ({deepest[:60]!r}…); it is damaged, or its nodes need shorter names"
+        )
 
 
 def _nodes(
@@ -196,4 +215,5 @@ def _traces(row_of: Mapping[str, int], op_logs: Sequence[OpLogColumns], stacks: 
             for name, of in op_log.forward.items()
             if name in row_of and of in row_of
         },
+        live=frozenset(stacks.live),
     )

@@ -26,12 +26,11 @@ def open_checkpoint(path: str | PathLike[str]) -> Checkpoint:
     """
     name = fspath(path)
     train = _train(name)
-    errors: Any = _errors()
     prefix = _PART_OF_V2.sub("", name)
     try:
         reader: Any = train.load_checkpoint(prefix)
         shapes, types = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
-    except (errors.OpError, ValueError, RuntimeError) as error:
+    except Exception as error:  # TensorFlow has errors of its own, and makes others of Python's
         raise ProfileError(
             f"checkpoint {name!r}: {_first_line(error)}; give the prefix that the saver was given, such as "
             "model.ckpt-100 of model.ckpt-100.index, or the directory that it wrote to"
@@ -40,7 +39,7 @@ def open_checkpoint(path: str | PathLike[str]) -> Checkpoint:
     def value(tensor: str) -> NDArray[Any]:
         try:
             found: NDArray[Any] = reader.get_tensor(tensor)
-        except (errors.OpError, ValueError, RuntimeError) as error:
+        except Exception as error:
             raise ProfileError(
                 f"checkpoint {name!r}: {tensor!r} cannot be read: {_first_line(error)}; "
                 "check that all files of the checkpoint are there and whole"
@@ -64,12 +63,6 @@ def _train(path: str) -> Any:
             "run `pip install 'tfprof-widget[tensorflow]'`"
         ) from None
     return checkpoint_utils
-
-
-def _errors() -> Any:
-    from tensorflow.python.framework import errors
-
-    return errors
 
 
 def _first_line(error: BaseException) -> str:

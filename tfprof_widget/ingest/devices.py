@@ -9,6 +9,12 @@ import numpy as np
 
 from tfprof_widget.tables import Flags
 
+RESTRICTED_COUNTERS = (
+    "if the driver keeps the GPU's counters to administrators, set NVreg_RestrictProfilingToAdminUsers=0 for the "
+    "kernel module nvidia and restart, or start the container with --cap-add=SYS_ADMIN"
+)
+MISSING_STREAMS = f"a GPU ran ops, but of none of its kernels there is a time; {RESTRICTED_COUNTERS}"
+
 _CANONICAL = re.compile(r".*/(device:gpu|gpu|device:cpu|cpu):\d+", re.ASCII)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Container
 from tfprof_widget.messages import SealedRun
 from tfprof_widget.tables import Kernel
 
-_LABEL = re.compile(r" = (\w+)\((.*)\)", re.DOTALL)
-_SHAPE = re.compile(r"\w+\[([\d,]*)\]")
+_LABEL = re.compile(r" = (\w+)\(")
+_SHAPE = re.compile(r"\w+\[(\d{0,18}(?:,\d{0,18})*)\]")
 _RUNTIMES_OWN = " = _"
 
 
@@ -31,8 +31,9 @@ def read_kernels(run: SealedRun, graph: Container[str]) -> dict[str, Kernel]:
             if name in found or (_RUNTIMES_OWN not in label and name in graph):
                 continue
             match = _LABEL.search(label)
-            if match is not None:
-                inputs = tuple([each for each in match[2].split(", ") if each and not each.startswith("^")])
+            if match is not None and ")" in label[match.end() :]:
+                written = label[match.end() : label.rindex(")")]
+                inputs = tuple([each for each in written.split(", ") if each and not each.startswith("^")])
                 found[name] = Kernel(match[1], inputs)
     return found
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tfprof_widget.ingest.devices import canonical
 from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.integers import check_sum
 from tfprof_widget.tables import ABSENT, Allocations, Executions, Flags, Indices, Integers, Outputs
 
 Runs = Sequence[tuple[int, RunColumns]]
+Entry = TypeVar("Entry", int, str)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +38,10 @@ def join_runs(runs: Runs, row_of: Mapping[str, int]) -> Joined:
     """
     steps = tuple(sorted({step for step, _ in runs}))
     devices = tuple(sorted({device for _, run in runs for device in run.devices}))
+    place_of, code_of = _places(steps), _places(devices)
     node = _over_runs(runs, lambda step, run: [row_of.get(name, ABSENT) for name in run.names])
-    step = _over_runs(runs, lambda step, run: np.full(len(run.names), steps.index(step)))
-    device = _over_runs(runs, lambda step, run: _codes(run.devices, devices)[run.device])
+    step = _over_runs(runs, lambda step, run: np.full(len(run.names), place_of[step]))
+    device = _over_runs(runs, lambda step, run: np.array([code_of[each] for each in run.devices], np.int64)[run.device])
     values = {name: _over_runs(runs, lambda step, run, name=name: run.values[name]) for name in _VALUES}
     node_device, first = _own_devices(node, device, devices, len(row_of))
     kept = np.flatnonzero(_belongs(node, device, devices, node_device))
@@ -81,9 +84,8 @@ def _over_runs(runs: Runs, column: Any) -> Integers:
     return np.concatenate([np.zeros(0, np.int64), *(np.asarray(column(step, run), np.int64) for step, run in runs)])
 
 
-def _codes(names: Sequence[str], dictionary: tuple[str, ...]) -> Integers:
-    code_of = {name: code for code, name in enumerate(dictionary)}
-    return np.array([code_of[name] for name in names], np.int64)
+def _places(dictionary: tuple[Entry, ...]) -> dict[Entry, int]:
+    return {entry: place for place, entry in enumerate(dictionary)}
 
 
 def _own_devices(node: Integers, device: Integers, devices: tuple[str, ...], count: int) -> tuple[Indices, Integers]:
@@ -126,10 +128,12 @@ def _outputs(runs: Runs, place: Integers) -> Outputs:
 
 def _allocations(runs: Runs, place: Integers) -> Allocations:
     column = _details(runs, place, lambda run: run.allocations)
+    sizes = column("bytes", np.int64)
+    check_sum("run_meta: bytes of allocations", sizes)
     return Allocations(
         execution=column("execution", np.int32),
         micros=column("micros", np.int64),
-        bytes=column("bytes", np.int64),
+        bytes=sizes,
         on_accelerator=column("on_accelerator", np.bool_),
     )
 

@@ -36,6 +36,7 @@ def _stacks(graph: LiveGraph, stacks: Stacks) -> dict[str, int]:
             strict=True,
         )
     ]
+    stacks.live.update(frames)
     known = [
         stacks.stack(tuple(frames[frame] for frame in traces.stacks[stack].tolist()))
         for stack in range(len(traces.stacks))

@@ -20,12 +20,13 @@ class Stacks:
     """Growing dictionaries of strings, frames and stacks.
 
     A string comes with the number that its op log gives it. A frame is (file, line, function, source line,
-    line where the function starts), strings by index.
+    line where the function starts), strings by index; those that a live graph tells are `live`.
     """
 
     strings: dict[tuple[int, str], int] = field(default_factory=dict)
     frames: dict[FrameKey, int] = field(default_factory=dict)
     stacks: dict[tuple[int, ...], int] = field(default_factory=dict)
+    live: set[int] = field(default_factory=set)
 
     def string(self, number: int, text: str) -> int:
         """The index of a string."""

@@ -20,6 +20,7 @@ from tfprof_widget.ingest.op_log import OpLogColumns, Stacks, read_op_log
 from tfprof_widget.ingest.run_metadata import RunColumns, executed_ops, may_be_node, read_run
 from tfprof_widget.ingest.shapes import Shapes
 from tfprof_widget.ingest.stored_profile import read_stored_profile
+from tfprof_widget.ingest.tf_functions import read_functions
 from tfprof_widget.ingest.tf_graph import LiveGraph, is_tf_graph, read_tf_graph
 from tfprof_widget.ingest.tf_shapes import OutputShapes, completed_output_shapes
 from tfprof_widget.ingest.wire import as_message, as_sealed
@@ -57,6 +58,7 @@ class Parts:
         self._added: set[tuple[int, bytes]] = set()
         self._live: LiveGraph | None = None
         self._live_op_log: OpLogColumns | None = None
+        self._function_op_log: OpLogColumns | None = None
         self._completed: dict[str, OutputShapes] = {}
 
     def add_graph(self, graph: Any) -> None:
@@ -74,10 +76,19 @@ class Parts:
                 graph = self._live.definition
             sealed = as_sealed(graph, "GraphDef", "graph")
             columns = read_graph(sealed, self.shapes, self._known())
-        self.nodes.extend(columns)
-        self._in_graph.update(columns.names)
-        if columns.names:
-            self.graphs.append(sealed)
+        self._add_nodes(columns, sealed)
+
+    def add_function(self, graph: Any) -> None:
+        """Add the graph of a function with the variables that it captures, and with what it calls.
+
+        As of a tf.Graph, what is known of its nodes besides is not taken where an op log is given.
+        """
+        with collector_paused():
+            found = read_functions([(graph.name, graph)], self.stacks)
+            sealed = as_sealed(found.definition, "GraphDef", "graph")
+            columns = read_graph(sealed, self.shapes, self._known())
+        self._function_op_log = found.op_log
+        self._add_nodes(columns, sealed)
 
     def add_op_log(self, op_log: Any) -> None:
         """Add what `op_log` says of the nodes that are known by now; None adds nothing."""
@@ -102,10 +113,7 @@ class Parts:
             known_steps = {step for step, _ in self.runs} | set(but_steps)
             stored = read_stored_profile(message, self.shapes, self.stacks, self._known(), known_steps)
             sealed = as_sealed(stored.graph, "GraphDef", "profile")
-        self.nodes.extend(stored.nodes)
-        self._in_graph.update(stored.nodes.names)
-        if stored.nodes.names:
-            self.graphs.append(sealed)
+        self._add_nodes(stored.nodes, sealed)
         self.op_logs.append(stored.op_log)
         self.runs.extend(stored.runs)
         self.misses_accelerator_stream |= stored.misses_accelerator_stream
@@ -152,6 +160,8 @@ class Parts:
         """The profile of everything added so far."""
         with collector_paused():
             op_logs, nodes = self.op_logs, self.nodes
+            if self._function_op_log is not None and not op_logs:
+                op_logs = [self._function_op_log]
             if self._live is not None and not op_logs:
                 if self._live_op_log is None:
                     self._live_op_log = live_op_log(self._live, self._completed, self.stacks)
@@ -172,6 +182,12 @@ class Parts:
                 misses_accelerator_stream=self.misses_accelerator_stream,
             )
         return replace(profile, checkpoint=self.checkpoint, kernels=self.kernels)
+
+    def _add_nodes(self, columns: GraphColumns, sealed: Any) -> None:
+        self.nodes.extend(columns)
+        self._in_graph.update(columns.names)
+        if columns.names:
+            self.graphs.append(sealed)
 
     def _known(self) -> AbstractSet[str]:
         return self._in_graph | self._ghosts if self._ghosts else self._in_graph

@@ -232,4 +232,5 @@ def _shape(sealed: bytes | None, shapes: Shapes) -> int:
 
 def _allocations(allocations: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     execution, micros, sizes, on_accelerator = allocations
+    _nanos(micros)  # which a timeline takes them to
     return {"execution": execution, "micros": micros, "bytes": sizes, "on_accelerator": on_accelerator > 0}

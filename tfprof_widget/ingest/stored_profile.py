@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Port = TypeVar("Port")
 
-# No node has more inputs or outputs; a larger index would be damage, and take all memory to make room for.
-MOST_PORTS = 2**20
+# A profile lacks few of the inputs that its nodes number; to make room for more would be to let damage take all memory.
+MOST_MISSING = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,13 @@ def read_stored_profile(
 ) -> StoredProfile:
     """The columns of a ProfileProto; the nodes and steps that are known already are left out.
 
-    >>> from tfprof_widget.messages import ProfileProto
-    >>> read_stored_profile(ProfileProto(nodes={0: {"name": "a", "op": "Add"}}), Shapes(), Stacks()).nodes.ops
+    >>> from tfprof_widget.messages import ProfileNode, ProfileProto
+    >>> profile = ProfileProto(nodes={0: ProfileNode(name="a", op="Add")})
+    >>> read_stored_profile(profile, Shapes(), Stacks()).nodes.ops
     ['Add']
     """
-    nodes = [node for _, node in sorted(profile.nodes.items())]
+    _check(profile)
+    nodes = _first_of_each_name(node for _, node in sorted(profile.nodes.items()))
     new = [node for node in nodes if node.name not in known]
     graph = _graph(profile, new)
     return StoredProfile(
@@ -65,6 +67,34 @@ def read_stored_profile(
     )
 
 
+def _check(profile: ProfileProto) -> None:
+    """Refuse numbers that no writer gives: of steps below 0, and of inputs or outputs with gaps without end."""
+    missing = 0
+    for node in profile.nodes.values():
+        for ports in (node.inputs, node.output_shapes):
+            missing += max(ports, default=-1) + 1 - len(ports)
+            if missing > MOST_MISSING or min(ports, default=0) < 0:
+                raise ProfileError(
+                    f"profile: node {node.name!r} has an input or output {max(ports, key=abs)}, which no node has; "
+                    "the file is damaged: save the profile again"
+                )
+        _check_steps(node.execs)
+    _check_steps(profile.steps)
+
+
+def _check_steps(steps: Iterable[int]) -> None:
+    first = min(steps, default=0)
+    if first < 0:
+        raise ProfileError(f"profile: it has a step {first}, below 0; the file is damaged: save the profile again")
+
+
+def _first_of_each_name(nodes: Iterable[ProfileNode]) -> list[ProfileNode]:
+    found: dict[str, ProfileNode] = {}
+    for node in nodes:
+        found.setdefault(node.name, node)
+    return list(found.values())
+
+
 def _graph(profile: ProfileProto, nodes: list[ProfileNode]) -> GraphDef:
     """The graph; an input that the profile lacks has an empty name."""
     from tfprof_widget.messages import GraphDef
@@ -74,7 +104,7 @@ def _graph(profile: ProfileProto, nodes: list[ProfileNode]) -> GraphDef:
     for node in nodes:
         definition = graph.node.add(name=node.name, op=node.op)
         sources = {index: names.get(source, "") for index, source in node.inputs.items()}
-        definition.input.extend(_in_order(sources, "", node))
+        definition.input.extend(_in_order(sources, ""))
         for name, value in node.attrs.items():
             definition.attr[name].CopyFrom(value)
     return graph
@@ -82,17 +112,11 @@ def _graph(profile: ProfileProto, nodes: list[ProfileNode]) -> GraphDef:
 
 def _output_shapes(node: ProfileNode, shapes: Shapes) -> tuple[int, ...]:
     found = {index: shapes.index(tuple(shape.int64_values)) for index, shape in node.output_shapes.items()}
-    return tuple(_in_order(found, shapes.index(()), node))
+    return tuple(_in_order(found, shapes.index(())))
 
 
-def _in_order(found: dict[int, Port], missing: Port, node: ProfileNode) -> list[Port]:
-    count = max(found, default=-1) + 1
-    if count > MOST_PORTS or min(found, default=0) < 0:
-        raise ProfileError(
-            f"profile: node {node.name!r} has an input or output {max(found, key=abs)}, which no node has; "
-            "the file is damaged: save the profile again"
-        )
-    return [found.get(index, missing) for index in range(count)]
+def _in_order(found: dict[int, Port], missing: Port) -> list[Port]:
+    return [found.get(index, missing) for index in range(max(found, default=-1) + 1)]
 
 
 def _op_log(profile: ProfileProto, nodes: list[ProfileNode], stacks: Stacks) -> OpLogColumns:

@@ -160,13 +160,14 @@ def _with_allocations(
 
 
 def _values(executions: list[Execution]) -> dict[str, Any]:
-    start = np.array([execution.start for execution in executions], np.int64)
-    counted = np.array([execution.counted for execution in executions], np.int64)
-    if len(executions) and max(abs(start).max(), abs(counted).max()) > LARGEST_INTEGER // NANOS_A_MICRO:
+    longest = max((max(abs(each.start), abs(each.duration)) for each in executions), default=0)
+    if longest > LARGEST_INTEGER // NANOS_A_MICRO:
         raise ProfileError(
             "profile: a time is more than 2**63 - 1 nanoseconds, or 292 years; "
             "the file is damaged: save the profile again"
         )
+    start = np.array([execution.start for execution in executions], np.int64)
+    counted = np.array([execution.counted for execution in executions], np.int64)
     memory = {
         "requested_bytes": "requested_bytes",
         "peak_bytes": "peak_bytes",

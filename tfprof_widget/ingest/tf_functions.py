@@ -16,7 +16,9 @@ from tfprof_widget.ingest.xspace_names import function_label
 from tfprof_widget.messages import GraphDef, NodeDef
 from tfprof_widget.options import TRAINABLE_VARIABLES
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "StatelessPartitionedCall"})
+CALL = "StatefulPartitionedCall"
+CALLS = frozenset({"PartitionedCall", CALL, "StatelessPartitionedCall"})
+_MUST_COMPILE = "_XlaMustCompile"
 _BODIES = {"body": "body", "cond": "cond", "then_branch": "then", "else_branch": "else", "branches": "branch"}
 _BARE = frozenset({"gradients"})
 _LARGEST_CONSTANT = 1000
@@ -38,12 +40,17 @@ NO_WORDS = Words()
 
 @dataclass(frozen=True)
 class FunctionGraphs:
-    """Functions as one graph: what an op log says of its nodes, and by function the node of each executed name."""
+    """Functions as one graph: what an op log says of its nodes, and by function the node of each executed name.
+
+    A function itself is a node too, for one that XLA compiled is executed as an op; `compiled` are those that others
+    call, each with the nodes of its ops.
+    """
 
     definition: GraphDef
     op_log: OpLogColumns
     nodes: dict[str, dict[str, str]]
     layers: Layers
+    compiled: dict[str, frozenset[str]]
 
 
 def read_functions(functions: Iterable[tuple[str, Any]], stacks: Stacks, words: Words = NO_WORDS) -> FunctionGraphs:
@@ -63,7 +70,7 @@ def read_functions(functions: Iterable[tuple[str, Any]], stacks: Stacks, words: 
         reader.read(name, graph)
     found = forward_nodes({node.name: node.op for node in reader.definition.node})
     reader.op_log.forward.update({name: of for name, of in found.items() if of in reader.op_log.stack})
-    return FunctionGraphs(reader.definition, reader.op_log, reader.nodes, reader.layers)
+    return FunctionGraphs(reader.definition, reader.op_log, reader.nodes, reader.layers, reader.compiled)
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ class _Reader:
     layers: Layers = field(default_factory=Layers)
     read_before: dict[int, tuple[LiveGraph, OpLogColumns]] = field(default_factory=dict)
     added: set[str] = field(default_factory=set)
+    compiled: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def read(self, name: str, graph: Any) -> None:
         """Add a function that Python called."""
@@ -106,8 +114,12 @@ class _Reader:
         self.nodes[name] = {}
         captured = self._captured(graph)
         self.layers.add_variables(captured.values())
-        body = _Body(graph, "", "", label or function_label(name), label, captured, _BARE)
-        self._walk(body, self.nodes[name])
+        owner = label or function_label(name)
+        self._walk(_Body(graph, "", "", owner, label, captured, _BARE), self.nodes[name])
+        itself = (CALL, owner)
+        self.nodes[name][name] = next(
+            node for node in _candidates(owner, owner) if self.taken.setdefault(node, itself) == itself
+        )
 
     def _walk(self, body: _Body, nodes: dict[str, str]) -> dict[str, str]:
         """Add the ops of a graph, and of what they call; returns what each of its tensors is in the one graph."""
@@ -122,7 +134,7 @@ class _Reader:
             executed = body.prefix + node.name
             inputs = [_source(each, sources) for each in node.input]
             called = dict(_called(node))
-            if node.op in _CALLS and "f" in called:
+            if node.op in CALLS and "f" in called:
                 sources |= self._walk_call(body, executed, operation, called["f"], inputs, nodes)
                 continue
             display = self._named(node, body)
@@ -141,6 +153,9 @@ class _Reader:
         if found is None:
             return {}
         nodes.setdefault(executed, label)
+        if _is_compiled(operation.node_def):
+            within = frozenset(node for each, node in nodes.items() if each.startswith(executed + "/"))
+            self.compiled.setdefault(nodes[executed], within)
         graph, sources = found
         outputs = [_source(_written(tensor), sources) for tensor in graph.outputs]
         name = operation.name
@@ -247,6 +262,10 @@ def _called(node: Any) -> Iterator[tuple[str, str]]:
             yield attribute, value.func.name
         for number, function in enumerate(value.list.func):
             yield f"{attribute}:{number}", function.name
+
+
+def _is_compiled(call: Any) -> bool:
+    return _MUST_COMPILE in call.attr and bool(call.attr[_MUST_COMPILE].b)
 
 
 def _body_name(attribute: str) -> str:

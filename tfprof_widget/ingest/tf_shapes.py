@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -94,11 +95,11 @@ def _completed(shapes: OutputShapes, outputs: Iterable[Any]) -> OutputShapes:
 
 
 def _read_shape(tensor: Any) -> Shape:
-    found = tensor._shape  # what `shape` is made of; to make a TensorShape a tensor takes twice as long
-    if isinstance(found, tuple):
-        dimensions, unknown_rank = found
-    else:  # TensorFlow before 2.15
+    if isinstance(getattr(type(tensor)._shape, "fget", None), FunctionType):  # old TensorFlow's, which warns
+        found = tensor.shape
         dimensions, unknown_rank = found.dims and found.as_list(), found.rank is None
+    else:  # what `shape` is made of; to make a TensorShape a tensor takes twice as long
+        dimensions, unknown_rank = tensor._shape
     if unknown_rank:
         return None
     return tuple([UNKNOWN if size is None else size for size in dimensions])

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfprof_widget.ingest.tf_graph import is_tf_graph
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -52,6 +54,16 @@ class Variables:
         rank = variable.shape.rank
         shape = None if rank is None else tuple(-1 if size is None else int(size) for size in variable.shape.as_list())
         return Variable(name, shape, bool(variable.trainable))
+
+
+def captures_resources(graph: Any) -> bool:
+    """Whether this is the graph of a function that takes variables, or other resources, from outside.
+
+    >>> captures_resources("graph")
+    False
+    """
+    captures = getattr(graph, "captures", ())
+    return is_tf_graph(graph) and any(captured.dtype.name == "resource" for captured, _ in captures)
 
 
 def _living(graph: Any) -> Iterator[Any]:

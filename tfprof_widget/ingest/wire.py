@@ -134,6 +134,8 @@ def _parsed_text(text: str) -> Any:
         graph = text_format.Parse(text, message_class("GraphDef")())
     except text_format.ParseError as error:
         raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not graph.ListFields():
         raise ValueError("it is empty")
     return graph

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.wire import as_message
 from tfprof_widget.ingest.xspace_columns import MEMORY, Label, Ran, XSpaceColumns
 from tfprof_widget.ingest.xspace_events import Kernel, Kind, Thread, dropped_events, host_threads, kernels
 from tfprof_widget.ingest.xspace_executions import executions
-from tfprof_widget.ingest.xspace_memory import add_up
+from tfprof_widget.ingest.xspace_memory import Record, add_up, held, record_of
 from tfprof_widget.ingest.xspace_names import executed_key
+from tfprof_widget.ingest.xspace_notes import read_notes
 from tfprof_widget.ingest.xspace_times import Intervals, last_started
+from tfprof_widget.integers import NANOS_A_MICRO
 from tfprof_widget.tables import Flags, Integers
 
 _RAN: dict[Kind, Ran] = {"iterator": "iterator", "eager run": "eager run"}
@@ -35,10 +38,11 @@ class Step:
     is_eager: bool = False
 
 
-def read_xspace(xspace: Any, steps: Sequence[Step] = ()) -> XSpaceColumns:
+def read_xspace(xspace: Any, steps: Sequence[Step] = (), profiling_started: int = 0) -> XSpaceColumns:
     """The executions in an XSpace by step; without steps they are all step 0.
 
-    An execution's time is its own: what ran inside of it on the same thread is not in it.
+    An execution's time is its own: what ran inside of it on the same thread is not in it. `profiling_started` is for
+    an XSpace that does not say since when its times count.
 
     >>> read_xspace(b"").labels
     ()
@@ -50,11 +54,12 @@ def read_xspace(xspace: Any, steps: Sequence[Step] = ()) -> XSpaceColumns:
     with collector_paused():
         space = as_message(xspace, "XSpace", "xspace")
         rows = _Rows()
-        for thread in host_threads(space):
+        for thread in host_threads(space, profiling_started):
             rows.add_thread(thread)
-        for kernel in kernels(space):
+        for kernel in kernels(space, profiling_started):
             rows.add_kernel(kernel)
-        return rows.columns(sorted(steps, key=lambda step: step.start), dropped_events(space))
+        columns = rows.columns(sorted(steps, key=lambda step: step.start), dropped_events(space))
+        return replace(columns, notes=read_notes(space))
 
 
 @dataclass
@@ -71,7 +76,8 @@ class _Rows:
     duration: list[int] = field(default_factory=list)
     thread: list[int] = field(default_factory=list)
     memory: list[tuple[int, ...]] = field(default_factory=list)
-    allocations: list[tuple[int, ...]] = field(default_factory=list)
+    allocations: list[tuple[int, Record]] = field(default_factory=list)
+    releases: list[Record] = field(default_factory=list)
     input_shapes: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     calls: list[tuple[int, str]] = field(default_factory=list)
 
@@ -83,7 +89,7 @@ class _Rows:
                 memory = add_up(each.memory)
                 row = len(self.kind)
                 self.memory.append((row, *(getattr(memory, name.removesuffix("_bytes")) for name in MEMORY)))
-                self.allocations.extend((row, *record) for record in memory.records)
+                self.allocations += [(row, record_of(event)) for event in each.memory if event.kind == "allocation"]
             if each.input_shapes:
                 key, told = (executed_key(each.name), each.op), (each.start, each.input_shapes)
                 self.input_shapes[key] = min(self.input_shapes.get(key, told), told)
@@ -94,6 +100,7 @@ class _Rows:
                 max(each.own, 0),
                 thread.number,
             )
+        self.releases += [record_of(event) for event in thread.events if event.kind == "release"]
         self.calls += [(event.start, event.op) for event in thread.events if event.kind == "eager op" and event.is_call]
 
     def add_kernel(self, kernel: Kernel) -> None:
@@ -121,8 +128,8 @@ class _Rows:
             start=start,
             duration=_column(self.duration),
             thread=_column(self.thread),
-            memory=np.array(self.memory, np.int64).reshape(-1, 1 + len(MEMORY)),
-            allocations=np.array(self.allocations, np.int64).reshape(-1, 4),
+            memory=_column(self.memory).reshape(-1, 1 + len(MEMORY)),
+            allocations=self._held(step, is_eager, steps),
             step_names={step.number: step.name for step in steps},
             functions=frozenset(function for _, function in self.calls),
             dropped=dropped,
@@ -133,6 +140,20 @@ class _Rows:
         """Which executions are of these kinds."""
         flags = np.array([kind[0] in kinds for kind in self.kinds], np.bool_)
         return flags[_column(self.kind)] if len(flags) else flags
+
+    def _held(self, step: Integers, is_eager: Flags, steps: Sequence[Step]) -> Integers:
+        """The allocations and releases, without releases after the step: its memory is held to its end.
+
+        Eager steps of one number are one, and go on when others have run: all that eager ops took is released in it.
+        """
+        found = held(self.allocations, self.releases)
+        row, nanos = _column([row for row, _ in found]), _column([record.nanos for _, record in found])
+        size = _column([record.size for _, record in found])
+        is_accelerated = _column([record.on_accelerator for _, record in found])
+        released_in, _ = _steps(nanos, np.zeros(len(nanos), np.bool_), steps)
+        is_of_step = (size >= 0) | is_eager[row] | (released_in == step[row])
+        held_in_step: Integers = np.stack([row, nanos // NANOS_A_MICRO, size, is_accelerated], axis=1)[is_of_step]
+        return held_in_step
 
     def _labels(self, start: Integers, is_eager: Flags, is_in_eager_step: Flags) -> tuple[tuple[Label, ...], Integers]:
         """The labels in the order met, and each execution's.
@@ -146,7 +167,7 @@ class _Rows:
         functions = ["", *dict.fromkeys(function for _, function in calls)]
         place = {function: number for number, function in enumerate(functions)}
         called = _column([0, *(place[function] for _, function in calls)])
-        function = called[last_started([call for call, _ in calls], start) + 1]
+        function = called[last_started(_column([call for call, _ in calls]), start) + 1]
         function[self._are("iterator", "eager run")] = 0
         combined = (_column(self.kind) * len(functions) + function) * 2 + is_part
         found, first, label = np.unique(combined, return_index=True, return_inverse=True)
@@ -180,5 +201,8 @@ def _steps(start: Integers, is_eager: Flags, steps: Sequence[Step]) -> tuple[Int
     return number, np.array([step.is_eager for step in steps], np.bool_)[at]
 
 
-def _column(values: Iterable[int]) -> Integers:
-    return np.array(values if isinstance(values, list) else list(values), np.int64)
+def _column(values: Iterable[Any]) -> Integers:
+    try:
+        return np.array(values if isinstance(values, list) else list(values), np.int64)
+    except OverflowError:
+        raise ProfileError("xspace: it has a time or size beyond 2**63 - 1; it is damaged: record it again") from None

@@ -35,9 +35,10 @@ class XSpaceColumns:
 
     `label` are places in `labels`, which are in the order met; `step` are numbers, whose names `step_names` are.
     `memory` has a row for each execution that allocated: its row, and the bytes that `MEMORY` names. `allocations` has
-    one for each allocation: the execution's row, the microsecond, the bytes (negative if released), and whether on an
-    accelerator. `functions` are the runtime's names of all functions that Python called. `input_shapes` are,
-    by an op's name as executed and its type, those of its first execution, as TensorFlow writes them.
+    one for each allocation and for its release within the step, whichever thread made it: the row of the execution that
+    allocated, the microsecond, the bytes (negative if released), and whether on an accelerator. `functions` are the
+    runtime's names of all functions that Python called. `input_shapes` are, by an op's name as executed and its type,
+    those of its first execution, as TensorFlow writes them. `notes` say what went wrong.
     """
 
     labels: tuple[Label, ...]
@@ -52,6 +53,7 @@ class XSpaceColumns:
     functions: frozenset[str]
     dropped: int
     input_shapes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def nbytes(self) -> int:

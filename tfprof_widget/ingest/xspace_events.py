@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tfprof_widget.integers import LARGEST_INTEGER
 
 if TYPE_CHECKING:
     from tfprof_widget.messages import XEvent, XPlane, XSpace
@@ -15,8 +17,11 @@ Kind = Literal["op", "async op", "iterator", "eager op", "eager run", "allocatio
 
 PICOS_A_NANO = 1000
 DATA_THREADS = "tf_data_"
+HOST_PLANE = "/host:CPU"
 
 _OP = re.compile(r"(?P<name>[A-Za-z0-9._][\w.\\/>-]*):(?P<type>[A-Z_]\w*)", re.ASCII)
+# A function that XLA compiled is executed as an op of its own name, which may be any, such as a lambda's.
+_COMPILED = re.compile(r"(?P<name>(?P<type>__[^\s:]+)):(?P=type)")
 _FIXED: dict[str, Kind] = {
     "EagerExecute": "eager op",
     "KernelAndDeviceFunc::Run": "eager run",
@@ -31,8 +36,10 @@ _PASSED_ON = frozenset({"_Arg", "_DeviceArg", "_DeviceRetval", "_HostRecv", "_Ho
 _ITERATOR = "Iterator::"
 _GPU = re.compile(r"/device:(GPU:\d+)", re.IGNORECASE)
 _STREAM = "Stream "
+_COUNT = re.compile(r"\d{1,18}")
 _DROPPED_STATS = frozenset({"dropped_traces", "dropped_events"})
-_DROPPED = re.compile(r"(\d+)\D*\bdropped\b|\bdropped\b\D*(\d+)", re.IGNORECASE)
+# A few words between them, and digits that fit 64 bits: a warning may be of any length.
+_DROPPED = re.compile(r"(?<!\d)(\d{1,18})(?!\d)\D{0,99}\bdropped\b|\bdropped\b\D{0,99}(\d{1,18})(?!\d)", re.IGNORECASE)
 
 
 class Event(NamedTuple):
@@ -81,7 +88,7 @@ class Thread:
         return self.name.startswith(DATA_THREADS)
 
 
-def host_threads(space: XSpace) -> Iterator[Thread]:
+def host_threads(space: XSpace, profiling_started: int = 0) -> Iterator[Thread]:
     """The threads of the host, numbered in the order they were recorded.
 
     >>> from tfprof_widget.messages import XSpace
@@ -93,24 +100,24 @@ def host_threads(space: XSpace) -> Iterator[Thread]:
     >>> next(host_threads(space)).events[0][:5]
     ('op', 'layer/MatMul', 'MatMul', 1005, 2)
     """
-    origin = _origin(space)
+    origin = profile_started(space, profiling_started)
     number = count()
     for plane in space.planes:
-        if not plane.name.startswith("/host:CPU"):
+        if not plane.name.startswith(HOST_PLANE):
             continue
         told: dict[int, int] = {}
         kinds = {key: known for key, each in plane.event_metadata.items() if (known := _kind(each.name))}
         for line in plane.lines:
-            base = _absolute(line.timestamp_ns, origin)
+            base = absolute_nanos(line.timestamp_ns, origin)
             events = [_event(plane, each, base, told, *kinds[each.metadata_id]) for each in _known(line.events, kinds)]
             events = [each for each in events if each.op not in _PASSED_ON]
             events.sort(key=lambda event: (event.start, -event.duration))
             yield Thread(next(number), line.display_name or line.name, events)
 
 
-def kernels(space: XSpace) -> Iterator[Kernel]:
+def kernels(space: XSpace, profiling_started: int = 0) -> Iterator[Kernel]:
     """The kernels that ran on GPUs, of the lines that are streams: others repeat them in other groupings."""
-    origin = _origin(space)
+    origin = profile_started(space, profiling_started)
     for plane in space.planes:
         device = _GPU.search(plane.name)
         if device is None:
@@ -118,12 +125,22 @@ def kernels(space: XSpace) -> Iterator[Kernel]:
         for line in plane.lines:
             if not (line.display_name or line.name).startswith(_STREAM):
                 continue
-            base = _absolute(line.timestamp_ns, origin)
+            base = absolute_nanos(line.timestamp_ns, origin)
             for event in line.events:
-                stats = _stats(plane, [*plane.event_metadata[event.metadata_id].stats, *event.stats])
+                stats = read_stats(plane, [*plane.event_metadata[event.metadata_id].stats, *event.stats])
                 name, op = _kernel_op(stats, plane.event_metadata[event.metadata_id].name)
                 start = base + event.offset_ps // PICOS_A_NANO
                 yield Kernel(name, op, device[1].lower(), line.id, start, event.duration_ps // PICOS_A_NANO)
+
+
+def count_of(stats: Mapping[str, Any], name: str) -> int:
+    """A stat that is a count, 0 where there is none: damaged traces have texts and broken numbers in its place.
+
+    >>> count_of({"addr": 5, "requested_bytes": "many"}, "requested_bytes")
+    0
+    """
+    value = stats.get(name, 0)
+    return value if isinstance(value, int) else 0
 
 
 def dropped_events(space: XSpace) -> int:
@@ -135,11 +152,20 @@ def dropped_events(space: XSpace) -> int:
     """
     counted = 0
     for plane in space.planes:
-        stats = _stats(plane, plane.stats)
-        counted += sum(int(value) for name, value in stats.items() if name in _DROPPED_STATS and str(value).isdecimal())
+        stats = read_stats(plane, plane.stats)
+        counted += sum(int(stats[name]) for name in _DROPPED_STATS & stats.keys() if _COUNT.fullmatch(str(stats[name])))
     for text in (*space.errors, *space.warnings):
         counted += sum(int(first or second) for first, second in _DROPPED.findall(text))
     return counted
+
+
+def tells_of_dropped(text: str) -> bool:
+    """Whether a warning is one that `dropped_events` counts.
+
+    >>> tells_of_dropped("GPU: 12 events were dropped."), tells_of_dropped("no GPU")
+    (True, False)
+    """
+    return _DROPPED.search(text) is not None
 
 
 def _kind(name: str) -> tuple[Kind, str, str] | None:
@@ -149,7 +175,7 @@ def _kind(name: str) -> tuple[Kind, str, str] | None:
         return fixed, "", ""
     if name.startswith(_ITERATOR):
         return "iterator", name, name.rpartition("::")[2].partition("[")[0]
-    op = _OP.fullmatch(name)
+    op = _OP.fullmatch(name) or _COMPILED.fullmatch(name)
     if op is None or op["type"] in _PASSED_ON:
         return None
     return "op", op["name"], op["type"]
@@ -166,7 +192,7 @@ def _event(plane: XPlane, event: XEvent, base: int, told: dict[int, int], kind: 
     """
     start = base + event.offset_ps // PICOS_A_NANO
     is_repeated = kind == "op" and start >= told.get(event.metadata_id, start + 1)
-    stats = {} if is_repeated or kind == "iterator" else _stats(plane, event.stats)
+    stats = {} if is_repeated or kind == "iterator" else read_stats(plane, event.stats)
     if kind == "op" and stats:
         told[event.metadata_id] = start
     if kind == "async op":
@@ -176,16 +202,25 @@ def _event(plane: XPlane, event: XEvent, base: int, told: dict[int, int], kind: 
     return Event(kind, name, op, start, event.duration_ps // PICOS_A_NANO, stats)
 
 
-def _stats(plane: XPlane, stats: Iterable[Any]) -> dict[str, Any]:
+def read_stats(plane: XPlane, stats: Iterable[Any]) -> dict[str, Any]:
+    """Stats by their names.
+
+    >>> from tfprof_widget.messages import XSpace
+    >>> plane = XSpace().planes.add()
+    >>> plane.stat_metadata[1].name = "step_num"
+    >>> _ = plane.stats.add(metadata_id=1, int64_value=7)
+    >>> read_stats(plane, plane.stats)
+    {'step_num': 7}
+    """
     found: dict[str, Any] = {}
     for stat in stats:
         field = stat.WhichOneof("value")
         if field is None:
             continue
         value = getattr(stat, field)
-        found[plane.stat_metadata[stat.metadata_id].name] = (
-            plane.stat_metadata[value].name if field == "ref_value" else value
-        )
+        if field == "ref_value":  # a key of the map, though of another kind of 64 bits
+            value = plane.stat_metadata[value].name if value <= LARGEST_INTEGER else ""
+        found[plane.stat_metadata[stat.metadata_id].name] = value
     return found
 
 
@@ -200,15 +235,24 @@ def _kernel_op(stats: dict[str, Any], kernel: str) -> tuple[str, str]:
     return (kernel.upper(), kernel) if kernel.lower().startswith("memcpy") else (kernel, kernel)
 
 
-def _origin(space: XSpace) -> int:
-    """When profiling started, which the times of recent TensorFlow count from; 0 where it is not said."""
+def profile_started(space: XSpace, profiling_started: int = 0) -> int:
+    """When profiling started, which the times of TensorFlow count from; old ones, as 2.12, do not tell when it was.
+
+    >>> from tfprof_widget.messages import XSpace
+    >>> profile_started(XSpace(), 1000)
+    1000
+    """
     for plane in space.planes:
-        start = _stats(plane, plane.stats).get("profile_start_time")
-        if start is not None:
-            return int(start)
-    return 0
+        start = count_of(read_stats(plane, plane.stats), "profile_start_time")
+        if start:
+            return start
+    return profiling_started
 
 
-def _absolute(nanos: int, origin: int) -> int:
-    """Nanoseconds since the epoch, of a time that may count from the start of profiling."""
+def absolute_nanos(nanos: int, origin: int) -> int:
+    """Nanoseconds since the epoch, of a time that may count from the start of profiling.
+
+    >>> absolute_nanos(5, 1000), absolute_nanos(1005, 1000)
+    (1005, 1005)
+    """
     return nanos if nanos >= origin else origin + nanos

@@ -14,7 +14,8 @@ EAGER_SCOPE = "eager"
 _INLINED = re.compile(r"/_\d+/")
 _CALLS = re.compile(r"(^|/)(Stateful|Stateless)?PartitionedCall(_\d+)?(?=/)")
 _BODY = re.compile(r"^.*/(body|cond|then|else|branches)/_/")
-_FUNCTION = re.compile(r"(?:_*(?:inference|forward|backward)_+)*(?P<name>.+?)(?:_\d+)*")
+# What is taken is never given back: else a damaged name would take exponential time.
+_WAY_OF_CALLING = re.compile(r"(?:_*+(?:inference|forward|backward)_++)*+")
 _ELEMENT = re.compile(r"(?<!::Zip)\[\d+\]")
 """The count of an element or a round in an iterator's name; of `Zip` it is the input."""
 
@@ -47,8 +48,12 @@ def function_label(name: str) -> str:
     >>> function_label("__inference_train_step_1416"), function_label("__inference___backward_helper_201_216")
     ('train_step', 'helper')
     """
-    found = _FUNCTION.fullmatch(name)
-    return found["name"] if found and name.startswith("__") else name
+    if not name.startswith("__"):
+        return name
+    parts = _WAY_OF_CALLING.sub("", name, count=1).split("_")
+    while len(parts) > 1 and parts[-1].isdecimal():
+        parts.pop()
+    return "_".join(parts) or name
 
 
 def iterator_node(name: str) -> str:

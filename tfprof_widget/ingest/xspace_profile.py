@@ -14,11 +14,11 @@ from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
 from tfprof_widget.ingest.op_log import Stacks
 from tfprof_widget.ingest.run_metadata import RunColumns, may_be_node
 from tfprof_widget.ingest.shapes import Shapes
-from tfprof_widget.ingest.tf_functions import NO_WORDS, Words, read_functions
+from tfprof_widget.ingest.tf_functions import CALLS, NO_WORDS, FunctionGraphs, Words, read_functions
 from tfprof_widget.ingest.wire import as_sealed
 from tfprof_widget.ingest.xspace_columns import XSpaceColumns
-from tfprof_widget.ingest.xspace_names import ExecutedNames
-from tfprof_widget.ingest.xspace_runs import XSpaceRuns, named_runs
+from tfprof_widget.ingest.xspace_names import ExecutedNames, function_label
+from tfprof_widget.ingest.xspace_runs import XSpaceRuns, is_compiled, named_runs
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Kernel
 
@@ -44,6 +44,7 @@ def profile_of_functions(
         variants: dict[str, str] = {}
         kernels: dict[str, Kernel] = {}
         names: dict[int, str] = {}
+        executed: dict[str, None] = {}
         dropped = 0
         for trace in traces:
             named = named_runs(trace, ExecutedNames(graphs.nodes, graphs.layers), ops)
@@ -53,6 +54,7 @@ def profile_of_functions(
             kernels = _kernels(named) | kernels
             dropped += trace.dropped
             names.update(trace.step_names)
+            executed.update(dict.fromkeys(label.op for label in trace.labels if is_compiled(label)))
         _take_executed(columns, ops, variants)
         stack, forward = graphs.op_log.stack, graphs.op_log.forward
         stack.update({name: stack[node] for name, node in variants.items() if node in stack})
@@ -61,7 +63,15 @@ def profile_of_functions(
         profile = assemble(
             *(columns, runs, names, [graphs.op_log], shapes.known, stacks, (sealed,)), misses_accelerator_stream=misses
         )
-        return replace(profile, kernels=kernels), dropped
+        return replace(profile, kernels=kernels, compiled=_compiled(graphs, executed, ops)), dropped
+
+
+def _compiled(graphs: FunctionGraphs, executed: Iterable[str], ops: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """The functions that XLA compiled, of those that were executed, each with the nodes of its ops."""
+    nodes = {name: graphs.nodes.get(name, {name: function_label(name)}) for name in executed}
+    called = {of_function[name]: frozenset(of_function.values()) for name, of_function in nodes.items()}
+    found = {node: within - {node} for node, within in (graphs.compiled | called).items()}
+    return {node: within for node, within in found.items() if ops.get(node) in CALLS}
 
 
 def _kernels(named: XSpaceRuns) -> dict[str, Kernel]:

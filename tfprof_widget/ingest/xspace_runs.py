@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.ingest.tf_functions import CALL
 from tfprof_widget.ingest.xspace_columns import MEMORY, Label, XSpaceColumns
-from tfprof_widget.ingest.xspace_names import DATA_SCOPE, EAGER_SCOPE, ExecutedNames, iterator_node
+from tfprof_widget.ingest.xspace_names import DATA_SCOPE, EAGER_SCOPE, ExecutedNames, function_label, iterator_node
 from tfprof_widget.integers import NANOS_A_MICRO
 from tfprof_widget.tables import ABSENT, Integers
 
@@ -66,6 +67,15 @@ def named_runs(
     return XSpaceRuns(runs, nodes.ops, nodes.variants, shapes)
 
 
+def is_compiled(label: Label) -> bool:
+    """Whether this is a function that XLA compiled: it is executed as an op of its own name.
+
+    >>> is_compiled(Label("op", "__inference_f_1", "__inference_f_1", "__inference_f_1"))
+    True
+    """
+    return label.name == label.op and label.op.startswith("__")
+
+
 @dataclass
 class _Nodes:
     """Finds the nodes of labels."""
@@ -80,12 +90,12 @@ class _Nodes:
         found: dict[Label, str | None] = {}
         for label in labels:
             if label.kind == "kernel":
-                node = found[label] = self._typed(self._known(label) or self.names.unknown(label.name), label.op)
+                node = found[label] = self._typed(self._known(label) or self.names.unknown(label.name), self._op(label))
                 self.placed[node] = ACCELERATOR.format(label.device)
         for label in labels:
             if label not in found:
                 written = self._host(label)
-                found[label] = None if written is None else self._typed(written, label.op)
+                found[label] = None if written is None else self._typed(written, self._op(label))
         return [found[label] for label in labels]
 
     def device(self, label: Label, node: str | None) -> str:
@@ -103,8 +113,11 @@ class _Nodes:
         known = self._known(label)
         if known is not None or label.kind == "eager part":
             return known
-        unknown = self.names.unknown(label.name)
+        unknown = function_label(label.op) if is_compiled(label) else self.names.unknown(label.name)
         return f"{DATA_SCOPE}/{unknown}" if label.kind == "data op" else unknown
+
+    def _op(self, label: Label) -> str:
+        return CALL if is_compiled(label) else label.op
 
     def _typed(self, node: str, op: str) -> str:
         """The node of that name and type."""

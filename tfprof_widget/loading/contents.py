@@ -1,9 +1,10 @@
-"""Tells from what is in a file what it is: which of tfprof's messages, in binary, text or compressed form."""
+"""Tells from what is in a file what it is: which of the profilers' messages, in binary, text or compressed form."""
 
 from __future__ import annotations
 
 import ast
 import gzip
+import io
 import re
 import zlib
 from dataclasses import dataclass
@@ -17,11 +18,15 @@ from tfprof_widget.loading.fitting import fits
 from tfprof_widget.messages import message_class
 
 # What is recognised, in the order of looking: a later kind may fit what is an earlier one.
-KINDS = ("RunMetadata", "OpLogProto", "GraphDef", "ProfileProto")
+KINDS = ("RunMetadata", "OpLogProto", "GraphDef", "ProfileProto", "XSpace")
 
 _GZIP = b"\x1f\x8b"
 _FIRST_FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
-_BYTES_LITERAL = re.compile(rb"""b(['"]).*\1\s*""", re.DOTALL)
+# As Python writes bytes, and nothing else that could be evaluated.
+_BYTES_LITERAL = re.compile(rb"""b(['"])(?:(?!\1)[ -\[\]-~]|\\(?:[\\'"nrt]|x[0-9a-f]{2}))*+\1\s*""")
+# Text shrinks to a hundredth at most; what shrinks more was made to fill the memory.
+_MOST_UNPACKED, _MOST_UNPACKED_A_BYTE = 2**26, 200
+_CHUNK = 2**20
 
 
 @dataclass(frozen=True)
@@ -67,18 +72,28 @@ def _unpacked(data: bytes, source: str) -> bytes:
     """The bytes without compression, and without the quotes that Python 3 put around what tf.contrib wrote."""
     if data.startswith(_GZIP):
         try:
-            data = gzip.decompress(data)
+            data = _decompressed(data, source)
         except (OSError, EOFError, zlib.error) as error:
             raise ProfileError(
                 f"{source}: it is compressed by gzip, but damaged ({error}); copy or write it again"
             ) from None
     if _BYTES_LITERAL.fullmatch(data):
-        try:
-            literal = ast.literal_eval(data.decode())
-        except (ValueError, SyntaxError):
-            return data
-        return bytes(literal)
+        return bytes(ast.literal_eval(data.decode("ascii")))
     return data
+
+
+def _decompressed(data: bytes, source: str) -> bytes:
+    most = _MOST_UNPACKED + _MOST_UNPACKED_A_BYTE * len(data)
+    found = bytearray()
+    with gzip.open(io.BytesIO(data)) as packed:
+        while chunk := packed.read(_CHUNK):
+            found += chunk
+            if len(found) > most:
+                raise ProfileError(
+                    f"{source}: its {len(data):,} bytes are compressed by gzip, and become more than {most:,}; "
+                    "if you trust it, unpack it with gunzip, and give what comes of it"
+                )
+    return bytes(found)
 
 
 def _as_text(data: bytes) -> str | None:
@@ -102,6 +117,8 @@ def _of_text(text: str, source: str) -> Content | None:
                 return Content(kind, text_format.Parse(text, message, allow_unknown_field=True))
             except text_format.ParseError as error:
                 fault = fault or f"{source}: as the text of a {kind} it cannot be read ({error}); write it again"
+            except RecursionError:
+                fault = fault or f"{source}: as the text of a {kind} it is nested too deeply; write it again"
     if fault:
         raise ProfileError(fault)
     return None
@@ -111,7 +128,7 @@ def _refuse_json(text: str, source: str) -> None:
     if '"traceEvents"' in text or '"ph"' in text:
         raise ProfileError(
             f"{source}: this is a Chrome trace, which holds times but neither the graph nor shapes and memory; "
-            "load the RunMetadata or the ProfileProto that it was made of, or open it in a trace viewer"
+            "load the RunMetadata, ProfileProto or .xplane.pb that it was made of, or open it in a trace viewer"
         )
     raise ProfileError(
         f"{source}: this is JSON, and profiles are protobuf messages; "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from glob import has_magic
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tfprof_widget.errors import ProfileError
+from tfprof_widget.loading.names import natural_order
+from tfprof_widget.loading.tensorboard import of_newest_run, patterns
 
 AnyPath = str | PathLike[str]
 Source = AnyPath | Iterable[AnyPath]
@@ -38,6 +39,8 @@ class File:
 def find_files(source: Source) -> list[File]:
     """The files of a source, those of a directory or a pattern in the order of the numbers in their names.
 
+    A log directory of TensorBoard's stands for the newest run of its profiler.
+
     >>> find_files("no_such_file")
     Traceback (most recent call last):
         ...
@@ -48,15 +51,6 @@ def find_files(source: Source) -> list[File]:
     if not isinstance(source, Iterable):
         raise ProfileError(f"source: got {type(source).__name__}; {_WAY_OUT}")
     return [file for path in source for file in _found(path)]
-
-
-def natural_order(name: str) -> list[tuple[int, str]]:
-    """What names are sorted by, numbers in them by their values.
-
-    >>> sorted(["profile_10", "profile_9"], key=natural_order)
-    ['profile_9', 'profile_10']
-    """
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _found(path: AnyPath) -> Iterator[File]:
@@ -75,7 +69,7 @@ def _found(path: AnyPath) -> Iterator[File]:
 def _local(name: str) -> Iterator[File]:
     path = Path(name).expanduser()
     if path.is_dir():
-        inside = [each for each in path.iterdir() if _is_visible_file(each)]
+        inside = _of_profiler(path) or [each for each in path.iterdir() if _is_visible_file(each)]
         yield from (_local_file(each, is_chosen=False) for each in inside)
         if not inside:
             raise ValueError("the directory holds no files")
@@ -84,6 +78,17 @@ def _local(name: str) -> Iterator[File]:
     elif has_magic(name):
         matches = Path(path.anchor).glob(str(path.relative_to(path.anchor)))
         yield from (_local_file(each, is_chosen=True) for each in matches if _is_visible_file(each))
+
+
+def _of_profiler(directory: Path) -> list[Path]:
+    """The files of the newest run of TensorFlow's profiler, if this is where it writes to."""
+    found = {
+        str(path): path
+        for pattern in patterns(str(directory.absolute()))
+        for path in directory.glob(pattern)
+        if _is_visible_file(path)
+    }
+    return [found[name] for name in of_newest_run(found, str(directory))]
 
 
 def _is_visible_file(path: Path) -> bool:
@@ -108,7 +113,8 @@ def _remote(url: str) -> Iterator[File]:
         if "*" in path:
             entries = [entry for entry in system.glob(path, detail=True).values() if entry["type"] == "file"]
         elif system.isdir(path):
-            entries = [entry for entry in system.ls(path, detail=True) if entry["type"] == "file"]
+            entries = _remote_profiler(system, path, url)
+            entries = entries or [entry for entry in system.ls(path, detail=True) if entry["type"] == "file"]
         else:
             entries = [system.info(path)]
     except FileNotFoundError:
@@ -120,6 +126,14 @@ def _remote(url: str) -> Iterator[File]:
     is_directory = "*" not in path and system.isdir(path)
     for entry in entries:
         yield _remote_file(system, entry, is_chosen=not is_directory)
+
+
+def _remote_profiler(system: Any, path: str, url: str) -> list[dict[str, Any]]:
+    directory = path.rstrip("/")
+    found: dict[str, dict[str, Any]] = {}
+    for pattern in patterns(f"/{directory}"):
+        found |= system.glob(f"{directory}/{pattern}", detail=True)
+    return [found[name] for name in of_newest_run(found, url)]
 
 
 def _remote_file(system: Any, entry: dict[str, Any], *, is_chosen: bool) -> File:

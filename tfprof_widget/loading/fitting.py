@@ -52,8 +52,8 @@ def _fits(data: memoryview, descriptor: Any, depth: int) -> bool:
 def _is_of(field: Any, wire_type: int) -> bool:
     if field.type in (_STRING, _MESSAGE, _BYTES):
         return wire_type == _LENGTH
-    is_packed = wire_type == _LENGTH and field.is_packed
-    return is_packed or wire_type == _WIRE_TYPES.get(field.type, _VARINT)
+    is_repeated = field.default_value == []  # what the oldest protobuf says it by, too
+    return (is_repeated and wire_type == _LENGTH) or wire_type == _WIRE_TYPES.get(field.type, _VARINT)
 
 
 def _content_fits(found: Field, field: Any, depth: int) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import fspath
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata
     from tfprof_widget.profiles import Profile
 
-_STEP_IN_NAME = re.compile(r"run_?meta(?:data)?[_-](\d+)(?:\.\w+)*")
+_STEP_IN_NAME = re.compile(r"run_?meta(?:data)?[_-](\d{1,18})(?:\.\w+)*")
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,14 @@ class Loaded:
 
 
 def load(source: Source, *, checkpoint: AnyPath | None = None) -> Profile:
-    """Load a profile from files: saved profiles, graphs, run metadata and op logs, together or alone.
+    """Load a profile from files: saved profiles, graphs, run metadata and op logs, together or alone; or XSpaces.
 
     `source` is a path, a pattern, a directory, any URL that fsspec knows, or a list of these. What a file is, it
     tells by its content: binary, text or gzip. Run metadata are steps by the number in `run_meta_<step>`, else 0,
     1, ... as they come. A step that is in several of the files counts once: as run metadata, or else as the first
     saved profile has it. In a directory, files that are none of all this are passed over. `checkpoint` is one of
-    TensorFlow's.
+    TensorFlow's. XSpaces are the `.xplane.pb` files of TensorFlow's own profiler; of a log directory of TensorBoard's
+    the newest run is loaded.
 
     >>> from importlib.resources import files
     >>> recorded = files("tfprof_widget") / "recorded"
@@ -56,6 +58,8 @@ def load(source: Source, *, checkpoint: AnyPath | None = None) -> Profile:
     files = find_files(source)
     with progress("loading", 2 * sum(file.size for file in files)) as advance:
         found = _read_all(files, advance)
+        if found["XSpace"]:
+            return _of_spaces(found, checkpoint)
         parts = Parts()
         for loaded in _add_all(found, parts):
             advance(f"took in {loaded.file.name}", loaded.file.size)
@@ -107,13 +111,30 @@ def _read_all(files: Sequence[File], advance: Advance) -> dict[str, list[Loaded]
     found: dict[str, list[Loaded]] = {kind: [] for kind in KINDS}
     for loaded in _recognised(files, advance):
         found[loaded.content.kind].append(loaded)
-    if not (found["GraphDef"] or found["ProfileProto"] or found["RunMetadata"]):
+    if not any(found[kind] for kind in KINDS if kind != "OpLogProto"):
         what = "an op log" if found["OpLogProto"] else f"none of {', '.join(KINDS)}"
         raise ProfileError(
             f"{files[0].name!r}{' and the others' * (len(files) > 1)}: there is {what} and nothing to profile; "
             "give a saved profile, a graph or run metadata"
         )
     return found
+
+
+def _of_spaces(found: dict[str, list[Loaded]], checkpoint: AnyPath | None) -> Profile:
+    """The profile of the XSpaces, which have no nodes to put anything else beside."""
+    from tfprof_widget.loading.spaces import profile_of_spaces
+
+    spaces = found["XSpace"]
+    others = [loaded.file.name for kind in KINDS if kind != "XSpace" for loaded in found[kind]]
+    if checkpoint is not None:
+        others.append(fspath(checkpoint))
+    if others:
+        raise ProfileError(
+            f"{spaces[0].file.name}: it is an XSpace, and {others[0]} cannot be put beside it; "
+            "load XSpaces, the .xplane.pb files of TensorFlow's profiler, by themselves"
+        )
+    with _named(spaces[0]):
+        return profile_of_spaces([(loaded.file.name, loaded.message()) for loaded in spaces])
 
 
 def _recognised(files: Sequence[File], advance: Advance) -> Iterator[Loaded]:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
+from tfprof_widget.visible import visible
+
 DELAY_SECONDS = 1.0
 REFRESH_SECONDS = 0.5
 
@@ -32,7 +34,7 @@ def progress(title: str, total: int) -> Iterator[Advance]:
         ticker.start()
 
         def advance(doing: str, done: int) -> None:
-            bar.set_postfix_str(doing, refresh=False)
+            bar.set_postfix_str(visible(doing), refresh=False)
             bar.update(done)
 
         try:

@@ -37,7 +37,7 @@ TRACING = (
 )
 # A capture is shown by its costs, whereas tfprof's own defaults are those of its option table.
 SHOWN = (
-    Option("view", "choice", "op", "The view to show.", VIEWS),
+    Option("view", "choice", "scope, or op as text", "The view to show.", VIEWS),
     *(replace(option, default=_CAPTURE_DEFAULTS.get(option.name, option.default)) for option in OPTIONS),
 )
 GROUPS = (("result", RESULT), ("what is traced", TRACING), ("what is shown", SHOWN))

@@ -12,6 +12,8 @@ from contextlib import suppress
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from tfprof_widget.visible import visible
+
 AFTER_SECONDS = 2.0
 EVERY_SECONDS = 1.0
 STOP_SECONDS = 1.0
@@ -57,7 +59,7 @@ class ProgressLine:
         wait = self._after
         with suppress(Exception):  # without the line the cell goes on all the same
             while not self._ended.wait(wait):
-                line = self._progress()
+                line = visible(self._progress() or "")
                 if line and line != self._shown and not self._ended.is_set():
                     self._show(line)
                     self._shown = line
