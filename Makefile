@@ -54,6 +54,12 @@ conformance: .venv/develop ## make tests/conformance anew from native tfprof's a
 	$(BIN)/python -m tests.oracle.make_conformance
 	$(BIN)/python js/generate_columns.py
 
+.PHONY: fuzz
+fuzz: .venv/develop node_modules/.stamp ## hunt for faults in everything that reads, for about fifteen minutes
+	$(INSTALL) --group fuzz
+	$(BIN)/python -m tests.fuzz --seconds 60 --keep .fuzz
+	VITE_FUZZ_RUNS=10000 npx vitest run --dir js/src/fuzz
+
 .PHONY: bench
 bench: .venv/develop chromium $(STATIC) ## measure speed and memory beside native tfprof, and the widget in Chromium
 	$(BIN)/python -m tests.bench
@@ -99,7 +105,7 @@ lock: ## pin the newest fitting versions in constraints.txt and package-lock.jso
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .venv demo dist node_modules tfprof_widget/_protos tfprof_widget/static
+	rm -rf .venv .fuzz .matrix demo dist node_modules tfprof_widget/_protos tfprof_widget/static
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 

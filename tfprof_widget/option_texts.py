@@ -8,7 +8,12 @@ from typing import Any
 from tfprof_widget.engine.matching import compiled
 from tfprof_widget.options import Option, Options
 
-_LIST_ITEM = re.compile(r"(?:\\.|\{[^}]*\}|\[\^?\]?[^]]*\]|\([^()]*\)|[^,])+")
+# What holds together: quoted text, an escaped character, a class with its classes, a repetition. What is not closed
+# goes on to the end, so that no text is read more than once.
+_WHOLE = re.compile(
+    r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^]\\])*+(?:\]|\\?\Z)|\{[^{},\s]*,[^{},\s]*\}|.", re.DOTALL
+)
+_DIGITS = 19  # of 2**63 - 1
 _PLACEHOLDERS = {"integer": "NUMBER", "regexes": "REGEX,REGEX", "choices": "NAME,NAME", "choice": "NAME", "flag": ""}
 _QUOTED = re.compile(r""""([^"]*)"|'([^']*)'""")
 
@@ -28,7 +33,7 @@ def value_of(option: Option, text: str) -> Any:
         case "integer":
             return _integer(option, text)
         case "regexes":
-            regexes = tuple(_LIST_ITEM.findall(text))
+            regexes = tuple(filter(None, _listed(text)))
             for regex in regexes:
                 compiled(option.name, regex)
             return regexes
@@ -67,9 +72,24 @@ def default_text(option: Option) -> str:
     return ",".join(option.default) if isinstance(option.default, tuple) else str(option.default)
 
 
+def _listed(text: str) -> list[str]:
+    """The text, cut at the commas that stand alone."""
+    items: list[list[str]] = [[]]
+    depth = 0
+    for whole in _WHOLE.findall(text):
+        depth = max(depth + (whole == "(") - (whole == ")"), 0)
+        if whole == "," and not depth:
+            items.append([])
+        else:
+            items[-1].append(whole)
+    return ["".join(item) for item in items]
+
+
 def _integer(option: Option, text: str) -> int:
     if not re.fullmatch(r"[+-]?\d+(_\d+)*", text, re.ASCII):
         raise ValueError(f"{option.name} is {text!r}, but must be a whole number")
+    if sum(map(str.isdecimal, text)) > _DIGITS:
+        raise ValueError(f"{option.name} is {text}, but must be below 2**63")
     if int(text) < option.minimum:
         raise ValueError(f"{option.name} is {int(text)}, but must be at least {option.minimum}")
     return int(text)

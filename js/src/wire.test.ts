@@ -47,32 +47,71 @@ function laidOut(given: Readonly<Record<string, readonly unknown[]>>, without = 
   return Uint8Array.from([...length, ...new TextEncoder().encode(head), ...columns]);
 }
 
+const EXECUTED_NOWHERE = {
+  "nodes.devices": ["/cpu:0"],
+  ...Object.fromEntries(
+    ["node", "step", "device", "thread", "start_nanos", "duration_nanos"].map((each) => [
+      `executions.${each}`,
+      [each === "node" ? 2 : 0],
+    ]),
+  ),
+};
+
+/** Two nodes of which the second takes in the first. */
+const TWO_NODES: Readonly<Record<string, readonly unknown[]>> = {
+  steps: [0, 7],
+  step_names: ["train", "bewerte ☃"],
+  "nodes.names": ["a", "b/c"],
+  "nodes.ops": ["Add", "Mul"],
+  "nodes.op": [1, 0],
+  "nodes.types.start": [0, 0, 0],
+  "nodes.device": [-1, -1],
+  "nodes.shape": [-1, -1],
+  "nodes.output_shapes.start": [0, 0, 0],
+  "nodes.inputs.start": [0, 0, 1],
+  "nodes.inputs.values": [0],
+  "nodes.input_ports": [0],
+  "nodes.parameters": [2 ** 52 + 1, 3],
+  "nodes.float_ops": [0, 0],
+  "traces.stacks.start": [0],
+  "traces.stack": [-1, -1],
+  "traces.forward": [-1, -1],
+};
+
 test("columns come back as they were laid out", () => {
-  const profile = decoded(
-    laidOut({
-      steps: [0, 7],
-      step_names: ["train", "bewerte ☃"],
-      "nodes.names": ["a", "b/c"],
-      "nodes.op": [1, -1],
-      "nodes.parameters": [2 ** 52 + 1, 3],
-      "nodes.inputs.start": [0, 0, 1],
-      "nodes.inputs.values": [0],
-    }),
-  );
+  const profile = decoded(laidOut(TWO_NODES));
   expect(profile.steps).toEqual([0, 7]);
   expect(profile.stepNames).toEqual(["train", "bewerte ☃"]);
   expect(profile.nodes.names).toEqual(["a", "b/c"]);
-  expect([...profile.nodes.op]).toEqual([1, -1]);
+  expect([...profile.nodes.op]).toEqual([1, 0]);
   expect([...profile.nodes.parameters]).toEqual([4503599627370497, 3]);
   expect([...profile.nodes.inputs.start]).toEqual([0, 0, 1]);
 });
 
 test("bytes may lie anywhere in a message", () => {
-  const content = laidOut({ "nodes.parameters": [5], "nodes.names": ["a"] });
+  const content = laidOut(TWO_NODES);
   const message = new Uint8Array(content.length + 3);
   message.set(content, 3);
   const profile = decoded(new DataView(message.buffer, 3));
-  expect([...profile.nodes.parameters]).toEqual([5]);
+  expect([...profile.nodes.parameters]).toEqual([4503599627370497, 3]);
+});
+
+test.each<[complaint: string, change: Readonly<Record<string, readonly unknown[]>>]>([
+  ["nodes.op has the index 2, of 2", { "nodes.op": [1, 2] }],
+  ["nodes.device has the index 0, of 0", { "nodes.device": [-1, 0] }],
+  ["floatOps has 1 entries, for 2 nodes", { "nodes.float_ops": [0] }],
+  ["the lists of nodes.inputs do not fit", { "nodes.inputs.start": [0, 5, 1] }],
+  ["the lists of traces.stacks do not fit", { "traces.stacks.start": [] }],
+  ["executions.node has the index 2, of 2", EXECUTED_NOWHERE],
+  ["nodes.parameters has a number without measure", { "nodes.parameters": [Number.NaN, 0] }],
+  ["step_names is no list of texts", { step_names: [5, 6] }],
+])("columns that do not go together are refused: %s", (complaint, change) => {
+  expect(() => decoded(laidOut({ ...TWO_NODES, ...change }))).toThrow(complaint);
+});
+
+test("names are counted when they are first read", () => {
+  const { nodes } = decoded(laidOut({ ...TWO_NODES, "nodes.names": ["a"] }));
+  expect(() => nodes.names).toThrow("names has 1 entries, for 2 nodes");
 });
 
 test("a column that is missing is named", () => {

@@ -87,6 +87,7 @@ class Names:
         found = np.zeros(len(self.names), np.bool_)
         options = re2.Options()
         options.never_capture = True
+        options.log_errors = False
         runs = re2.compile(f"(?m)^(?:(?:{regex})\n)+".encode(), options)
         for run in runs.finditer(self._lines):
             first, end = (bisect_left(self._starts, position) for position in run.span())
@@ -118,7 +119,7 @@ def _literals(regex: str) -> list[str] | None:
         match = _LITERAL_THEN_ANYTHING.match(regex, position)
         if match is None:
             return None
-        parts.append(re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL))
+        parts.append(re.sub(r"\\(.)", r"\1", match[1]))
         if not match[2]:
             return parts
         position = match.end()

@@ -142,7 +142,8 @@ class Parser {
   #combined(kind: "sequence" | "choice", parts: readonly Part[]): Part {
     if (parts.length === 1) return parts[0] as Part;
     const part: Part = { kind, parts };
-    this.#repetitions.set(part, Math.max(1, ...parts.map((each) => this.#repetitions.get(each) ?? 1)));
+    const repetitions = parts.reduce((most, each) => Math.max(most, this.#repetitions.get(each) ?? 1), 1);
+    this.#repetitions.set(part, repetitions);
     return part;
   }
 

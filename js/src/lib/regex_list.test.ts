@@ -25,6 +25,8 @@ describe("splitRegexes", () => {
     ["a),b", ["a)", "b"]],
     // What is not closed is wrong, and is one regex, so that the message is about what was typed.
     ["save/(.*,b", ["save/(.*,b"]],
+    ["a,[b,c", ["a", "[b,c"]],
+    ["a,[b,c\\", ["a", "[b,c\\"]],
   ])("%j", (line, regexes) => {
     expect(splitRegexes(line)).toEqual(regexes);
   });
@@ -37,6 +39,7 @@ describe("joinRegexes", () => {
     [["conv.*", "relu.*"]],
     [["a{1,2}", "[,;]", "(a,b)", "a\\,b", "\\Qa,b\\E"]],
     [["step 1", "\\ "]],
+    [["{", "}"]],
   ])("of %j splits into the same", (regexes) => {
     expect(splitRegexes(joinRegexes(regexes))).toEqual(regexes);
   });

@@ -1,8 +1,9 @@
 // A list of regexes in one line: separated by commas, except where a comma belongs to a regex, as in a{1,2} or [,;].
 
-// What holds together: quoted text, an escaped character, a class with its classes, a repetition.
+// What holds together: quoted text, an escaped character, a class with its classes, a repetition. What is not closed goes
+// on to the end, so that no text is read more than once.
 const WHOLE =
-  /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]?|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\{[^{},]*,[^{},]*\}|[\s\S]/g;
+  /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]?|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*(?:\]|\\?$)|\{[^{},\s]*,[^{},\s]*\}|[\s\S]/g;
 
 /** The regexes of a line; spaces around them do not belong to them. */
 export function splitRegexes(line: string): readonly string[] {
