@@ -8,7 +8,8 @@ import { build, transform } from "esbuild";
 import { notices } from "./notices.mjs";
 
 const sources = "js/src";
-const destination = "tfprof_widget/static";
+// A test has it built elsewhere, to compare.
+const destination = process.argv[2] ?? "tfprof_widget/static";
 // Every result in a notebook pays for the widget's size; the pictures, Vega among them, come once.
 const MOST_WIDGET_BYTES = 120_000;
 
@@ -22,7 +23,14 @@ const minifiedStyles = {
   },
 };
 
-/** Takes the modules of js/src/shared.ts from the argument `shared`; a name that is not there stops the build. */
+/** What js/src/shared.ts imports: the names by module. */
+function sharedModules() {
+  const source = readFileSync(`${sources}/shared.ts`, "utf8");
+  const imports = source.matchAll(/^import \{([^}]*)\} from "(.*)";$/gm);
+  return Object.fromEntries([...imports].map(([, names, path]) => [path.replace(/^\.\//, ""), names]));
+}
+
+/** Takes these modules from the argument `shared`; a name that is not there stops the build. */
 function takenFromTheWidget(shared) {
   return {
     name: "taken from the widget",
@@ -32,7 +40,7 @@ function takenFromTheWidget(shared) {
         return module in shared ? { path: module, namespace: "shared", sideEffects: false } : undefined;
       });
       onLoad({ filter: /./, namespace: "shared" }, ({ path }) => ({
-        contents: `export const { ${Object.keys(shared[path])} } = shared[${JSON.stringify(path)}];`,
+        contents: `export const { ${shared[path]} } = shared;`,
       }));
     },
   };
@@ -47,8 +55,8 @@ async function bundled(entry, format, options = {}) {
     jsx: "transform",
     jsxFactory: "h",
     jsxFragment: "Fragment",
-    // tsconfig.json would have JSX written out longer.
-    tsconfigRaw: {},
+    // tsconfig.json would have JSX written out longer, and fields that a constructor fills be declared as well.
+    tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
     legalComments: "none",
     metafile: true,
     minify: true,
@@ -63,14 +71,12 @@ async function bundled(entry, format, options = {}) {
   return { contents: outputFiles[0].contents, modules };
 }
 
-const { contents: sharing } = await bundled("shared.ts", "esm");
-const { SHARED } = await import(`data:text/javascript;base64,${Buffer.from(sharing).toString("base64")}`);
 const widget = await bundled("widget.ts", "esm");
 const pictures = await bundled("pictures.ts", "iife", {
   banner: { js: "export default function(shared){" },
   footer: { js: "return pictures}" },
   globalName: "pictures",
-  plugins: [takenFromTheWidget(SHARED)],
+  plugins: [takenFromTheWidget(sharedModules())],
 });
 // It draws nothing itself, and what is injected would stay in.
 const opener = await bundled("opener.ts", "iife", { inject: [] });
@@ -82,11 +88,13 @@ if (twice.length) {
 if (widget.contents.length > MOST_WIDGET_BYTES) {
   throw new Error(`widget.js has ${widget.contents.length} bytes, more than ${MOST_WIDGET_BYTES}`);
 }
+const licences = notices([widget, pictures, opener].flatMap((bundle) => bundle.modules));
+// Pages and saved results have all this code in them, so the licences go with it, at the end of the pictures.
+const licensed = [pictures.contents, Buffer.from(licences.replace(/^/gm, "// "))];
 mkdirSync(destination, { recursive: true });
 writeFileSync(`${destination}/widget.js`, widget.contents);
-writeFileSync(`${destination}/pictures.js.gz`, gzipSync(pictures.contents, { level: 9 }));
+writeFileSync(`${destination}/pictures.js.gz`, gzipSync(Buffer.concat(licensed), { level: 9 }));
 // In HTML a script ends where it says so, even inside a string.
 const opening = new TextDecoder().decode(opener.contents);
 writeFileSync(`${destination}/opener.js`, opening.replaceAll("</script", "<\\/script"));
-const modules = [widget, pictures, opener].flatMap((bundle) => bundle.modules);
-writeFileSync(`${destination}/THIRD_PARTY_NOTICES.txt`, notices(modules));
+writeFileSync(`${destination}/THIRD_PARTY_NOTICES.txt`, licences);

@@ -1,4 +1,4 @@
-"""The shipped recording, and what `make demo` prints of it, against its own messages and native tfprof."""
+"""The shipped recording, and what `tfprof demo` prints of it, against its own messages and native tfprof."""
 
 from __future__ import annotations
 

@@ -43,6 +43,8 @@ FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 BAR_HEIGHT = 20
 SCOPE_HEIGHT = 22
 USUAL_BARS, USUAL_LEVELS = 12, 4
+# Of the names of op types: most letters, and their room.
+NAME_LETTERS, NAME_WIDTH = 22, 160
 # Right of the longest bar, for its label.
 LABEL_WIDTH = 62
 # Around a chart that stands alone; on the page it stands among others.
@@ -101,7 +103,9 @@ def _costs(by_processor: bool) -> altair.LayerChart:
     """A bar an op type with its value at the end; what is selected stands out, all else fades by its opacity."""
     import altair as alt
 
-    axis = alt.Axis(domain=False, ticks=False, labelLimit=116, labelPadding=6, aria=False)
+    # Long names are cut in the middle: kernels of one kind begin alike and differ at the end.
+    label = f"truncate(datum.label, {NAME_LETTERS}, 'center')"
+    axis = alt.Axis(domain=False, ticks=False, labelExpr=label, labelLimit=NAME_WIDTH, labelPadding=6, aria=False)
     base = alt.Chart(alt.NamedData("costs"), height=USUAL_BARS * BAR_HEIGHT).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=axis),
         tooltip=[

@@ -71,10 +71,11 @@ test("without a moment to tell by, events are in the order recorded", () => {
   expect(cpu && [...cpu.held]).toEqual([8, 0, 8]);
 });
 
-test("the step with the most memory, and none where none was recorded", () => {
-  expect(stepWithMostMemory(PROFILE)).toBe(0);
-  expect(stepWithMostMemory(profileWith([0, 0, 0, 0, 1], [0, 1, 0, 0, 2]))).toBe(1);
-  expect(stepWithMostMemory(profileWith())).toBe(-1);
+test("the step with the most memory of those asked for, and none where none was recorded", () => {
+  expect(stepWithMostMemory(PROFILE, [0, 1])).toBe(0);
+  expect(stepWithMostMemory(PROFILE, [1])).toBe(1);
+  expect(stepWithMostMemory(profileWith([0, 0, 0, 0, 1], [0, 1, 0, 0, 2]), [0, 1])).toBe(1);
+  expect(stepWithMostMemory(profileWith(), [0, 1])).toBe(-1);
   expect(memoryOfStep(profileWith(), 0)).toEqual([]);
 });
 

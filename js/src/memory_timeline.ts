@@ -48,11 +48,11 @@ export function memoryOfStep(profile: Profile, step: number): readonly DeviceMem
   });
 }
 
-/** The index of the step with the largest peak, the first of them; -1 where nothing was allocated in any. */
-export function stepWithMostMemory(profile: Profile): number {
-  return memoryOf(profile).kept("step with most memory", () => {
+/** The one of these steps with the largest peak, the first of them; -1 where nothing was allocated in any. */
+export function stepWithMostMemory(profile: Profile, steps: readonly number[]): number {
+  return memoryOf(profile).recent(`step with most memory of ${steps.join()}`, () => {
     let [found, most] = [-1, 0];
-    for (let step = 0; step < profile.steps.length; step++) {
+    for (const step of steps) {
       const [largest] = memoryOfStep(profile, step);
       if (!largest || peakBytes(largest) <= most) continue;
       [found, most] = [step, peakBytes(largest)];

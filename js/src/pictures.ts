@@ -10,3 +10,4 @@ export { SelectionPanel } from "./views/selection.tsx";
 export { TimelineStrip } from "./views/timeline/strip.tsx";
 export { Timeline } from "./views/timeline/timeline.tsx";
 export { Empty } from "./views/tree/empty.tsx";
+export { Strip } from "./views/tree/strip.tsx";

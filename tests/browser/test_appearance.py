@@ -47,8 +47,8 @@ def test_the_scheme_is_followed_while_it_changes(demo: Screen) -> None:
 
 def test_a_narrow_page_has_few_columns_and_stacked_panels(open_file: Opening, demo_file: Path) -> None:
     screen = open_file(demo_file, viewport=NARROW)
-    headers = [header for header in screen.grid.get_by_role("columnheader").all() if header.is_visible()]
-    assert len(headers) == 3
+    headers = screen.grid.get_by_role("columnheader")
+    screen.until(lambda: sum(header.is_visible() for header in headers.all()), 3)
     assert screen.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     table, charts = screen.grid.bounding_box(), screen.chart("Time by op type").bounding_box()
     assert table

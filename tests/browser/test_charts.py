@@ -23,6 +23,15 @@ def test_bars_are_drawn_as_svg(demo: Screen) -> None:
     expect(demo.chart(BY_TIME).locator("svg")).to_contain_text("MatMul")
 
 
+def test_long_names_are_told_apart(open_profile: Opening) -> None:
+    """Kernels of oneDNN begin alike and differ at the end."""
+    ops = ["_MklNativeConv2DBackpropFilterWithBias", "_MklNativeConv2DBackpropInput", "_MklNativeFusedConv2D"]
+    sketch = "".join(f"n{place} = {op}() {9 - place}us\n" for place, op in enumerate(ops))
+    screen = open_profile(profile_of(sketch))
+    names = screen.chart(BY_TIME).locator("svg .mark-text.role-axis-label text")
+    expect(names).to_have_text([re.compile(f"^_Mkl.*{end}$") for end in ("WithBias", "Input", "FusedConv2D")])
+
+
 def test_scopes_are_drawn_as_an_icicle(demo: Screen) -> None:
     demo.until(lambda: {"gradients", "layer1", "gradients/layer1"} <= set(demo.marks("Scopes by time")), True)
     assert demo.chart("Scopes by time").locator("svg .mark-rect path").count() >= len(demo.marks("Scopes by time"))

@@ -103,6 +103,7 @@ def test_the_saved_result_steps_aside_for_the_live_one(notebook: Page) -> None:
 
 def test_the_magic_shows_what_it_captured(notebook: Page) -> None:
     """Five runs, each of one product, one ReLU and one sum."""
+    notebook.set_viewport_size({"width": 1700, "height": 900})  # beside filters and charts, room for all columns
     screen = screen_of(notebook, OF_THE_MAGIC).look_at("op")
     for op in ("MatMul", "Relu", "Sum"):
         expect(screen.cell(op, "runs")).to_have_text("1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Locator, expect
@@ -42,6 +43,42 @@ def test_rows_carry_what_a_treegrid_needs(demo: Screen) -> None:
         expect(row).to_have_attribute("aria-selected", "false")
     expect(demo.row(GRADIENT)).to_have_attribute("aria-expanded", "true")
     assert demo.row(f"{GRADIENT}/MatMul").get_attribute("aria-expanded") is None
+
+
+def test_the_ring_of_the_active_row_is_around_its_name_too(demo: Screen) -> None:
+    demo.row(GRADIENT).click()
+    demo.grid.press("ArrowDown")
+    row = demo.row(f"{GRADIENT}/MatMul_1")
+    expect(row).to_have_class(re.compile("active"))
+
+    def painted(part: Locator, below_top: int) -> bytes:
+        box = part.bounding_box()
+        assert box
+        return demo.page.screenshot(clip={"x": box["x"] + 8, "y": box["y"] + below_top, "width": 24, "height": 1})
+
+    name, own = row.locator("[role=rowheader]"), row.locator("[role=gridcell]").first
+    top = own.bounding_box()
+    assert top
+    above = row.bounding_box()
+    assert above
+    to_ring = round(above["y"] - top["y"]) + 1
+    assert painted(name, 1) == painted(own, to_ring)
+    assert painted(name, 1) != painted(name, 3)
+
+
+def test_no_column_is_cut(open_file: Opening, model_file: Path) -> None:
+    """At 1,240 pixels the filters and the charts leave room for some columns, and for names."""
+    for width in (1000, 1240, 1400, 2000):
+        screen = open_file(model_file, viewport={"width": width, "height": 700})
+        box = screen.grid.bounding_box()
+        headers = [header.bounding_box() for header in screen.grid.get_by_role("columnheader").all()]
+        assert box
+        last, name = headers[-1], headers[0]
+        assert last
+        assert name
+        assert last["x"] + last["width"] <= box["x"] + box["width"]
+        assert name["width"] >= 190
+        assert len(headers) == {1000: 4, 1240: 6, 1400: 8, 2000: 8}[width]
 
 
 def test_a_row_folds_by_mouse_and_by_keys(demo: Screen) -> None:
@@ -153,5 +190,5 @@ def test_a_row_is_copied_as_text(open_file: Opening, demo_file: Path) -> None:
     demo = open_file(demo_file, permissions=["clipboard-read", "clipboard-write"])
     demo.row(f"{GRADIENT}/MatMul_1").click()
     demo.grid.press("Control+c")
-    copied = demo.page.evaluate("() => navigator.clipboard.readText()").split("\t")
-    assert copied[:3] == [f"{GRADIENT}/MatMul_1", "110.946", "110.946"]
+    copied = "() => navigator.clipboard.readText()"
+    demo.until(lambda: demo.page.evaluate(copied).split("\t")[:3], [f"{GRADIENT}/MatMul_1", "110.946", "110.946"])

@@ -97,6 +97,16 @@ def test_ipython_shows_no_hook_within_a_capture(program: Callable[[], Failing]) 
     assert "tfprof_widget" not in shown.replace(str(error), "")
 
 
+def test_the_code_that_made_an_op_is_not_the_hooks() -> None:
+    model, (x, y) = small_model(), data(2)
+    with capture(trace_all=True) as prof:
+        model.fit(x, y, batch_size=BATCH, verbose=0)
+    traces = prof.profile.traces
+    files = {traces.strings[file] for file in traces.file.tolist()}
+    assert __file__ in files
+    assert not [file for file in files if "tfprof_widget/capturing" in file]
+
+
 def test_only_frames_of_hooks_are_taken_out() -> None:
     """A function of another package may hide itself too, and an error of a hook's own has its innermost frame."""
 

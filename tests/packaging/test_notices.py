@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.packaging.commands import ROOT, metadata, run
+from tfprof_widget.demo import demo_profile
+from tfprof_widget.exhibit import Exhibit
+from tfprof_widget.report import block, page_template, report
 
 NOTICES = ROOT / "tfprof_widget" / "static" / "THIRD_PARTY_NOTICES.txt"
 FOLDER = re.compile(r".*node_modules/(?:@[^/]+/)?[^/]+(?=/)")
@@ -57,6 +61,16 @@ def test_each_has_its_licence_in_full() -> None:
 @pytest.mark.parametrize(("name", "licence"), COMMENTED_OR_BUILT_IN.items())
 def test_what_no_import_tells_is_named_too(name: str, licence: str) -> None:
     assert [section for section in sections() if name in section and licence in section]
+
+
+def test_they_go_with_the_code_wherever_it_goes() -> None:
+    """Pages and saved results have the pictures in them, and say where the notices are."""
+    pictures = gzip.decompress((NOTICES.parent / "pictures.js.gz").read_bytes()).decode()
+    lines = NOTICES.read_text(encoding="utf-8").splitlines()
+    assert pictures.endswith("\n".join(f"// {line}" for line in [*lines, ""]))
+    exhibit = Exhibit.of_profile(demo_profile())
+    for result in (report(exhibit), block(exhibit), page_template()):
+        assert len(re.findall("<!-- tfprof_widget .*their licences are at the end of the part 'pictures'", result)) == 1
 
 
 def test_the_package_says_under_which_licences_it_comes(wheel: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, overload
 
 from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_recorder import FunctionRecorder
+from tfprof_widget.capturing.interrupts import interrupted_later
 from tfprof_widget.capturing.recorded import Recorded, joined
 from tfprof_widget.capturing.recorder import Recorder
 from tfprof_widget.capturing.result import Capture
@@ -81,8 +82,9 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
         sessions, functions = Recorder(self.policy), FunctionRecorder(self.policy)
         capture = Capture()
         with ExitStack() as entered:  # undone at once where entering fails half-way
-            entered.enter_context(hooked_sessions(sessions))
-            entered.enter_context(hooked_functions(functions))
+            with interrupted_later():
+                entered.enter_context(hooked_sessions(sessions))
+                entered.enter_context(hooked_functions(functions))
             stack = entered.pop_all()
         capture.counting(
             lambda: tuple(map(sum, zip(sessions.counts(), functions.counts(), strict=True))),
@@ -94,10 +96,17 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         without_hooks(error)
         capture, stack, sessions, functions = self._open.pop()
-        stack.close()
-        recorded = _with_streams_noted(joined(sessions.recorded(), _with_memory_noted(functions.recorded())))
-        capture.finish(_explained(recorded), self.name)
-        _LAST[:] = [capture]
+        try:
+            with interrupted_later():
+                stack.close()
+            recorded = _with_streams_noted(joined(sessions.recorded(), _with_memory_noted(functions.recorded())))
+            capture.finish(_explained(recorded), self.name)
+        except BaseException as own:
+            capture.finish(Recorded((), 0.0, None, 0, (_lost(own),)), self.name)
+            if not isinstance(own, Exception):  # one of ours must not take the place of the user's
+                raise
+        finally:
+            _LAST[:] = [capture]
 
 
 def policy(
@@ -145,6 +154,16 @@ def _range(steps: Any) -> Steps:
 def _costliest(sessions: Recorder, functions: FunctionRecorder, limit: int) -> list[tuple[str, float]]:
     """The ops that cost most a run, wherever they ran."""
     return nlargest(limit, sessions.costliest(limit) + functions.costliest(limit), key=itemgetter(1))
+
+
+def _lost(error: BaseException) -> str:
+    """Says that nothing is left of a capture."""
+    if isinstance(error, KeyboardInterrupt):
+        return "all of it was lost, for it was interrupted while it was read."
+    return (
+        f"all of it was lost at the end, by an error of tfprof_widget itself ({type(error).__name__}: {error}): "
+        "please report this"
+    )
 
 
 def _with_memory_noted(functions: Recorded) -> Recorded:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfprof_widget.capturing.forks import FORKED, OwnProcess
 from tfprof_widget.capturing.functions import CalledFunctions
 from tfprof_widget.capturing.kinds import LOOP, Kind, Run
 from tfprof_widget.capturing.profiler import Profiler
@@ -64,6 +65,7 @@ class FunctionRecorder:
     def __init__(self, policy: Policy, *, room: int = ROOM) -> None:
         self.functions = CalledFunctions()
         self._policy = policy
+        self._process = OwnProcess()
         self._sampler = Sampler(policy)
         self._lock = threading.RLock()
         self._notes: dict[str, None] = {}
@@ -102,7 +104,7 @@ class FunctionRecorder:
 
     def begin(self, key: Hashable, name: str, owner: Any) -> Run | None:
         """Take note of a step that begins now; None within another step of this thread."""
-        if self._is_over or self._thread.run is not None:
+        if self._is_over or self._thread.run is not None or self._process.is_another:
             return None
         try:
             with self._lock:
@@ -124,6 +126,8 @@ class FunctionRecorder:
         """Take note that a step has ended."""
         seconds = perf_counter() - run.started
         self._thread.run = None
+        if self._process.is_another:
+            return
         try:
             with self._lock:
                 self._windows.under_way -= 1
@@ -151,6 +155,8 @@ class FunctionRecorder:
 
     def make_way(self) -> None:
         """Let another use TensorFlow's profiler."""
+        if self._process.is_another:
+            return
         try:
             with self._lock:
                 self._windows.close()
@@ -159,7 +165,7 @@ class FunctionRecorder:
 
     def end_eager_ops(self) -> None:
         """Record no more for now if only eager ops are being recorded."""
-        if self._windows.is_of_eager_ops:
+        if self._windows.is_of_eager_ops and not self._process.is_another:
             with self._lock:
                 if self._windows.is_of_eager_ops:  # no step may have begun while this waited
                     self.make_way()
@@ -193,6 +199,8 @@ class FunctionRecorder:
 
     def recorded(self) -> Recorded:
         """Stop recording, and give all that was recorded."""
+        if self._process.is_another:
+            return Recorded((), 0.0, 0.0, 0, (FORKED,))
         wall_seconds = perf_counter() - self._started
         with self._lock:
             self._is_over = True

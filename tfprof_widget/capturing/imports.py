@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -30,7 +30,8 @@ def when_imported(name: str, use: Callable[[ModuleType], None]) -> Iterator[None
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        with suppress(ValueError):  # another package may have put its own list there
+            sys.meta_path.remove(finder)
 
 
 class _Awaiting(MetaPathFinder):
@@ -43,7 +44,7 @@ class _Awaiting(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != self._name:
+        if fullname != self._name or self not in sys.meta_path:  # another thread may end the block meanwhile
             return None
         after = sys.meta_path[sys.meta_path.index(self) + 1 :]
         specs = (finder.find_spec(fullname, path, target) for finder in after if hasattr(finder, "find_spec"))

@@ -49,7 +49,9 @@ class Patch:
     def undo(self) -> None:
         """Put the original back, unless another package has put its own there meanwhile."""
         self.is_undone = True
-        on_top = vars(self.owner)[self.name]
+        on_top = vars(self.owner).get(self.name)
+        if on_top is None:  # another package took it away, and will know why
+            return
         while (patch := _patch_of(on_top)) is not None and patch.is_undone:
             on_top = patch.original
         setattr(self.owner, self.name, on_top)

@@ -23,6 +23,10 @@ class ProfilerBusy(Exception):
     """Another session of the profiler is active; says whose as far as that is known."""
 
 
+class ProfilerDisk(Exception):
+    """The profiler could not write what it recorded, which it does before it gives it; says where and why."""
+
+
 class Profiler:
     """The profiler of this process, of which there is one; `session_type` is TensorFlow's own.
 
@@ -43,8 +47,11 @@ class Profiler:
         self._directory = ""
 
     def open(self) -> None:
-        """Start recording; raises ProfilerBusy if someone else records."""
-        directory = tempfile.mkdtemp(prefix="tfprof_widget-")
+        """Start recording; raises ProfilerBusy if someone else records, ProfilerDisk where there is no place for it."""
+        try:
+            directory = tempfile.mkdtemp(prefix="tfprof_widget-")
+        except OSError as error:
+            raise ProfilerDisk(_disk(error.strerror or str(error))) from None
         try:
             session = self.session_type()
             self.started = time_ns()
@@ -59,12 +66,14 @@ class Profiler:
         self.has_cheap_ops = bindings is not None and record_cheap_ops(bindings)
 
     def close(self) -> bytes:
-        """Stop recording; returns the XSpace."""
+        """Stop recording; returns the XSpace, or raises ProfilerDisk."""
         session, directory = self._session, self._directory
         self._session, self._directory, self.is_open = None, "", False
         try:
             session.export_to_tb()
             return b"".join(path.read_bytes() for path in sorted(Path(directory).rglob("*.xplane.pb")))
+        except Exception as error:  # TensorFlow's own, of many types
+            raise ProfilerDisk(_disk(str(error).rpartition("; ")[2])) from None
         finally:
             shutil.rmtree(directory, ignore_errors=True)
 
@@ -89,6 +98,11 @@ class Profiler:
         if getattr(public, "_profiler", None) is not None:
             return "started before with tf.profiler.experimental.start, or by a TensorBoard callback"
         return "started by a profiler server or another library"
+
+
+def _disk(reason: str) -> str:
+    """Where it was to be written, without the name that differs each time, and why that failed."""
+    return f"{tempfile.tempdir or 'there is none'}: {reason}"
 
 
 def _caller() -> str:

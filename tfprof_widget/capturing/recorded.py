@@ -97,7 +97,7 @@ def joined(first: Recorded, second: Recorded) -> Recorded:
         wall_seconds=max(first.wall_seconds, second.wall_seconds),
         overhead_seconds=_sum(first.overhead_seconds, second.overhead_seconds),
         dropped_events=first.dropped_events + second.dropped_events,
-        warnings=first.warnings + second.warnings,
+        warnings=tuple(dict.fromkeys(first.warnings + second.warnings)),
     )
 
 

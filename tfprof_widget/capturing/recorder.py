@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from tfprof_widget.capturing.costliest import CostliestOps, TracedRun
+from tfprof_widget.capturing.forks import FORKED, OwnProcess
 from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.capturing.sampling import Choice, Policy, Sampler
 from tfprof_widget.errors import ProfileError
@@ -20,6 +21,8 @@ from tfprof_widget.ingest.parts import Parts
 LONGEST_NAME = 60
 # Metadata is kept as it came until so many bytes lie there, for reading it takes about as long as tracing it did.
 ROOM = 64 << 20
+# So much metadata is kept of all runs: in columns it takes about as much memory again.
+MOST = 512 << 20
 
 
 @dataclass(slots=True)
@@ -74,15 +77,19 @@ class Recorder:
     0
     """
 
-    def __init__(self, policy: Policy, *, clock: Callable[[], float] = perf_counter, room: int = ROOM) -> None:
+    def __init__(
+        self, policy: Policy, *, clock: Callable[[], float] = perf_counter, room: int = ROOM, most: int = MOST
+    ) -> None:
         self.clock = clock
+        self._process = OwnProcess()
         self._sampler = Sampler(policy)
         self._costliest = CostliestOps(clock)
-        self._room = room
+        self._room, self._most = room, most
         self._lock = Lock()
         self._reading = Lock()
         self._graphs: dict[int, _GraphRuns] = {}
         self._waiting_bytes = 0
+        self._kept_bytes = 0
         self._under_way: set[Run] = set()
         self._busy_since = 0.0
         self._busy_seconds = 0.0
@@ -98,7 +105,7 @@ class Recorder:
 
         `untraceable` is the reason why no run like this can be traced, if there is one.
         """
-        if not self._open:  # for a failed recording: no lock, and nothing else that may fail too
+        if not self._open or self._process.is_another:  # no lock, and nothing else that may fail too
             return None
         fetched = tuple(sorted(set(nodes)))
         with self._lock:
@@ -108,7 +115,7 @@ class Recorder:
             if runs is None:
                 runs = self._graphs[id(graph)] = _GraphRuns(graph)
             group = (id(graph), runs.name_of(fetched))
-            choice = self._sampler.choose(group, traceable=not untraceable)
+            choice = self._sampler.choose(group, traceable=not untraceable and self._has_room())
             if untraceable:
                 self._untraceable[untraceable] += 1
             run = Run(runs, group, next(runs.next_step), choice, self.clock())
@@ -129,6 +136,7 @@ class Recorder:
             if metadata is not None:
                 run.of.waiting.append((run.step, metadata, run.name))
                 self._waiting_bytes += len(metadata)
+                self._kept_bytes += len(metadata)
             is_full = self._waiting_bytes > self._room
         if metadata is not None:
             self._costliest.ran(TracedRun(run.of.graph, metadata, run.choice.warm_up))
@@ -193,6 +201,8 @@ class Recorder:
 
     def recorded(self) -> Recorded:
         """Stop recording, and give all that was recorded."""
+        if self._process.is_another:
+            return Recorded((), 0.0, 0.0, 0, (FORKED,))
         with self._lock:
             self._open = False
             if self._under_way:
@@ -218,6 +228,13 @@ class Recorder:
         if not self._under_way:
             self._busy_seconds += run.ended - self._busy_since
         return run.ended - run.started
+
+    def _has_room(self) -> bool:
+        """Whether another run may be traced, however many were asked for."""
+        if self._kept_bytes <= self._most:
+            return True
+        self.note(f"tracing stopped at {self._kept_bytes >> 20:,} MB of metadata; fewer runs are enough: --every 10")
+        return False
 
     def _make_room(self) -> None:
         """Turn all metadata into columns; other threads run on meanwhile."""

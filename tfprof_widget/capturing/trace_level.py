@@ -2,7 +2,8 @@
 
 Over a SOFTWARE_TRACE, a FULL_TRACE has the kernels of accelerators, and nothing more where there are none. It starts
 TensorFlow's profiler, of which a process has one: while another is active, a run with a FULL_TRACE does its work and
-then raises AlreadyExistsError, and so do the runs of several threads among one another.
+then raises AlreadyExistsError, and so do the runs of several threads among one another. The sessions of a cluster give
+no step stats for less than a FULL_TRACE, and their runs do not fail of it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class TraceLevels:
 
     def borrow(self, session: Any, borrower: object) -> int:
         """The level for a run of this session, until it is given back."""
+        if getattr(session, "sess_str", None):
+            return FULL_TRACE
         if not self._has_accelerator(session) or is_profiling():
             return SOFTWARE_TRACE
         first = self._borrowers.setdefault(FULL_TRACE, borrower)  # in one go, whatever the other threads do

@@ -8,7 +8,7 @@ from dataclasses import replace
 from time import perf_counter, time_ns
 
 from tfprof_widget.capturing.interrupts import interrupted_later
-from tfprof_widget.capturing.profiler import Profiler, ProfilerBusy
+from tfprof_widget.capturing.profiler import Profiler, ProfilerBusy, ProfilerDisk
 from tfprof_widget.capturing.traces import EAGER, Traces
 from tfprof_widget.ingest.xspace import Step
 
@@ -83,6 +83,9 @@ class Windows:
                 "and there can be only one: end it before, or leave it out"
             )
             return
+        except ProfilerDisk as lost:
+            self._lost(lost)
+            return
         if not self.profiler.has_cheap_ops:
             self._note(
                 "ops of a few microseconds are missing from all but the first hundred runs or so of a function: "
@@ -108,11 +111,22 @@ class Windows:
         ends = [*(step.start for step in steps[1:]), time_ns()]
         for step, end in zip(steps, ends, strict=False):
             if step.is_eager:
-                self.eager_seconds += (end - step.start) / 1e9
+                self.eager_seconds += max(end - step.start, 0) / 1e9  # a clock may be set back
         self.eager_steps += any(step.is_eager for step in steps)
-        xspace = self.profiler.close()
-        self.seconds += perf_counter() - started
+        try:
+            xspace = self.profiler.close()
+        except ProfilerDisk as lost:
+            self._lost(lost)
+            return
+        finally:
+            self.seconds += perf_counter() - started
         self.traces.add(xspace, steps, self.profiler.started)
+
+    def _lost(self, lost: ProfilerDisk) -> None:
+        self._note(
+            f"steps are missing, for TensorFlow's profiler writes them to a temporary directory first and could not "
+            f"({lost}): make room there, or set TMPDIR to another directory"
+        )
 
     def add_step(self, name: str) -> int | None:
         """Say that a step begins now; returns its number, or None if no window is open.

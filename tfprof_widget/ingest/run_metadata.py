@@ -164,7 +164,8 @@ def _times(times: NDArray[np.int64]) -> dict[str, Integers]:
         "start_micros": start_micros,
         "duration_micros": duration_micros,
         "start_nanos": np.where(start_nanos > 0, start_nanos, _nanos(start_micros)),
-        "duration_nanos": np.where(duration_nanos > 0, duration_nanos, _nanos(duration_micros)),
+        # A clock that is set back meanwhile has an execution end before it began.
+        "duration_nanos": np.maximum(np.where(duration_nanos > 0, duration_nanos, _nanos(duration_micros)), 0),
         "thread": thread,
     }
 

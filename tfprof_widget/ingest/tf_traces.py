@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tfprof_widget.ingest.tf_captures import places
 from tfprof_widget.tables import ABSENT, Lists, Traces
+
+OURS = str(Path(__file__).parent.parent / "capturing")
+"""Where hooks are, which are no part of the program that they watch."""
 
 NONE = "none"
 """What native tfprof names the string of index 0, which stands for all that is missing."""
@@ -54,6 +58,8 @@ def _traces(stack: Any, distinct: Sequence[Iterable[Any]]) -> Traces:
 
     for trace in distinct:
         for file, line, function, source in trace:
+            if file.startswith(OURS):
+                continue
             frame = (string(file), line or -1, string(function), string(source))
             values.append(frames.setdefault(frame, len(frames)))
         start.append(len(values))

@@ -1,5 +1,6 @@
 // The charts as pictures, on the colour that they stand on: their text would not be seen on just any other.
 
+import { visibleLines } from "../lib/visible.ts";
 import type { ChartView } from "../store.ts";
 
 // Sharp on the screens that slides are shown on.
@@ -15,7 +16,8 @@ export function chartNames(views: ReadonlyMap<string, unknown>): readonly { labe
 /** A chart as SVG. */
 export async function svg(view: ChartView, surface: string): Promise<Blob> {
   const text = await standing(view, surface, () => view.toSVG());
-  return new Blob([text], { type: "image/svg+xml" });
+  // Controls are no XML, even as numbers.
+  return new Blob([visibleLines(text)], { type: "image/svg+xml" });
 }
 
 /** A chart as PNG. */

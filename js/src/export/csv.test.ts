@@ -19,6 +19,8 @@ describe("textCell", () => {
     ["@SUM(A1)", '"\'@SUM(A1)"'],
     ["\t=1", '"\'\t=1"'],
     ["\r=1", '"\'\r=1"'],
+    ["\n=1", '"\'\n=1"'],
+    ["＝1+1", '"\'＝1+1"'],
     ["a=1", "a=1"],
   ])("of %j", (text, cell) => {
     expect(textCell(text)).toBe(cell);

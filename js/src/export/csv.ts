@@ -7,7 +7,7 @@ type Column = readonly [name: string, cell: (row: number) => string];
 
 const ROWS_A_PART = 2000;
 // What makes a spreadsheet compute a cell instead of showing it; see OWASP on CSV injection.
-const FORMULA = /^[=+\-@\t\r]/;
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /** The lines of a view, some at a time. */
 export function* csvParts(view: View): Generator<string> {

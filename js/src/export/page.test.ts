@@ -13,6 +13,10 @@ describe("page", () => {
   });
 });
 
+test("escaped spells out what is not seen", () => {
+  expect(escaped("two\nlines\x1b\u202e<")).toBe("two\nlines\\x1b\\u202e&lt;");
+});
+
 test("escaped leaves no markup", () => {
   expect(escaped(`</script><img src="x" onerror='y'>&`)).toBe(
     "&lt;/script&gt;&lt;img src=&quot;x&quot; onerror=&#39;y&#39;&gt;&amp;",

@@ -1,6 +1,7 @@
 // The whole widget as one page that shows it anywhere, sliders included; tfprof_widget/report.py makes the same in Python.
 
 import type { Assets, Model } from "../host.ts";
+import { visibleLines } from "../lib/visible.ts";
 import { OPTIONS } from "../protocol.ts";
 
 /** What goes into the template: text that is already HTML. */
@@ -19,7 +20,7 @@ export function page(template: string, places: Places): string {
   return template.replace(/<!--(title|static|parts)-->/g, (_, place: keyof Places) => places[place]);
 }
 
-/** Text as HTML shows it, in content and in attributes. */
+/** Text as HTML shows it, in content and in attributes, with nothing hidden in it. */
 export function escaped(text: string): string {
   const entities: Readonly<Record<string, string>> = {
     "&": "&amp;",
@@ -28,7 +29,7 @@ export function escaped(text: string): string {
     '"': "&quot;",
     "'": "&#39;",
   };
-  return text.replace(/[&<>"']/g, (character) => entities[character] as string);
+  return visibleLines(text).replace(/[&<>"']/g, (character) => entities[character] as string);
 }
 
 /** What the opener unpacks: the widget with its assets, and what it shows now. */

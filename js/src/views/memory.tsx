@@ -15,17 +15,20 @@ import type { Profile } from "../profile.ts";
 import type { Store } from "../store.ts";
 import { Chart } from "./charts/chart.tsx";
 import { Holders } from "./memory/holders.tsx";
+import { stepsOf, stepsShown } from "./steps_shown.ts";
 import { deviceLabel } from "./timeline/device_label.ts";
 
 // As many as a chart has pixels to show.
 const STRETCHES = 300;
 const HEIGHT = 200;
 
-/** The memory of the chosen step, or of the one with the most. */
+/** The memory of the chosen step, or of the one with the most where the mean of several is chosen. */
 export function MemoryPanel({ store }: { readonly store: Store }) {
   const { profile } = store.shown;
-  const { step: chosen } = store.options.value;
-  const step = chosen >= 0 ? profile.steps.indexOf(chosen) : Math.max(0, stepWithMostMemory(profile));
+  const shown = useMemo(() => stepsShown(store), [store]);
+  const steps = stepsOf(shown.value);
+  const most = stepWithMostMemory(profile, steps);
+  const step = most >= 0 ? most : (steps[0] ?? 0);
   const devices = useMemo(() => memoryOfStep(profile, step), [profile, step]);
   const data = useMemo(() => dataOf(profile, devices), [profile, devices]);
   return (
@@ -33,7 +36,7 @@ export function MemoryPanel({ store }: { readonly store: Store }) {
       {devices.length > 0 && (
         <section aria-label="memory over time">
           <header>
-            <h3>{titleOf(profile, step, chosen < 0)}</h3>
+            <h3>{titleOf(profile, step, steps.length > 1)}</h3>
             <span class="dim">{devices.map((device) => peakLine(profile, device)).join(" · ")}</span>
           </header>
           <Chart
@@ -86,9 +89,9 @@ function WithoutTimes({ store, step }: { readonly store: Store; readonly step: n
   );
 }
 
-function titleOf({ steps, stepNames }: Profile, step: number, isFound: boolean): string {
+function titleOf({ steps, stepNames }: Profile, step: number, isOfSeveral: boolean): string {
   const name = stepNames[step] ? ` · ${stepNames[step]}` : "";
-  const most = isFound && steps.length > 1 ? ", the one with the largest peak" : "";
+  const most = isOfSeveral ? ", the one with the largest peak" : "";
   return `Memory over time, step ${steps[step]}${name}${most}`;
 }
 

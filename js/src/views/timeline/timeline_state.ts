@@ -1,10 +1,10 @@
 // What a timeline shows now: its layout, the part of it that is seen, and what is pointed at, chosen or marked.
 
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { chosenSteps } from "../../engine/measures.ts";
 import { selectedNodes } from "../../linking.ts";
 import type { Profile } from "../../profile.ts";
 import type { Store } from "../../store.ts";
+import { stepsOf, stepsShown } from "../steps_shown.ts";
 import { type Use, useOf } from "./busy.ts";
 import { deviceLabel } from "./device_label.ts";
 import type { Lane, Track } from "./lanes.ts";
@@ -22,20 +22,6 @@ export function timelineStateOf(store: Store): TimelineState {
   const found = states.get(store) ?? new TimelineState(store);
   states.set(store, found);
   return found;
-}
-
-/** The indices of the steps that the options choose, separated by commas; as in the tables, the last that there were. */
-function stepsShown(store: Store): ReadonlySignal<string> {
-  const good = new Map<Profile, string>();
-  return computed(() => {
-    const { profile } = store.shown;
-    try {
-      good.set(profile, chosenSteps(profile, store.options.value).join());
-    } catch {
-      // The control of the option says what is wrong with it.
-    }
-    return good.get(profile) ?? [...profile.steps.keys()].join();
-  });
 }
 
 /** A timeline's state; what is seen, pointed at, chosen and marked is forgotten with the layout it belongs to. */
@@ -63,9 +49,7 @@ export class TimelineState {
   constructor(readonly store: Store) {
     this.profile = computed(() => store.shown.profile);
     const steps = stepsShown(store);
-    this.layout = computed(() =>
-      layoutOf(this.profile.value, steps.value ? steps.value.split(",").map(Number) : []),
-    );
+    this.layout = computed(() => layoutOf(this.profile.value, stepsOf(steps.value)));
     this.rows = computed(() => rowsOf(this.layout.value));
     this.lanes = computed(() => this.layout.value.tracks.flatMap(({ lanes }) => lanes));
     const selected = selectedNodes(store);

@@ -3,7 +3,7 @@ import { evaluate } from "../../engine/evaluate.ts";
 import { optionsOf } from "../../engine/options.ts";
 import { profileOf } from "../../engine/sketches.ts";
 import type { Options, View } from "../../protocol.ts";
-import { type Column, columnsOf } from "./columns.ts";
+import { type Column, columnsOf, fitting } from "./columns.ts";
 import { tabSeparated } from "./copying.ts";
 import { listingOf } from "./listing.ts";
 
@@ -44,6 +44,31 @@ describe("the columns", () => {
       "total parameters",
       "share",
     ]);
+  });
+});
+
+describe("a table has room for", () => {
+  // 200 pixels a name, 68 and 104 its costs, then 62, 70, 54, 66, 56 and 140.
+  const all = columns("scope", { select: ["occurrence", "device"] });
+  test.each<[number, string[], string[]]>([
+    [820, [], ["share", "memory", "runs", "FLOP", "nodes", "device"]],
+    [819, [], ["share", "memory", "runs", "FLOP", "nodes"]],
+    [624, [], ["share", "memory", "runs", "FLOP"]],
+    [623, [], ["memory", "runs", "FLOP"]],
+    [700, ["device"], ["memory", "runs", "device"]],
+    [512, ["device"], ["device"]],
+    [511, ["device"], []],
+    [371, [], []],
+    [0, [], []],
+  ])("%i pixels when %j is asked for", (room, asked, titles) => {
+    const fits = fitting(all, { room, widget: 1240 }, asked);
+    expect(fits.map(({ title }) => title)).toEqual(["own", "total time", ...titles]);
+  });
+  test("what is asked for, in a narrow widget", () => {
+    const titles = (asked: string[]) =>
+      fitting(all, { room: 620, widget: 640 }, asked).map(({ title }) => title);
+    expect(titles([])).toEqual(["own", "total time"]);
+    expect(titles(["device"])).toEqual(["own", "total time", "device"]);
   });
 });
 

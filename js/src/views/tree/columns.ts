@@ -1,7 +1,7 @@
 // The columns of the table: what tfprof's `select` asks for and what is telling anyway, of these only those with data.
 
 import type { Indices, Numbers } from "../../engine/columns.ts";
-import { BYTES, type Measure } from "../../engine/measures.ts";
+import { BYTES, isMeasure, type Measure } from "../../engine/measures.ts";
 import { exact, share, short } from "../../lib/short.ts";
 import type { Order, Column as Selected } from "../../protocol.ts";
 import { description } from "./descriptions.ts";
@@ -16,8 +16,6 @@ export interface Column {
   readonly width: number;
   /** What `order_by` has to be for the rows to be in its order; null if they cannot be. */
   readonly order: Order | null;
-  /** Narrow cells go without it. */
-  readonly isExtra: boolean;
   readonly isText?: boolean;
   readonly text: (row: number) => string;
   readonly full: (row: number) => string;
@@ -25,6 +23,9 @@ export interface Column {
 }
 
 const NOTHING = "–";
+// In pixels: what a name needs at least, and how wide widgets are whose tables have names and costs alone.
+const LEAST_NAME = 200;
+const NARROW = 640;
 const LEAST_BAR = 104;
 const TITLES: Readonly<Record<Measure, string>> = {
   micros: "time",
@@ -70,10 +71,29 @@ export function columnsOf(listing: Listing): readonly Column[] {
     ...others.map((measure) => measureColumn(listing, measure)),
     ...(select.includes("occurrence") ? nodeColumns(listing) : []),
     ...(select.includes("num_hidden_ops")
-      ? [countColumn("hidden", view.hidden, "nodes below that are not shown")]
+      ? [countColumn("num_hidden_ops", "hidden", view.hidden, "nodes below that are not shown")]
       : []),
     ...TEXTS.filter((column) => select.includes(column)).map((column) => textColumn(listing, column)),
   ];
+}
+
+/** Those of the columns that there is room for: own and total always, then those asked for, measures, and the rest. */
+export function fitting(
+  columns: readonly Column[],
+  { room, widget }: { readonly room: number; readonly widget: number },
+  asked: readonly string[],
+): readonly Column[] {
+  const need = ({ key }: Column): number => {
+    if (key === "own" || key === "total") return 3;
+    return asked.includes(key) ? 2 : Number(isMeasure(key));
+  };
+  let left = room - LEAST_NAME;
+  const fits = (column: Column): boolean => {
+    left -= column.width;
+    return need(column) > 2 || (left >= 0 && (widget > NARROW || need(column) > 1));
+  };
+  const kept = columns.toSorted((one, other) => need(other) - need(one)).filter(fits);
+  return columns.filter((column) => kept.includes(column));
 }
 
 /** The measures beside the one of the bars: the usual ones, and those asked for. */
@@ -97,7 +117,6 @@ function ownColumn({ view, lead, own }: Listing): Column {
     help: `${HELP[lead]}, of the row itself`,
     width: 68,
     order: view.kind === "op" ? orderOf(lead) : null,
-    isExtra: false,
     ...numbers(lead, (row) => (own[row] as number) / unit),
   };
 }
@@ -111,7 +130,6 @@ function totalColumn({ view, lead, total }: Listing): Column {
     help: `${HELP[lead]}, of the row and all ${isOp ? "rows after it" : "below it"}; the darker part of the bar is its own`,
     width: LEAST_BAR,
     order: isOp ? null : orderOf(lead),
-    isExtra: false,
     ...numbers(lead, (row) => (total[row] as number) / unit),
   };
 }
@@ -125,7 +143,6 @@ function shareColumn({ view, own, total, whole }: Listing): Column {
     help: "part of the whole that is shown",
     width: 62,
     order: null,
-    isExtra: true,
     text: (row) => share(part[row] as number, whole),
     full: (row) => `${percent(row)} %`,
     plain: (row) => String(percent(row)),
@@ -141,7 +158,6 @@ function measureColumn({ view }: Listing, measure: Measure): Column {
     help: `${HELP[measure]}${isOp ? "" : ", of the row and all below it"}`,
     width: WIDTHS[measure] ?? 70,
     order: orderOf(measure),
-    isExtra: true,
     ...numbers(measure, (row) => (values[row] as number) / unit),
   };
 }
@@ -152,6 +168,7 @@ function nodeColumns({ view }: Listing): readonly Column[] {
   const isOp = view.kind === "op";
   return [
     countColumn(
+      "occurrence",
       "nodes",
       isOp ? view.memberCount : view.definitions,
       "graph nodes of the row and all below it",
@@ -159,14 +176,13 @@ function nodeColumns({ view }: Listing): readonly Column[] {
   ];
 }
 
-function countColumn(title: string, counts: Numbers | Indices, help: string): Column {
+function countColumn(key: Selected, title: string, counts: Numbers | Indices, help: string): Column {
   return {
-    key: title,
+    key,
     title,
     help,
     width: 56,
     order: null,
-    isExtra: true,
     text: (row) => short("runs", counts[row] as number),
     full: (row) => String(counts[row]),
     plain: (row) => String(counts[row]),
@@ -181,7 +197,6 @@ function textColumn({ view }: Listing, column: Selected): Column {
     help: column.replace("_", " "),
     width: 140,
     order: null,
-    isExtra: true,
     isText: true,
     text,
     full: text,

@@ -2,6 +2,7 @@
 
 import { inputShapes } from "../../engine/shapes.ts";
 import type { View } from "../../engine/view.ts";
+import { visible } from "../../lib/visible.ts";
 import type { Column } from "../../protocol.ts";
 import { deviceLabel } from "../timeline/device_label.ts";
 
@@ -18,7 +19,7 @@ export function description(view: View, row: number, column: Column): string {
     if (column === "input_shapes") found.add(shapesOf(view, node));
   }
   found.delete("");
-  return [...found].join(" | ");
+  return visible([...found].join(" | "));
 }
 
 /** What tells a row from its neighbours and its name does not say: its op type, its device. */
@@ -32,7 +33,7 @@ export function secondary(view: View, row: number): string {
   const type = nodes.ops[nodes.op[node] as number] ?? "";
   const isSaid = name.slice(name.lastIndexOf("/") + 1).startsWith(type);
   const device = nodes.devices.length > 1 ? deviceOf(view, node) : "";
-  return [isSaid ? "" : type, device].filter(Boolean).join(" · ");
+  return visible([isSaid ? "" : type, device].filter(Boolean).join(" · "));
 }
 
 function counted(count: number): string {

@@ -26,11 +26,11 @@ export function Header({ state, listing, columns }: Props) {
         <SortButton state={state} title="name" help="order by name" order="name" orderBy={orderBy} />
         {listing.view.kind !== "op" && <Folding state={state} listing={listing} />}
       </div>
-      {columns.map(({ key, title, help, order, isExtra, isText }) => (
+      {columns.map(({ key, title, help, order, isText }) => (
         <div
           key={key}
           role="columnheader"
-          class={`cell ${isText ? "text " : ""}${isExtra ? "extra" : ""}`}
+          class={isText ? "cell text" : "cell"}
           aria-sort={order === orderBy ? "descending" : undefined}
         >
           {order ? (

@@ -3,6 +3,7 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows far down are not in the page, and a table element would lay out those that are
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus and names the active row, for the rows come and go
 
+import { visible } from "../../lib/visible.ts";
 import { frameNamed } from "../frames.ts";
 import type { Column } from "./columns.ts";
 import { secondary } from "./descriptions.ts";
@@ -52,7 +53,7 @@ export function Row({ listing, columns, position, wanted, ...state }: Props) {
         role="rowheader"
         class="name"
         style={{ paddingInlineStart: `${4 + indentation(level)}px` }}
-        title={listing.view.name(row)}
+        title={visible(listing.view.name(row))}
       >
         <span class="twist" aria-hidden="true">
           {isParent ? (folded[row] ? "▸" : "▾") : ""}
@@ -84,9 +85,9 @@ function Cell({
   readonly row: number;
   readonly listing: Listing;
 }) {
-  const { key, isText, isExtra, text, full } = column;
+  const { key, isText, text, full } = column;
   const shown = text(row);
-  const kind = `cell ${key === "share" || shown === "–" ? "dim " : ""}${isText ? "text " : ""}${isExtra ? "extra" : ""}`;
+  const kind = `cell ${key === "share" || shown === "–" ? "dim " : ""}${isText ? "text" : ""}`;
   if (key !== "total") {
     return (
       <div role="gridcell" class={kind} title={full(row)}>
@@ -132,7 +133,7 @@ function Name({
       </span>
     );
   }
-  const name = shownName(listing, row);
+  const name = visible(shownName(listing, row));
   const slash = view.kind === "code" ? 0 : name.lastIndexOf("/") + 1;
   const aside =
     view.kind === "code" ? frameNamed(view.profile, view.name(row))?.source : secondary(view, row);

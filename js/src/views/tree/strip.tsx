@@ -1,12 +1,15 @@
 // The line above the table, where there is something to say: what is zoomed into, and whose frames are shown.
 
+import type { Store } from "../../store.ts";
 import type { Listing } from "./listing.ts";
-import type { TreeState } from "./tree_state.ts";
+import { type TreeState, treeStateOf } from "./tree_state.ts";
 
 /** The way back from what is zoomed into, and the switch for library frames in code view. */
-export function Strip({ state, listing }: { readonly state: TreeState; readonly listing: Listing }) {
+export function Strip({ store }: { readonly store: Store }) {
+  const state = treeStateOf(store);
+  const listing = state.listing.value;
+  if (!listing) return null;
   const { view, top } = listing;
-  if (top < 0 && view.kind !== "code") return null;
   return (
     <div class="strip">
       {top >= 0 ? <Path state={state} listing={listing} /> : <span class="path" />}

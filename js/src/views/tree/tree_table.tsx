@@ -6,19 +6,15 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Store } from "../../store.ts";
 import { Lazy } from "../../ui/lazy.tsx";
-import { type Column, columnsOf } from "./columns.ts";
+import { type Column, columnsOf, fitting } from "./columns.ts";
 import { copy, tabSeparated } from "./copying.ts";
 import { Header } from "./header.tsx";
 import { activePosition, pressed } from "./keys.ts";
 import { linksOf } from "./links.ts";
 import type { Listing } from "./listing.ts";
 import { Row } from "./row.tsx";
-import { Strip } from "./strip.tsx";
 import { type TreeState, treeStateOf } from "./tree_state.ts";
 import { ROW_HEIGHT, useReveal, useWindow } from "./window.ts";
-
-// The least that a name needs, in pixels.
-const LEAST_NAME = 170;
 
 /** The table of the shown view, or why it is empty; each view's table starts at its top. */
 export function TreeTable({ store }: { readonly store: Store }) {
@@ -27,16 +23,30 @@ export function TreeTable({ store }: { readonly store: Store }) {
   if (!listing || listing.view.kept <= 0) return <Lazy store={store} panel="Empty" waiting={null} />;
   return (
     <>
-      <Strip state={state} listing={listing} />
+      {hasStrip(listing) && (
+        <Lazy store={store} panel="Strip" waiting={<div class="strip" />} lacking={nothing} />
+      )}
       <Grid key={`${store.graph.value} ${listing.view.kind}`} state={state} listing={listing} />
     </>
   );
 }
 
+/** Whether there is something to say above the table: what is zoomed into, or whose frames are shown. */
+function hasStrip({ top, view }: Listing): boolean {
+  return top >= 0 || view.kind === "code";
+}
+
+function nothing(): null {
+  return null;
+}
+
 function Grid({ state, listing }: { readonly state: TreeState; readonly listing: Listing }) {
-  const columns = useMemo(() => columnsOf(listing), [listing]);
+  const known = useMemo(() => columnsOf(listing), [listing]);
   const grid = useRef<HTMLDivElement>(null);
-  const { first, last, page, onScroll } = useWindow(grid, listing.seen.length);
+  const { first, last, page, size, onScroll } = useWindow(grid, listing.seen.length);
+  const { initial } = state.store;
+  const asked = listing.view.options.select.filter((each) => !initial.select.includes(each));
+  const columns = fitting(known, size, asked);
   const active = activePosition(state, listing);
   useReveal(grid, state, active);
   const selection = state.store.selection.value;
@@ -52,11 +62,11 @@ function Grid({ state, listing }: { readonly state: TreeState; readonly listing:
       aria-multiselectable="true"
       aria-rowcount={listing.seen.length + 1}
       aria-activedescendant={isDrawn ? `row-${active}` : undefined}
-      style={templates(columns)}
+      style={{ "--columns": `minmax(0, 2.4fr) ${columns.map(widthOf).join(" ")}` }}
       onScroll={onScroll}
       onClick={(event) => clicked(state, listing, event)}
       onDblClick={(event) => zoomed(state, listing, event)}
-      onKeyDown={(event) => keyed(state, listing, columns, event, page)}
+      onKeyDown={(event) => keyed(state, listing, known, event, page)}
     >
       <Header state={state} listing={listing} columns={columns} />
       <div role="rowgroup" class="rows" style={{ height: `${listing.seen.length * ROW_HEIGHT}px` }}>
@@ -106,13 +116,9 @@ function Rows({ state, listing, columns, first, last, active }: RowsProps) {
   );
 }
 
-/** The widths of the columns, in wide cells and in narrow ones. */
-function templates(columns: readonly Column[]): Record<string, string> {
-  const widths = (kept: readonly Column[]): string =>
-    `minmax(0, 2.4fr) ${kept.map(({ key, width }) => (key === "total" ? `minmax(${width}px, 1fr)` : `${width}px`)).join(" ")}`;
-  const narrow = columns.filter(({ isExtra }) => !isExtra);
-  const total = columns.reduce((sum, { width }) => sum + width, LEAST_NAME);
-  return { "--columns": widths(columns), "--few-columns": widths(narrow), "--least-width": `${total}px` };
+/** The bars share with the names what is left. */
+function widthOf({ key, width }: Column): string {
+  return key === "total" ? `minmax(${width}px, 1fr)` : `${width}px`;
 }
 
 function rowOfEvent({ seen }: Listing, event: Event): number | undefined {

@@ -17,20 +17,23 @@ interface Box {
 /** The rows in sight and a few around them. */
 export function useWindow(grid: Box, count: number) {
   const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(540);
+  const [size, setSize] = useState({ height: 540, room: 9999, widget: 9999 });
   useLayoutEffect(() => {
     const element = grid.current;
     if (!element) return;
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    const observer = new ResizeObserver(() => {
+      const { clientHeight: height, clientWidth: room } = element;
+      setSize({ height, room, widget: element.closest(".tfprof")?.clientWidth ?? room });
+    });
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  const page = Math.max(1, Math.floor(height / ROW_HEIGHT) - 1);
+  const page = Math.max(1, Math.floor(size.height / ROW_HEIGHT) - 1);
   const inSight = page + 2 + 2 * OVERSCAN;
   const first = Math.max(0, Math.min(top - OVERSCAN, count - inSight));
   const onScroll = (event: { readonly currentTarget: HTMLElement }): void =>
     setTop(STRIDE * Math.floor(event.currentTarget.scrollTop / (STRIDE * ROW_HEIGHT)));
-  return { first, last: Math.min(count, first + inSight), page, onScroll };
+  return { first, last: Math.min(count, first + inSight), page, size, onScroll };
 }
 
 /** Scroll when something asks for the active row, and not when the rows change under the reader. */
