@@ -19,7 +19,8 @@ MODULES = {
 
 # Each part of the package may import the parts above its line, and itself.
 LAYERS = (
-    ("_version", "errors", "memory", "options", "tables", "visible", "_protos"),
+    ("visible",),
+    ("_version", "errors", "memory", "options", "tables", "_protos"),
     ("integers",),
     ("profiles", "messages", "option_builder"),
     ("engine", "ingest"),

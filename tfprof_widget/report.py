@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -19,13 +20,13 @@ from tfprof_widget.errors import ProfileError
 from tfprof_widget.exhibit import Exhibit
 from tfprof_widget.options import OPTIONS, VIEWS
 from tfprof_widget.output.bar_image import cost_image
-from tfprof_widget.output.html import table
+from tfprof_widget.output.html import as_html, table
 from tfprof_widget.profiles import Profile
 from tfprof_widget.static_files import static_bytes
 
-# What the page may do, whatever a name in a profile says: run what is inside of it.
+# What the page may do, whatever a name in a profile says: run the opener, and what it unpacks.
 _POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "default-src 'none'; script-src 'sha256-{opener}' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
 )
 _PAGE = """<!doctype html>
@@ -38,6 +39,11 @@ body {{ max-width: 1600px; margin: 16px auto; padding: 0 16px; font: 13px/18px s
 </style></head>
 <body><!--block--></body></html>
 """
+# Whose code is in a result, for those who take it apart.
+_LICENCES = (
+    "<!-- tfprof_widget (Apache-2.0) with code of other packages; their licences are at the end of the part "
+    "'pictures', base64 of gzip, and in tfprof_widget/static/THIRD_PARTY_NOTICES.txt -->"
+)
 FASTEST, SMALLEST = 1, 9
 
 
@@ -48,7 +54,7 @@ def report(exhibit: Exhibit, traits: Mapping[str, Any] | None = None) -> str:
     >>> report(Exhibit.of_profile(demo_profile()))[:15]
     '<!doctype html>'
     """
-    page = _PAGE.format(policy=_POLICY, title=escape(exhibit.title or "tfprof"))
+    page = _PAGE.format(policy=_policy(), title=as_html(exhibit.title or "tfprof"))
     return page.replace("<!--block-->", block(exhibit, traits))
 
 
@@ -65,8 +71,8 @@ def block(exhibit: Exhibit, traits: Mapping[str, Any] | None = None, live: str =
     }
     scripts = "".join(_part(name, content) for name, content in parts.items())
     return (
-        f'<div data-tfprof="{escape(live)}"><div data-static>{_static(exhibit, shown)}</div>{scripts}'
-        f"<script>{static_bytes('opener.js').decode()}</script></div>"
+        f'<div data-tfprof="{escape(live)}"><div data-static>{_static(exhibit, shown)}</div>{_LICENCES}{scripts}'
+        f"<script>{_opener()}</script></div>"
     )
 
 
@@ -83,10 +89,19 @@ def _assets() -> Mapping[str, bytes]:
 def page_template() -> str:
     """The page for a front end that makes reports itself: with places for title, static part and packed parts."""
     inside = (
-        "<div data-tfprof><div data-static><!--static--></div><!--parts-->"
-        f"<script>{static_bytes('opener.js').decode()}</script></div>"
+        f"<div data-tfprof><div data-static><!--static--></div>{_LICENCES}<!--parts-->"
+        f"<script>{_opener()}</script></div>"
     )
-    return _PAGE.format(policy=_POLICY, title="<!--title-->").replace("<!--block-->", inside)
+    return _PAGE.format(policy=_policy(), title="<!--title-->").replace("<!--block-->", inside)
+
+
+def _opener() -> str:
+    return static_bytes("opener.js").decode()
+
+
+def _policy() -> str:
+    opener = base64.b64encode(hashlib.sha256(_opener().encode()).digest()).decode()
+    return _POLICY.format(opener=opener)
 
 
 def _part(name: str, content: bytes) -> str:
@@ -98,8 +113,8 @@ def _static(exhibit: Exhibit, shown: Mapping[str, Any]) -> str:
     graph = exhibit.graphs[shown.get("graph", 0)]
     view, reason = static_view(graph.profile, shown)
     facts = " · ".join([*map(str, graph.facts), exhibit.about])
-    lines = "".join(f"<p>{escape(line)}</p>" for line in (facts, *graph.notes, reason) if line)
-    return f"<h2>{escape(exhibit.title or 'tfprof')}</h2>{lines}{cost_image(view)}{table(view)}"
+    lines = "".join(f"<p>{as_html(line)}</p>" for line in (facts, *graph.notes, reason) if line)
+    return f"<h2>{as_html(exhibit.title or 'tfprof')}</h2>{lines}{cost_image(view)}{table(view)}"
 
 
 def static_view(profile: Profile, shown: Mapping[str, Any]) -> tuple[View, str]:

@@ -143,7 +143,8 @@ class Traces:
 
     `stack` gives a node's stack or ABSENT; `stacks` lists frames, outermost first; the frame columns
     `file`, `function` and `source` index `strings`, and `string_numbers` are the op log's own for them.
-    `forward` gives the forward nodes of gradients whose names do not tell.
+    `forward` gives the forward nodes of gradients whose names do not tell. `live` are the frames that a graph of this
+    very process told; all others come from files and messages, of whoever's.
     """
 
     strings: tuple[str, ...]
@@ -156,6 +157,7 @@ class Traces:
     stacks: Lists
     stack: Indices
     forward: Mapping[int, int] = field(default_factory=dict)
+    live: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,39 +14,19 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
 from tests.browser.watched import watched_page
-from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata
-from tfprof_widget.profiles import Profile
+from tests.hostile.names import CLOSING, COMMENT, FORMULA, HOSTILE, MARKUP, PATH, TURNED, hostile_profile, unseen
 
-MARKUP = "<img src=x onerror=fired()>"
-CLOSING = "</script><script>fired()</script>"
-PATH = "../../x"
-TURNED = "\u202egnp.exe"
-FORMULA = '=HYPERLINK("evil")'
-COMMENT = "<!--parts-->{{title}}$&"
-NAMES = (MARKUP, CLOSING, PATH, TURNED, FORMULA, COMMENT, "__proto__", "constructor")
+# Of tests/hostile/names.py, as many as the table shows at once.
+UNSEEN = (TURNED, "\x1b[2J\x1b]0;owned\x07", "nul\0l", "Mat\nMatMul 99us", "a\u2028b\u2029", "\t=1+1")
+NAMES = (MARKUP, CLOSING, PATH, FORMULA, COMMENT, "__proto__", "constructor", *UNSEEN)
 FIRED = "() => { window.hasFired = false; window.fired = () => { window.hasFired = true; }; }"
 # The static part has one picture, of the chart, and describes it.
 STRANGE_IMAGES = "img:not([src^='data:image/'])"
 
 
-def hostile() -> Profile:
-    """Each name is a node's, its type's, its device's and its file's."""
-    graph, run_meta, op_log = GraphDef(), RunMetadata(), OpLogProto()
-    for number, name in enumerate(NAMES):
-        graph.node.add(name=name, op=f"Op{name}")
-        device = run_meta.step_stats.dev_stats.add(device=f"/device:CPU:{number}")
-        stats = device.node_stats.add(node_name=name, all_start_micros=1 + number, op_end_rel_micros=10 + number)
-        stats.op_end_rel_nanos = 1000 * (10 + number)
-        stats.memory.add(allocator_name="cpu", total_bytes=64).allocation_records.add(alloc_micros=1, alloc_bytes=64)
-        entry = op_log.log_entries.add(name=name)
-        entry.code_def.traces.add(file_id=2 * number + 1, lineno=1, function_id=2 * number + 1)
-        op_log.id_to_string[2 * number + 1] = name
-    return Profile.from_protos(graph, run_meta, op_log)
-
-
 @pytest.fixture
 def screen(open_profile: Opening) -> Screen:
-    screen = open_profile(hostile(), title=CLOSING)
+    screen = open_profile(hostile_profile(NAMES), title=CLOSING)
     screen.page.evaluate(FIRED)
     return screen
 
@@ -71,19 +52,33 @@ def test_names_are_text_everywhere(screen: Screen) -> None:
     assert screen.page.title() == CLOSING
 
 
+def test_the_table_spells_out_what_is_not_seen(screen: Screen) -> None:
+    screen.look_at("graph").unfold_all()
+    shown = screen.grid.inner_text()
+    assert {each.shown for each in HOSTILE if each.name in UNSEEN} <= set(shown.split("\n"))
+    assert unseen(shown, but="\n\t") == set()
+
+
+def csv_names(screen: Screen) -> list[str]:
+    """The names in the table as it is exported."""
+    return [row["name"] for row in csv.DictReader(StringIO(screen.export("Table as CSV").decode(), newline=""))]
+
+
 def test_exports_hold_them_as_text(screen: Screen, chromium: Browser, tmp_path: Path) -> None:
     screen.look_at("op")
-    rows = list(csv.DictReader(screen.export("Table as CSV").decode().splitlines()))
-    assert {row["name"] for row in rows} == {f"Op{name}" for name in NAMES}
+    assert set(csv_names(screen)) >= {f"Op{name}" for name in NAMES}
     screen.look_at("scope")
-    names = [row["name"] for row in csv.DictReader(screen.export("Table as CSV").decode().splitlines())]
-    assert f"'{FORMULA}" in names  # a spreadsheet is not to compute it
+    names = csv_names(screen)
+    assert f"'{FORMULA}" in names
+    # A spreadsheet is not to compute them; see OWASP on CSV injection.
+    assert [name for name in names if name.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"))] == []
     trace = json.loads(screen.export("Timeline as Chrome trace"))
-    assert {event["name"] for event in trace["traceEvents"] if event["ph"] == "X"} == set(NAMES)
+    assert {event["name"] for event in trace["traceEvents"] if event["ph"] == "X"} >= {MARKUP, CLOSING, FORMULA}
     screen.look_at("op")
     screen.until(lambda: f"Op{MARKUP}" in screen.marks("Time by op type"), True)
     svg = ElementTree.fromstring(screen.export("Chart as SVG"))
     assert not [each for each in svg.iter() if each.tag.rpartition("}")[2] in ("script", "img", "image")]
+    assert unseen("".join(svg.itertext())) == set()
     page = tmp_path / "page.html"
     page.write_bytes(screen.export("Everything as one page"))
     with watched_page(chromium) as again:

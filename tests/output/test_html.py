@@ -12,7 +12,7 @@ from tests.sketches import profile_of
 from tfprof_widget.engine.view import View
 from tfprof_widget.messages import GraphDef, RunMetadata
 from tfprof_widget.options import COLUMNS, VIEWS
-from tfprof_widget.output.html import MOST_ROWS, table, visible
+from tfprof_widget.output.html import MOST_ROWS, as_html, table
 from tfprof_widget.profiles import Profile
 
 PROFILE = profile_of("""
@@ -226,7 +226,7 @@ def test_frames_of_the_code_view_and_devices_are_escaped_too() -> None:
 
 
 def test_line_ends_stay_where_lines_are_meant() -> None:
-    assert visible("a\nb\u2028") == "a\nb\\u2028"
+    assert as_html("a\nb\u2028") == "a\nb\\u2028"
 
 
 def test_a_large_view_shows_its_first_rows_and_how_to_see_the_others() -> None:

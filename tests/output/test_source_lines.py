@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.output.source_lines import with_source_lines
+from tfprof_widget.output.source_lines import MOST_BYTES, with_source_lines
+from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Indices
 
 
-def source_of(file: str, line: int, source: int = 0) -> str:
+def source_of(file: str, line: int, source: int = 0, *, is_live: bool = True) -> str:
     traces = demo_profile().traces
     strings = (*traces.strings, "twice", "twice", file)
 
@@ -29,6 +32,7 @@ def source_of(file: str, line: int, source: int = 0) -> str:
         function=one(0),
         source=one(source),
         function_line=one(-1),
+        live=frozenset([0]) if is_live else frozenset(),
     )
     found = with_source_lines(given)
     assert len(found.string_numbers) == len(found.strings)
@@ -61,3 +65,33 @@ def test_file_that_is_gone_stays_unknown() -> None:
 
 def test_libraries_are_not_read() -> None:
     assert source_of(np.__file__, 1) == "none"
+
+
+def test_nothing_is_read_for_a_profile_from_elsewhere(program: str) -> None:
+    assert source_of(program, 2, is_live=False) == "none"
+    assert source_of(program, 2, source=1, is_live=False) == demo_profile().traces.strings[1]
+
+
+def test_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "train.py"
+    os.mkfifo(pipe)
+    assert source_of(str(pipe), 1) == "none"
+
+
+def test_file_too_large_for_a_program_is_not_read(tmp_path: Path) -> None:
+    large = tmp_path / "train.py"
+    with large.open("wb") as file:
+        file.write(b"secret\n")
+        file.truncate(MOST_BYTES + 1)
+    assert source_of(str(large), 1) == "none"
+
+
+def test_live_graph_tells_its_lines_and_a_saved_profile_does_not(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant(1.0, name="made_here")
+    live = Profile.from_protos(graph)
+    assert 'tf.constant(1.0, name="made_here")' in with_source_lines(live.traces).strings
+    live.save(tmp_path / "profile")
+    loaded = Profile.load(tmp_path / "profile").traces
+    assert __file__ in loaded.strings
+    assert with_source_lines(loaded).strings == loaded.strings

@@ -11,6 +11,7 @@ from tfprof_widget.advisor.finding import Finding
 from tfprof_widget.advisor.runner import CHECKERS
 from tfprof_widget.errors import ProfileWarning
 from tfprof_widget.profiles import Profile
+from tfprof_widget.visible import visible_lines
 
 # Steady steps only, to the nanosecond, and graph nodes where native names scopes.
 FOR_PEOPLE = {**CHECKERS, "ExpensiveOperationChecker": costliest}
@@ -31,7 +32,11 @@ class Advice:
         <BLANKLINE>
         1 other checker found nothing.
         """
-        told = [f"{checker}:\n" + "\n".join(map(str, reports)) for checker, reports in self.reports.items() if reports]
+        told = [
+            f"{checker}:\n" + "\n".join(visible_lines(str(report)) for report in reports)
+            for checker, reports in self.reports.items()
+            if reports
+        ]
         return "\n\n".join([*told, *_silent(len(self.reports) - len(told), beside=bool(told))])
 
     def __str__(self) -> str:

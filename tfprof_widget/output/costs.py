@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.view import View
 from tfprof_widget.tables import Integers
+from tfprof_widget.visible import visible
 
 # Of the op types that are compared; the others are one bar.
 MOST_BARS = 12
@@ -112,7 +113,7 @@ def cost_rows(costs: Costs, metric: str) -> list[dict[str, Any]]:
 
 
 def _bar(costs: Costs, metric: str, ops: NDArray[np.intp]) -> dict[str, Any]:
-    name = costs.ops[int(ops[0])] if len(ops) == 1 else f"others ({len(ops)} types)"
+    name = visible(costs.ops[int(ops[0])]) if len(ops) == 1 else f"others ({len(ops)} types)"
     nodes, runs = costs.nodes[ops].sum(), costs.runs[ops].sum()
     return {
         "name": name,

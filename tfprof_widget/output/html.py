@@ -14,6 +14,7 @@ from tfprof_widget.output.rows import columns
 from tfprof_widget.output.shapes import input_shapes, joined
 from tfprof_widget.output.text import counted_rows
 from tfprof_widget.tables import ABSENT
+from tfprof_widget.visible import visible, visible_lines
 
 MOST_ROWS = 200
 MOST_INDENTED = 24
@@ -149,7 +150,7 @@ def _counts(view: View, column: str, count: int) -> Column:
 
 
 def _texts(view: View, column: str, count: int) -> Column:
-    rows = [f'<td class="text dim">{visible(_text(view, column, row))}</td>' for row in range(count)]
+    rows = [f'<td class="text dim">{as_html(_text(view, column, row))}</td>' for row in range(count)]
     return Column(f'<th scope="col" rowspan="2" class="text">{_NAMES.get(column, column)}</th>', "", 1, rows)
 
 
@@ -172,15 +173,13 @@ def _shape_count(view: View, count: cells.ShapeCount) -> str:
     return f"{shapes} · {numbers.count(count.runs, view.scale)} runs · {numbers.time(count.micros, view.time_scale)}"
 
 
-def visible(text: str) -> str:
-    """Text for HTML in which nothing is hidden: what prints nothing, or turns the text around, is spelled out.
+def as_html(text: str) -> str:
+    """Text for HTML, in content and in attributes, in which nothing is hidden.
 
-    >>> visible("a<b"), visible("a\\u202eb")
+    >>> as_html("a<b"), as_html("a\\u202eb")
     ('a&lt;b', 'a\\\\u202eb')
     """
-    return escape(
-        "".join(each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text)
-    )
+    return escape(visible_lines(text))
 
 
 def _name(view: View, row: int) -> str:
@@ -198,7 +197,7 @@ def _name(view: View, row: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    return visible(text).replace("\n", "\\n")
+    return escape(visible(text))
 
 
 def _title(view: View) -> str:
@@ -223,5 +222,5 @@ def _foot(view: View, count: int, width: int) -> str:
     reason = why_empty(view)
     if reason is not None:
         said.append(reason)
-    cells = "".join(f'<tr><td class="text" colspan="{width}">{escape(each)}</td></tr>' for each in said)
+    cells = "".join(f'<tr><td class="text" colspan="{width}">{as_html(each)}</td></tr>' for each in said)
     return f"<tfoot>{cells}</tfoot>" if cells else ""

@@ -10,8 +10,11 @@ from tfprof_widget.engine.view import View
 from tfprof_widget.options import OPTIONS
 from tfprof_widget.output import numbers
 from tfprof_widget.output.text import counted_rows
+from tfprof_widget.visible import visible
 
 MOST_ROWS = 100
+# Of Markdown, of HTML, of LaTeX, and of what GitHub makes links of.
+_ACTED_ON = re.compile(r"[\\`*_{}\[\]()<>#+!|~$&^-]|:(?=//)|\bw(?=ww\.)")
 _MEASURE_OF = {"occurrence": "runs"}
 
 
@@ -48,7 +51,12 @@ def escaped(text: str) -> str:
     >>> escaped("a_b|<c>")
     'a\\\\_b\\\\|\\\\<c\\\\>'
     """
-    return re.sub(r"([\\`*_{}\[\]()<>#+!|~$&-])", r"\\\1", text.replace("\n", " "))
+    return _ACTED_ON.sub(_harmless, visible(text))
+
+
+def _harmless(found: re.Match[str]) -> str:
+    """Mathematics and links are looked for before, or in spite of, backslashes: their characters are numbered."""
+    return f"&#{ord(found[0])};" if found[0] in "\\$:w" else f"\\{found[0]}"
 
 
 def _paragraphs(lines: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbers as tfprof prints them: counts, times and bytes, short and with their unit."""
+"""Numbers short and with their unit: counts, times and bytes as tfprof prints them, and the head line as the widget."""
 
 from __future__ import annotations
 
@@ -44,12 +44,28 @@ def time(value: int, time_scale: int = 1) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time in seconds, written as one in microseconds would be.
+    """A time in seconds as the widget writes times, see js/src/lib/short.ts.
 
-    >>> seconds(0.00123), seconds(2e-8)
-    ('1.23ms', '20ns')
+    >>> seconds(0.04649), seconds(0.00123), seconds(8e-4), seconds(2e-8), seconds(0.0)
+    ('46.5 ms', '1.23 ms', '800 µs', '20 ns', '0 µs')
     """
-    return time(round(value * 1e9), 1000)
+    if not value:
+        return "0 µs"
+    units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+    # What would be written as 1,000 of a unit is one of the next.
+    factor, unit = next((each for each in units if value >= 0.99995 * each[0]), units[-1])
+    count = value / factor
+    is_whole = abs(count - round(count)) < 1e-9 and count < 1000
+    return f"{count:.{0 if is_whole else 2 if count < 9.995 else 1}f} {unit}"
+
+
+def percent(share: float, decimals: int = 1) -> str:
+    """A share as the widget writes it.
+
+    >>> percent(0.038), percent(1.0, 0)
+    ('3.8 %', '100 %')
+    """
+    return f"{100 * share:.{decimals}f} %"
 
 
 def writer(measure: str) -> Callable[[int, int], str]:

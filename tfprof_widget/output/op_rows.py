@@ -8,6 +8,7 @@ from tfprof_widget.engine.measures import MEASURES, TIMES, measures
 from tfprof_widget.engine.tree import ROOT_NAME
 from tfprof_widget.engine.view import View
 from tfprof_widget.output import cells, numbers
+from tfprof_widget.visible import visible
 
 NAME_WIDTH, VALUE_WIDTH, COUNT_WIDTH = 25, 30, 10
 
@@ -20,7 +21,7 @@ def op_lines(view: View, columns: Sequence[str], count: int) -> list[str]:
 
 
 def _row(view: View, columns: Sequence[str], row: int) -> str:
-    line = _line(view.names[row], [piece for column in columns for piece in _pieces(view, column, row)])
+    line = _line(visible(view.names[row]), [piece for column in columns for piece in _pieces(view, column, row)])
     if "input_shapes" in columns:
         shapes = [_shape_line(view, count) for count in cells.shapes_by_count(view, row)]
         if shapes:
@@ -46,9 +47,9 @@ def _pieces(view: View, column: str, row: int) -> list[str]:
     members = view.members_of(row).tolist()
     match column:
         case "device":
-            return ["|".join(cells.devices(view.profile, members))]
+            return [visible("|".join(cells.devices(view.profile, members)))]
         case "op_types":
-            return ["|".join(cells.type_names(view.profile, members))]
+            return [visible("|".join(cells.type_names(view.profile, members)))]
         case "occurrence":
             costs = measures(view.profile, view.options)
             runs = sum(costs.columns["runs"][members].tolist())

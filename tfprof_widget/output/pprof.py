@@ -13,6 +13,7 @@ from tfprof_widget.messages import message_class
 from tfprof_widget.options import Options
 from tfprof_widget.output.numbers import whole
 from tfprof_widget.output.pprof_samples import Frame, samples_of
+from tfprof_widget.visible import visible
 
 MEASURES = (*TIMES, *BYTES, "params", "float_ops")
 # How native tfprof labels the name of a sample's graph node.
@@ -89,7 +90,7 @@ class _Tables:
         self._locations: dict[tuple[int, int], int] = {}
 
     def string(self, text: str) -> int:
-        return self.strings.setdefault(text, len(self.strings))
+        return self.strings.setdefault(visible(text), len(self.strings))
 
     def location(self, frame: Frame) -> int:
         key = self._function(frame), frame.line

@@ -12,6 +12,7 @@ from tfprof_widget.output import cells, numbers
 from tfprof_widget.output.shapes import input_shapes, joined
 from tfprof_widget.output.tensor_values import value_texts
 from tfprof_widget.tables import ABSENT
+from tfprof_widget.visible import visible
 
 GRAPH_ROOT_TYPE = "_TFGraphParent"
 LARGEST_INDENTATION = 2**30
@@ -29,7 +30,7 @@ def tree_lines(view: View, columns: Sequence[str], count: int) -> list[str]:
         )
     rows = [_cell(view, column) for column in columns]
     found = [
-        f"{'  ' * depth}{view.names[row]} ({', '.join(piece for cell in rows for piece in cell(row))})\n"
+        f"{'  ' * depth}{visible(view.names[row])} ({', '.join(piece for cell in rows for piece in cell(row))})\n"
         for row, depth in enumerate(view.depth[:count].tolist())
     ]
     for row, value in value_texts(view, count):
@@ -102,7 +103,7 @@ def _device(view: View) -> Cell:
     def cell(row: int) -> list[str]:
         node = int(view.node[row])
         name = cells.device_name(view.profile, node) if node != ABSENT else ""
-        return [name] if name else []
+        return [visible(name)] if name else []
 
     return cell
 
@@ -112,7 +113,7 @@ def _types(view: View) -> Cell:
 
     def cell(row: int) -> list[str]:
         node = int(view.node[row])
-        return ["|".join(cells.type_names(view.profile, [node])) if node != ABSENT else made_up]
+        return [visible("|".join(cells.type_names(view.profile, [node]))) if node != ABSENT else made_up]
 
     return cell
 
@@ -129,10 +130,10 @@ def _input_shapes(view: View) -> Cell:
 def _code_devices(view: View) -> Cell:
     def cell(row: int) -> list[str]:
         found = cells.devices(view.profile, view.members_of(row).tolist())
-        return ["|".join(found)] if found else []
+        return [visible("|".join(found))] if found else []
 
     return cell
 
 
 def _code_types(view: View) -> Cell:
-    return lambda row: ["|".join(cells.type_names(view.profile, view.members_of(row).tolist()))]
+    return lambda row: [visible("|".join(cells.type_names(view.profile, view.members_of(row).tolist())))]

@@ -1,0 +1,123 @@
+"""What is installed is what the lock files name: every version pinned, every package of the bundle with its hash."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from functools import cache
+from importlib.metadata import requires, version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.packaging.commands import CONSTRAINTS, ROOT, run
+
+PIN = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)")
+# Their scripts for the time of installing, which npm is not let run: what they would do is not needed.
+INSTALL_SCRIPTS = {"node_modules/esbuild"}
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@cache
+def pins() -> dict[str, str]:
+    """The version of each package in the constraints."""
+    lines = [line for line in CONSTRAINTS.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    found = [PIN.fullmatch(line) for line in lines]
+    assert [line for line, pin in zip(lines, found, strict=True) if pin is None] == []
+    return {canonical(pin[1]): pin[2] for pin in found if pin}
+
+
+@cache
+def locked() -> dict[str, Any]:
+    """The packages of package-lock.json by their folders."""
+    lock = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))
+    assert lock["lockfileVersion"] == 3
+    packages: dict[str, Any] = lock["packages"]
+    return {folder: package for folder, package in packages.items() if folder}
+
+
+def test_whatever_is_needed_is_installed_as_pinned() -> None:
+    installed = {name: version(name) for name in needed()}
+    assert installed == {name: pins().get(name, "has no pin") for name in installed}
+
+
+def test_nothing_is_pinned_that_nobody_needs() -> None:
+    assert set(pins()) - needed() == {"pip"}
+
+
+@cache
+def needed() -> frozenset[str]:
+    """What the package and its groups require, and what that requires in turn, on this machine."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    groups = [each for group in project["dependency-groups"].values() for each in group if isinstance(each, str)]
+    waiting = [Requirement(each) for each in (*project["project"]["dependencies"], *groups)]
+    found: set[tuple[str, frozenset[str]]] = set()
+    while waiting:
+        requirement = waiting.pop()
+        key = canonical(requirement.name), frozenset(requirement.extras)
+        if key in found:
+            continue
+        found.add(key)
+        for each in map(Requirement, requires(requirement.name) or ()):
+            extras = requirement.extras or {""}
+            if each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in extras):
+                waiting.append(each)
+    return frozenset(name for name, _ in found)
+
+
+def test_the_environment_is_installed_under_the_pins() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    installing = re.findall(r"^\t.*\$\((?:PIP|INSTALL)\) (?!freeze).*$|^INSTALL := .*$", makefile, re.MULTILINE)
+    unpinned = [line.strip() for line in installing if "constraints.txt" not in line and "$(INSTALL)" not in line]
+    writes_the_pins = makefile.partition("\nlock:")[2].partition("\n\n")[0]
+    assert [line for line in unpinned if line not in writes_the_pins] == []
+    assert re.findall(r"npm (?!run)(\S+.*)", makefile) == ["install --package-lock-only", "ci"]
+
+
+@pytest.mark.parametrize("folder", sorted(locked()))
+def test_a_package_of_npm_has_its_hash_and_comes_from_the_registry(folder: str) -> None:
+    package = locked()[folder]
+    assert re.fullmatch(r"sha512-[A-Za-z0-9+/]{86}==", package["integrity"])
+    assert re.fullmatch(r"\d+\.\d+\.\d+(-[\w.-]+)?", package["version"])
+    assert "resolved" not in package
+    assert not package.get("link")
+    assert ("hasInstallScript" in package) <= (folder in INSTALL_SCRIPTS)
+
+
+def test_nothing_comes_from_an_address() -> None:
+    package = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
+    assert set(package) & {"dependencies", "optionalDependencies", "overrides", "scripts"} == {"scripts"}
+    assert not [name for name in package["scripts"] if name.startswith(("pre", "post")) or "install" in name]
+    assert [
+        version for version in package["devDependencies"].values() if not re.fullmatch(r"\d+\.\d+\.\d+", version)
+    ] == []
+    assert not re.search(r"git\+|@ (https?|file):", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_no_package_may_run_a_script_when_it_is_installed() -> None:
+    assert "ignore-scripts=true" in (ROOT / ".npmrc").read_text(encoding="utf-8").splitlines()
+
+
+def test_two_builds_of_the_bundle_are_byte_equal_and_are_what_is_shipped(tmp_path: Path) -> None:
+    built = (tmp_path / "first", tmp_path / "second")
+    for folder in built:
+        run("node", "js/build.mjs", str(folder), cwd=ROOT)
+    first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in built)
+    assert set(first) == {"widget.js", "opener.js", "pictures.js.gz", "THIRD_PARTY_NOTICES.txt"}
+    assert second == first
+    assert {name: (ROOT / "tfprof_widget" / "static" / name).read_bytes() for name in first} == first
+
+
+def test_two_builds_of_the_wheel_are_byte_equal(dist: Path, wheel: Path, tmp_path: Path) -> None:
+    build = (sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", str(tmp_path))
+    run(*build, cwd=ROOT)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+    (sdist,) = dist.glob("*.tar.gz")
+    assert (tmp_path / sdist.name).read_bytes() == sdist.read_bytes()
