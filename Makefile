@@ -32,9 +32,9 @@ lint: .venv/develop node_modules/.stamp ## check style, types and generated file
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python js/generate_protocol.py --check
-	$(BIN)/python js/generate_columns.py --check
-	$(BIN)/python docs/generate_options.py --check
+	$(BIN)/python -m js.generate_protocol --check
+	$(BIN)/python -m js.generate_columns --check
+	$(BIN)/python -m docs.generate_options --check
 	npm run --silent lint
 	npm run --silent types
 
@@ -46,19 +46,25 @@ format: .venv/develop node_modules/.stamp ## put the sources into the style that
 
 .PHONY: protocol
 protocol: build ## write js/src/protocol.ts and docs/options.md from the option table
-	$(BIN)/python js/generate_protocol.py
-	$(BIN)/python docs/generate_options.py
+	$(BIN)/python -m js.generate_protocol
+	$(BIN)/python -m docs.generate_options
 
 .PHONY: conformance
 conformance: .venv/develop ## make tests/conformance anew from native tfprof's answers
 	$(BIN)/python -m tests.oracle.make_conformance
-	$(BIN)/python js/generate_columns.py
+	$(BIN)/python -m js.generate_columns
 
 .PHONY: fuzz
 fuzz: .venv/develop node_modules/.stamp ## hunt for faults in everything that reads, for about fifteen minutes
 	$(INSTALL) --group fuzz
 	$(BIN)/python -m tests.fuzz --seconds 60 --keep .fuzz
 	VITE_FUZZ_RUNS=10000 npx vitest run --dir js/src/fuzz
+
+.PHONY: mutants
+mutants: .venv/develop ## break the engine in 2,000 ways and see the tests notice
+	$(INSTALL) --group mutation
+	nice $(BIN)/mutmut run --max-children 1
+	$(BIN)/mutmut results
 
 .PHONY: bench
 bench: .venv/develop chromium $(STATIC) ## measure speed and memory beside native tfprof, and the widget in Chromium
@@ -105,7 +111,7 @@ lock: ## pin the newest fitting versions in constraints.txt and package-lock.jso
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .venv .fuzz .matrix demo dist node_modules tfprof_widget/_protos tfprof_widget/static
+	rm -rf .venv .fuzz .matrix demo dist mutants node_modules tfprof_widget/_protos tfprof_widget/static
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 

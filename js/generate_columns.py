@@ -31,7 +31,7 @@ def main() -> int:
         return 0
     if TARGET.exists() and _streams(TARGET.read_text(encoding="utf-8")) == found:
         return 0
-    print(f"{TARGET} is not what the corpus makes of it: run js/generate_columns.py", file=sys.stderr)
+    print(f"{TARGET} is not what the corpus makes of it: run `make conformance`", file=sys.stderr)
     return 1
 
 

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import get_args
 
+from js.generated import write_or_check
 from tfprof_widget.options import COLUMNS, METRICS, OPTIONS, ORDERS, TABS, TIMINGS, VIEWS, Kind, Option
 
 TARGET = Path(__file__).parent / "src" / "protocol.ts"
@@ -51,16 +51,7 @@ function described(
 
 def main() -> int:
     """Write the file, or with --check compare it; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    source = protocol_source()
-    if not parser.parse_args().check:
-        TARGET.write_text(source, encoding="utf-8")
-        return 0
-    if TARGET.exists() and TARGET.read_text(encoding="utf-8") == source:
-        return 0
-    print(f"{TARGET} is not what tfprof_widget/options.py makes of it: run `make protocol`", file=sys.stderr)
-    return 1
+    return write_or_check(TARGET, protocol_source(), "tfprof_widget/options.py")
 
 
 def protocol_source() -> str:

@@ -12,7 +12,7 @@ CONTROLS = Path(__file__).parent.parent / "js" / "src" / "ui"
 
 
 def test_the_reference_is_fresh() -> None:
-    told = "docs/options.md is not what the option table makes of it: run docs/generate_options.py"
+    told = "docs/options.md is not what the option table makes of it: run `make protocol`"
     assert TARGET.read_text(encoding="utf-8") == option_reference(), told
 
 

@@ -49,3 +49,10 @@ def test_only_natives_clock_counts_a_node_more_than_once() -> None:
     assert row_weights(PROFILE, Options.of(account_type_regexes=regexes, timing="tfprof")).tolist() == [2, 1, 2, 0]
     assert row_weights(PROFILE, Options.of(account_type_regexes=regexes)).tolist() == [1, 1, 1, 0]
     assert row_weights(PROFILE, Options.of(timing="tfprof")).tolist() == [1, 1, 1, 1]
+
+
+def test_what_is_accounted_is_a_flag_a_node_and_how_often_a_whole_number() -> None:
+    for regexes in ([".*"], ["Conv2D"], []):
+        options = Options.of(account_type_regexes=regexes)
+        counts = accounted(PROFILE, options), times_accounted(PROFILE, options), row_weights(PROFILE, options)
+        assert [each.dtype.name for each in counts] == ["bool", "int64", "int64"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.sketches import drawing, drawn, profile_of
+from tests.sketches import drawing, drawn, profile_of, protos_of
 from tfprof_widget.engine.code import forward_name, frame_name
+from tfprof_widget.memory import Memory
+from tfprof_widget.profiles import Profile
 
 
 def test_nodes_of_one_line_are_one_row() -> None:
@@ -157,8 +161,50 @@ def test_long_function_names_are_cut_by_bytes(function: str, written: str) -> No
         ("gradients/a_grad", None),
         ("grad/a_grad/b", None),
         ("gradients/_grad/b", None),
+        ("_grad/gradients/b", "b"),  # what native makes of it
+        ("gradients/a_grad/gradients/b_grad/c", "a"),
         ("conv", None),
     ],
 )
 def test_the_node_that_a_gradient_is_named_after(name: str, forward: str | None) -> None:
     assert forward_name(name) == forward
+
+
+def test_a_node_without_a_stack_is_nowhere_and_those_after_it_are() -> None:
+    assert drawn(
+        profile_of("""
+            a = Op() 1us
+            b = Op() 2us | b.py:1:f
+            c = Op() 4us
+            d = Op() 8us | d.py:1:f
+        """).view("code"),
+        "micros",
+    ) == drawing("""
+        _TFProfRoot 0/10
+          b.py:1:f 2/2
+          d.py:1:f 8/8
+    """)
+
+
+def test_a_node_with_an_empty_stack_is_nowhere_too() -> None:
+    protos = protos_of("a = Op() 1us\nb = Op() 2us | b.py:1:f")
+    protos.op_log.log_entries.add(name="a").code_def.SetInParent()
+    assert drawn(Profile.from_protos(*protos).view("code"), "micros") == drawing("""
+        _TFProfRoot 0/2
+          b.py:1:f 2/2
+    """)
+
+
+def test_a_gradient_may_be_told_its_forward_node() -> None:
+    profile = profile_of("""
+        a = Op() 1us | a.py:1:f
+        b = Op() 2us | b.py:1:f
+        c = Op() 4us | c.py:1:minimize
+    """)
+    told = replace(profile, traces=replace(profile.traces, forward={2: 0}), memory=Memory())
+    assert drawn(told.view("code"), "micros") == drawing("""
+        _TFProfRoot 0/7
+          a.py:1:f 1/1
+          a.py:1:f (gradient) 4/4
+          b.py:1:f 2/2
+    """)

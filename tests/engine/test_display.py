@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.sketches import drawing, drawn, profile_of
+from tests.sketches import drawing, drawn, profile_of, protos_of
+from tfprof_widget.profiles import Profile
 
 # a          The same tree in scope, graph and code view, for what is in a scope,
 #   a/b      is the input of it, and is called by it.
@@ -263,3 +264,23 @@ def test_how_many_graph_nodes_a_total_counts_and_how_many_of_them_are_hidden(vie
 def test_orders(view: str, order: str, rows: str) -> None:
     found = shown(view, order_by=order)
     assert " ".join(row.split()[0] for row in found.splitlines()[1:]) == rows
+
+
+@TREES
+def test_what_costs_less_than_nothing_is_hidden_by_a_threshold_only(view: str) -> None:
+    protos = protos_of("a = Op() 1us | a.py:1:f")
+    protos.run_metas[0].step_stats.dev_stats[0].node_stats[0].memory.add(allocator_name="cpu", total_bytes=-5)
+    profile = Profile.from_protos(*protos)
+    assert [len(profile.view(view, min_bytes=least)) for least in (0, 1)] == [2, 1]
+
+
+@TREES
+def test_children_by_the_number_of_nodes_under_a_row_that_is_hidden(view: str) -> None:
+    profile = profile_of("""
+        s   = Op(s/a, s/b) 1us | a.py:1:s
+        s/a = Op()         1us | a.py:1:s > a.py:2:a
+        s/b = Op()         1us | a.py:1:s > a.py:3:b
+        s/c = Op()         1us | a.py:1:s > a.py:3:b
+    """)
+    found = profile.view(view, hide_name_regexes=["s", ".*:s"], order_by="occurrence").names
+    assert [name[-1] for name in found[1:]] == (["b", "a"] if view == "code" else ["a", "b", "c"])

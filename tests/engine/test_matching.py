@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from itertools import product
 
 import pytest
 import re2
@@ -126,3 +128,19 @@ def test_what_re2_refuses_is_refused_with_its_reason(regex: str, reason: str) ->
 def test_a_regex_is_refused_whatever_the_names(names: list[str], regex: str) -> None:
     with pytest.raises(ValueError, match="RE2 refuses"):
         Names(names).matching("show_name_regexes", [regex])
+
+
+@pytest.mark.parametrize("parts", range(2, 5))
+def test_literals_with_anything_between_them_are_found_one_after_another(parts: int) -> None:
+    """Every such regex of the letters a and b, over every name of up to six of them, as Python's own regexes tell."""
+    names = ["".join(letters) for length in range(7) for letters in product("ab", repeat=length)]
+    for literals in product(("", "a", "b", "ab"), repeat=parts):
+        regex = ".*".join(literals)
+        expected = [re.fullmatch(regex, name) is not None for name in names]
+        assert Names(names).matching_one("show_name_regexes", regex).tolist() == expected, regex
+
+
+def test_a_regex_that_is_refused_is_told_and_not_logged_too(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=r"^show_name_regexes: RE2 refuses"):
+        compiled("show_name_regexes", "a(")
+    assert capfd.readouterr().err == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tests.sketches import CPU, Protos, profile_of, protos_of
 from tfprof_widget.engine.measures import MEASURES, measures
 from tfprof_widget.errors import ProfileError
+from tfprof_widget.memory import Memory
 from tfprof_widget.messages import RunMetadata
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
@@ -85,6 +87,7 @@ def test_a_mean_without_a_handy_denominator_is_off_by_less_than_a_picosecond_a_n
     profile = profile_of("\n".join(f"{name} = Op() {';'.join(f'{i + 1}ns' for i in ran)}" for name, _, ran in steps))
     for found, (_, count, ran) in zip(costs(profile), steps, strict=True):
         assert abs(found - Fraction(sum(i + 1 for i in ran), 1000 * count)) < Fraction(1, 1_000_000)
+    assert measures(profile, Options.of()).scale == 5040  # rather than 9009
 
 
 def test_an_unknown_step_is_told_the_known_ones() -> None:
@@ -159,7 +162,8 @@ def test_negative_values_are_kept_and_natives_mean_is_cut_towards_0() -> None:
             node_name="a", all_start_micros=1, op_end_rel_micros=micros, memory=[{"total_bytes": micros}]
         )
     profile = Profile.from_protos(graph, steps)
-    assert costs(profile) == costs(profile, "bytes") == [Fraction(-11, 2)]
+    assert costs(profile) == [0]  # a clock that was set back
+    assert costs(profile, "bytes") == [Fraction(-11, 2)]
     assert costs(profile, timing="tfprof") == costs(profile, "bytes", timing="tfprof") == [-5]
 
 
@@ -168,6 +172,15 @@ def test_a_node_that_counts_several_times_may_count_too_much() -> None:
     profile = Profile.from_protos(graph, run_meta)
     regexes = ["O.*", ".*p", ".*O.*", ".*p.*"]
     assert profile.view("op", account_type_regexes=regexes).total["bytes"].tolist() == [2**61]
+    with pytest.raises(ProfileError, match=r"^bytes: "):
+        profile.view("op", account_type_regexes=regexes, timing="tfprof").total["bytes"]
+
+
+@pytest.mark.parametrize(("size", "regexes"), [(2**62, ["O.*", ".*p"]), (2**63 - 1, [".*", "Op"])])
+def test_what_fits_once_may_not_fit_twice(size: int, regexes: list[str]) -> None:
+    profile = profile_of(f"a = Op() 1us {size}B")
+    for options in ({}, {"timing": "tfprof"}, {"account_type_regexes": regexes}):
+        assert profile.view("op", **options).total["bytes"].tolist() == [size]
     with pytest.raises(ProfileError, match=r"^bytes: "):
         profile.view("op", account_type_regexes=regexes, timing="tfprof").total["bytes"]
 
@@ -221,3 +234,11 @@ def test_times_on_both_kinds_of_devices_are_refused_where_their_sum_would_wrap()
         each.node_stats[0].op_end_rel_nanos = 3 * 2**61
     with pytest.raises(ProfileError, match=r"^micros: the values add up to more than 2\*\*63 - 1"):
         Profile.from_protos(protos.graph, run_meta).view("op")
+
+
+def test_run_names_that_match_nothing_are_told_the_ones_that_are() -> None:
+    profile = replace(THREE_STEPS, step_names=("train", "eval", "train"), memory=Memory())
+    assert costs(profile, run_name_regexes=["train"])[0] == Fraction(23, 2)
+    reason = r"^run_name_regexes \['t', 'x'\] match no run; the runs are 'eval', 'train'$"
+    with pytest.raises(ValueError, match=reason):
+        costs(profile, run_name_regexes=["t", "x"])

@@ -104,3 +104,42 @@ def test_the_grand_total_is_there_though_no_row_is() -> None:
     assert view.grand_total["micros"][0] == 38 * view.time_scale
     alone = profile_of(MODEL).view("op", hide_name_regexes=[".*"], account_displayed_op_only=True)
     assert alone.grand_total["micros"][0] == 0
+
+
+def test_a_threshold_is_reached_by_what_equals_it() -> None:
+    assert shown(min_micros=35) == "Add 3/38\nMatMul 30/35"
+    assert shown(min_micros=36) == "Add 3/38"
+
+
+def test_devices_are_those_of_any_node_of_a_type() -> None:
+    profile = profile_of("""
+        a = Add() 1us @/gpu:0
+        b = Add() 2us @/gpu:1
+        c = Mul() 4us @/gpu:1
+        d = Never()
+    """)
+    assert profile.view("op", device_regexes=[".*gpu:0"]).names == ("Add",)
+    assert profile.view("op", device_regexes=[".*gpu:1"]).names == ("Add", "Mul")
+    assert profile.view("op", device_regexes=[""]).names == ("Never",)
+
+
+def test_a_row_has_the_nodes_that_it_counts() -> None:
+    view = profile_of(MODEL).view("op", account_type_regexes=["mine", "Relu"])
+    names = view.profile.nodes.names
+    assert [[names[node] for node in view.members_of(row)] for row in range(len(view))] == [["c"], ["d", "g", "h"]]
+    assert view.total["definitions"].tolist() == [4, 3]
+
+
+@pytest.mark.parametrize("order", ["micros", "occurrence"])
+def test_any_number_of_ties_stay_in_byte_order(order: str) -> None:
+    """Sorts that are not stable leave a few ties alone, but not sixty."""
+    ops = [f"Op{number:02}" for number in range(60)]
+    nodes = [f"{op} = {op}() 1us" for op in ops] + [f"{op}_1 = {op}() 1us" for op in ops[::2]]
+    view = profile_of("\n".join(nodes)).view("op", order_by=order, max_depth=100)
+    assert list(view.names) == ops[::2] + ops[1::2]
+
+
+def test_nodes_of_many_types_are_found_in_order_of_their_names() -> None:
+    nodes = [f"n{number:02} = {'AB'[number % 2]}() 1us" for number in range(60)]
+    tree = profile_of("\n".join(nodes)).view("op").forest.tree
+    assert tree.rows.tolist() == [*range(0, 60, 2), *range(1, 60, 2)]

@@ -37,3 +37,18 @@ def test_ties_stay_as_they_were(largest: int) -> None:
 def test_keys_may_be_as_far_apart_as_integers_get() -> None:
     order = ordered(np.array([-1, 0, 0]), np.array([3, 1, 1]), np.array([0, 2**63 - 1, -(2**63)]))
     assert order.tolist() == [0, 2, 1]
+
+
+def test_parents_and_keys_that_no_one_number_holds_are_sorted_as_pairs() -> None:
+    # root -> a -> b, c: the largest parent times the span of the keys is beyond 2**63.
+    order = ordered(np.array([-1, 0, 1, 1]), np.array([4, 3, 1, 1]), np.array([0, 0, 2**62 - 2, 0]))
+    assert order.tolist() == [0, 1, 3, 2]
+
+
+def test_keys_that_are_far_below_zero_are_compared_by_their_differences() -> None:
+    lowest = -(2**62) - 7
+    assert ordered(np.array([-1, 0, 0]), np.array([3, 1, 1]), np.array([lowest, lowest, lowest + 9])).tolist() == [
+        0,
+        1,
+        2,
+    ]

@@ -50,6 +50,4 @@ def row_weights(profile: Profile, options: Options) -> Integers:
 
 def _any_of(lists: Lists, marked: Flags) -> Flags:
     """Whether each list holds a marked value; no list is empty, as every node has its op for a type."""
-    if not len(lists):
-        return np.zeros(0, np.bool_)
     return np.logical_or.reduceat(marked[lists.values], lists.start[:-1])

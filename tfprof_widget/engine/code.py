@@ -81,11 +81,10 @@ def code_tree(names: Sequence[str], traces: Traces) -> Tree:
 def code_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
     """What is accounted in a code tree; a place is kept if it or anything below it is accounted."""
     weight = row_weights(profile, options)[tree.rows]
-    picked = prefix_sums((weight > 0).astype(np.int64))
+    picked = prefix_sums(weight > 0)
     marked = picked[tree.row_start[1:]] > picked[tree.row_start[:-1]]
     if options.account_type_regexes == EVERYTHING:
         marked[:] = True
-    marked[0] = False
     return Forest.of(tree, marked, any_below(tree, marked), weight)
 
 

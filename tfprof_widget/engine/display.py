@@ -64,9 +64,9 @@ def _started(end: Integers, depth: Integers, start: Flags) -> tuple[Integers, Fl
     """Depths counted from the topmost matching places, and what is at or below these."""
     start = start.copy()
     start[0] = False
-    start &= above(end, start.astype(np.int64)) == 0
+    start &= above(end, start) == 0
     skipped = np.where(start, depth - 1, 0)
-    visible: Flags = start | (above(end, start.astype(np.int64)) > 0)
+    visible: Flags = start | (above(end, start) > 0)
     return depth - skipped - above(end, skipped), visible
 
 
@@ -76,7 +76,7 @@ def _trimmed(end: Integers, visible: Flags | None, trimmed: Flags, cuts_itself: 
         return np.zeros(len(trimmed), np.bool_)
     if visible is not None:
         trimmed = trimmed & visible
-    kept: Flags = above(end, trimmed.astype(np.int64)) == 0
+    kept: Flags = above(end, trimmed) == 0
     if cuts_itself:
         kept &= ~trimmed
     return kept if visible is None else kept & visible

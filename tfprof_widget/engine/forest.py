@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tfprof_widget.engine.tree import Tree, prefix_sums
 from tfprof_widget.tables import Flags, Integers
 
@@ -34,10 +32,11 @@ class Forest:
 def any_below(tree: Tree, marked: Flags) -> Flags:
     """Whether a place or any place below it is marked.
 
+    >>> import numpy as np
     >>> tree = Tree("abcd", np.array([-1, 0, 1, 0]), np.array([]), np.array([]))
     >>> any_below(tree, np.array([False, False, True, False])).tolist()
     [True, True, True, False]
     """
-    count = prefix_sums(marked.astype(np.int64))
+    count = prefix_sums(marked)
     result: Flags = count[tree.end] > count[:-1]
     return result

@@ -127,9 +127,10 @@ def _common_divisor(steps_seen: Integers) -> int:
 def _mean(name: str, sums: Integers, steps_seen: Integers, scale: int) -> Integers:
     divisor = np.maximum(steps_seen, 1)
     check_sum(name, sums, factor=scale)
-    # Rounding has no effect where the divisor divides the scale. Native divides as C++ does, towards zero.
-    rounding = divisor // 2 if scale > 1 else np.int64(0)
-    mean: Integers = np.sign(sums) * ((np.abs(sums) * scale + rounding) // divisor)
+    whole, rest = np.divmod(np.abs(sums) * scale, divisor)
+    if scale > 1:  # there may be a rest only where the divisor does not divide the scale
+        whole += 2 * rest >= divisor
+    mean: Integers = np.sign(sums) * whole  # native divides as C++ does, towards zero
     return mean
 
 

@@ -31,7 +31,7 @@ def op_tree(profile: Profile) -> Tree:
 def op_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
     """What is accounted of the op types: those with a node that is."""
     weight = row_weights(profile, options)[tree.rows]
-    picked = prefix_sums((weight > 0).astype(np.int64))
+    picked = prefix_sums(weight > 0)
     accounted = picked[tree.row_start[1:]] > picked[tree.row_start[:-1]]
     return Forest.of(tree, accounted, accounted, weight)
 

@@ -29,7 +29,7 @@ def scope_tree(names: Sequence[str]) -> Tree:
     scopes = _missing_scopes(row_of)
     ordered = sorted([*names, *scopes], key=_parts_key(names))
     rows = [row_of.get(name, -1) for name in ordered]
-    is_row = np.array([False, *(row >= 0 for row in rows)], np.int64)
+    is_row = np.array([False, *(row >= 0 for row in rows)])
     return Tree(
         names=(ROOT_NAME, *ordered),
         parent=_parents(ordered),
@@ -44,7 +44,6 @@ def scope_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
     scopes = Names([SCOPE_TYPE]).matching("account_type_regexes", options.account_type_regexes)
     marked = np.full(len(tree), scopes[0])
     marked[node >= 0] = accounted(profile, options)[node[node >= 0]]
-    marked[0] = False
     kept = any_below(tree, marked)
     return Forest.of(tree, marked, kept, kept[node >= 0].astype(np.int64))
 

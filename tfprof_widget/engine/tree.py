@@ -72,7 +72,7 @@ class Tree:
             return self
         places = np.flatnonzero(kept)
         parent = nearest_above(subtree_sizes(self.end, places))
-        row_start = prefix_sums(counted.astype(np.int64))[self.row_start]
+        row_start = prefix_sums(counted)[self.row_start]
         return Tree(
             names=tuple([self.names[place] for place in places.tolist()]),
             parent=parent.astype(np.int32),
@@ -95,7 +95,7 @@ def subtree_end(parent: NDArray[np.integer]) -> Integers:
     return np.array(end, np.int64)
 
 
-def above(end: Integers, weight: Integers) -> Integers:
+def above(end: Integers, weight: Integers | Flags) -> Integers:
     """The sum of the weights of the ancestors of each place, its own left out.
 
     >>> above(np.array([4, 3, 3, 4]), np.array([1, 1, 1, 1])).tolist()
@@ -134,7 +134,7 @@ def nearest_above(size: Integers) -> Integers:
     return parent
 
 
-def prefix_sums(values: NDArray[np.int64]) -> Integers:
+def prefix_sums(values: Integers | Flags) -> Integers:
     """The sums of the first 0, 1, 2, ... values.
 
     >>> prefix_sums(np.array([5, 2])).tolist()

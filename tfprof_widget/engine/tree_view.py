@@ -24,7 +24,6 @@ def tree_view(profile: Profile, view: str, options: Options, display: Display) -
     visible = visible_places(display, options)
     places = _in_order(view, options, sums, visible, displayed_only)
     total = _displayed_totals(sums, places) if displayed_only else _totals(sums, places)
-    root = places[:1]
     return View(
         profile=profile,
         view=view,
@@ -33,7 +32,7 @@ def tree_view(profile: Profile, view: str, options: Options, display: Display) -
         places=places,
         own=Columns(MEASURES, lambda measure: sums.own(measure)[places]),
         total=total,
-        grand_total=total if displayed_only else _totals(sums, root),
+        grand_total=Columns(total.names, lambda name: total[name][:1]),
         scale=sums.measures.scale,
         time_scale=sums.measures.time_scale,
     )
@@ -111,6 +110,6 @@ def _hidden(sums: Sums, places: Integers) -> Integers:
     tree = sums.forest.tree
     hidden = sums.forest.accounted.copy()
     hidden[places] = False
-    count = prefix_sums(hidden.astype(np.int64))
+    count = prefix_sums(hidden)
     result: Integers = count[tree.end[places]] - count[places]
     return result

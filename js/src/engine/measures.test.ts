@@ -117,6 +117,29 @@ describe("beyond 2**53", () => {
     expect(costs(profile)).toEqual(["1", "1"]);
   });
 
+  test("a mean is rounded right where half of its steps cannot be added to its sum", () => {
+    const profile = profileOf(`a = Op() ${Array<string>(107).fill("1us").join(";")}`);
+    profile.stepTotals.requestedBytes.set([2 ** 53 - 52]); // 107 times 84179432287298.505
+    expect(costs(profile, {}, "bytes")).toEqual(["84179432287299"]);
+  });
+
+  test("float operations are rounded right where their product with the runs is no double", () => {
+    const profile = profileOf("a = Op() 1us;1us;1us 7835859154068329flops\nb = Op() 1us;1us");
+    profile.stepTotals.runCount.set([2, 0, 0]); // 2/3 of a run: 5223906102712219.33 operations
+    expect(costs(profile, {}, "float_ops")).toEqual(["5223906102712219", "0"]);
+    profile.nodes.floatOps.set([-7835859154068329]);
+    expect(costs({ ...profile }, {}, "float_ops")).toEqual(["-5223906102712219", "0"]);
+  });
+
+  test("float operations that are no double themselves are refused", () => {
+    const profile = profileOf("a = Op() 1us;1us");
+    profile.stepTotals.runCount.set([1, 0]);
+    for (const floatOps of [2 ** 53, -(2 ** 53)]) {
+      profile.nodes.floatOps.set([floatOps]);
+      expect(() => measures({ ...profile }, optionsOf())).toThrow(/^float_ops: the values add up to 2\*\*53/);
+    }
+  });
+
   test("float operations are rounded too", () => {
     const profile = profileOf(`a = Op() 1us+1us;1us ${2 ** 52 - 2}flops`);
     expect(costs(profile, {}, "runs")).toEqual(["3/2"]);

@@ -139,8 +139,10 @@ function greatestCommonDivisor(one: number, other: number): number {
 function mean(sums: Numbers, seen: Indices, scale: number, isRounded: boolean): Numbers {
   return sums.map((sum, node) => {
     const steps = Math.max(seen[node] as number, 1);
-    const scaled = Math.abs(sum) * scale + (isRounded ? Math.floor(steps / 2) : 0);
-    return Math.sign(sum) * ((scaled - (scaled % steps)) / steps);
+    const scaled = Math.abs(sum) * scale;
+    const rest = scaled % steps;
+    const whole = (scaled - rest) / steps;
+    return Math.sign(sum) * (isRounded && 2 * rest >= steps ? whole + 1 : whole);
   });
 }
 
@@ -149,11 +151,23 @@ function floatOpsOf(profile: Profile, runs: Numbers, unit: number): { values: Nu
   const hasRun = new Uint8Array(runs.length);
   for (const node of profile.stepTotals.node) hasRun[node] = 1;
   const { floatOps } = profile.nodes;
-  const values = floatOps.map((each, node) => each * (hasRun[node] ? (runs[node] as number) : unit));
-  const size = absoluteSum(values);
-  if (size < LIMIT) return { values, unit };
-  checkSize("float_ops", size / unit);
-  return { values: values.map((value) => Math.round(value / unit)), unit: 1 };
+  checkSize(
+    "float_ops",
+    floatOps.reduce((most, each) => Math.max(most, Math.abs(each)), 0),
+  );
+  const times = runs.map((each, node) => (hasRun[node] ? each : unit));
+  const values = times.map((each, node) => each * (floatOps[node] as number));
+  if (absoluteSum(values) < LIMIT) return { values, unit };
+  const rounded = times.map((each, node) => roundedProduct(each, floatOps[node] as number, unit));
+  checkSize("float_ops", absoluteSum(rounded));
+  return { values: rounded, unit: 1 };
+}
+
+/** `one * other / divisor`, rounded to a whole number, where the product may be beyond 2**53. */
+function roundedProduct(one: number, other: number, divisor: number): number {
+  const doubled = 2n * BigInt(Math.abs(one)) * BigInt(Math.abs(other));
+  const rounded = Number((doubled + BigInt(divisor)) / (2n * BigInt(divisor)));
+  return Math.sign(one) * Math.sign(other) * rounded;
 }
 
 function increase(column: Numbers | Indices, index: number, value: number): void {

@@ -1,0 +1,95 @@
+"""Puts one set of questions to both engines: Python's in this process, the browser's in Node."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import SystemRandom
+from typing import Any
+
+from hypothesis import settings
+
+from tfprof_widget.engine.measures import MEASURES
+from tfprof_widget.engine.view import View
+from tfprof_widget.errors import ProfileError
+from tfprof_widget.profiles import Profile
+from tfprof_widget.wire import encoded
+
+TYPESCRIPT = Path(__file__).with_name("typescript_answers.mjs")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A view of a profile under some options."""
+
+    profile: Profile
+    view: str
+    options: dict[str, Any]
+
+
+def new_seed() -> int:
+    """The same one where hypothesis takes the same examples in every run, else a new one."""
+    return 0 if settings().derandomize else SystemRandom().randrange(2**32)
+
+
+def answers_in_typescript(directory: Path, questions: Sequence[Question]) -> list[dict[str, Any]]:
+    """The browser's answers; `directory` holds what is exchanged with Node."""
+    profiles = list({id(question.profile): question.profile for question in questions}.values())
+    files = {id(profile): f"columns-{number}" for number, profile in enumerate(profiles)}
+    for profile in profiles:
+        (directory / files[id(profile)]).write_bytes(encoded(profile))
+    lines = [
+        json.dumps({"columns": files[id(question.profile)], "view": question.view, "options": question.options})
+        for question in questions
+    ]
+    (directory / "questions.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    subprocess.run(["node", TYPESCRIPT, directory], check=True, timeout=240)
+    answers = (directory / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(answers) == len(questions)
+    return [json.loads(answer) for answer in answers]
+
+
+def answer_in_python(question: Question) -> dict[str, Any]:
+    """Our answer, in the same form."""
+    try:
+        view = question.profile.view(question.view, **question.options)
+        return _described(view)
+    except (ProfileError, ValueError) as error:
+        return {"refused": str(error)}
+
+
+def _described(view: View) -> dict[str, Any]:
+    return {
+        "names": list(view.names),
+        "parent": view.parent.tolist(),
+        "depth": view.depth.tolist(),
+        "accounted": view.accounted.tolist(),
+        "members": [view.members_of(row).tolist() for row in range(len(view))],
+        "definitions": view.total["definitions"].tolist(),
+        "hidden": view.total["hidden"].tolist(),
+        "own": {measure: view.own[measure].tolist() for measure in MEASURES},
+        "total": {measure: view.total[measure].tolist() for measure in MEASURES},
+        "grand_total": {measure: int(view.grand_total[measure][0]) for measure in MEASURES},
+        "unit": {measure: view.unit(measure) for measure in MEASURES},
+    }
+
+
+def in_units_of(answer: dict[str, Any], units: dict[str, int]) -> dict[str, Any]:
+    """An answer with its values in other units, into which they go without a rest."""
+    found = dict(answer, unit=units)
+    for kind in ("own", "total", "grand_total"):
+        found[kind] = {
+            measure: _converted(answer[kind][measure], answer["unit"][measure], units[measure]) for measure in MEASURES
+        }
+    return found
+
+
+def _converted(values: Any, unit: int, other: int) -> Any:
+    if isinstance(values, list):
+        return [_converted(value, unit, other) for value in values]
+    whole, rest = divmod(values * other, unit)
+    assert rest == 0
+    return whole

@@ -1,0 +1,70 @@
+// Answers questions about profiles with the browser's engine: `node typescript_answers.mjs DIRECTORY`.
+//
+// Each line of the directory's questions.jsonl names a file with the columns of a profile, a view and options by their
+// Python names; a line of answers.jsonl has the view's rows, or the reason why there are none.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+const PARTS = {
+  "../wire.ts": "decoded",
+  "../protocol.ts": "OPTIONS",
+  "./evaluate.ts": "evaluate",
+  "./measures.ts": "MEASURES",
+  "./options.ts": "optionsOf",
+};
+
+const { outputFiles } = await build({
+  stdin: {
+    contents: Object.entries(PARTS)
+      .map(([file, name]) => `export { ${name} } from "${file}";`)
+      .join("\n"),
+    resolveDir: join(import.meta.dirname, "../../js/src/engine"),
+    loader: "ts",
+  },
+  bundle: true,
+  format: "esm",
+  write: false,
+});
+const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
+const { decoded, OPTIONS, evaluate, MEASURES, optionsOf } = await import(source);
+
+const directory = process.argv[2];
+const profiles = new Map();
+
+function profileOf(file) {
+  if (!profiles.has(file)) profiles.set(file, decoded(new Uint8Array(readFileSync(join(directory, file)))));
+  return profiles.get(file);
+}
+
+function answerTo({ columns, view: kind, options }) {
+  const given = OPTIONS.filter(({ name }) => name in options).map(({ name, key }) => [key, options[name]]);
+  const view = evaluate(profileOf(columns), kind, optionsOf(Object.fromEntries(given)));
+  const byMeasure = (of) => Object.fromEntries(MEASURES.map((measure) => [measure, of(measure)]));
+  return {
+    names: Array.from({ length: view.rows }, (_, row) => view.name(row)),
+    parent: Array.from(view.parent),
+    depth: Array.from(view.depth),
+    accounted: Array.from(view.accounted, Boolean),
+    members: Array.from({ length: view.rows }, (_, row) => Array.from(view.membersOf(row))),
+    definitions: Array.from(view.definitions),
+    hidden: Array.from(view.hidden),
+    own: byMeasure((measure) => Array.from(view.own(measure))),
+    total: byMeasure((measure) => Array.from(view.total(measure))),
+    grand_total: byMeasure((measure) => view.grandTotal(measure)),
+    unit: byMeasure((measure) => view.unit(measure)),
+  };
+}
+
+function answered(question) {
+  try {
+    return answerTo(question);
+  } catch (error) {
+    return { refused: String(error.message) };
+  }
+}
+
+const questions = readFileSync(join(directory, "questions.jsonl"), "utf-8").trim().split("\n");
+const answers = questions.map((line) => JSON.stringify(answered(JSON.parse(line))));
+writeFileSync(join(directory, "answers.jsonl"), `${answers.join("\n")}\n`);
