@@ -82,7 +82,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
         exhibit = shown if isinstance(shown, Exhibit) else Exhibit.of_profile(shown, **options)
         self._exhibit = exhibit
         super().__init__(
-            _esm=static_bytes("widget.js").decode(),
+            _esm=_code(),
             _assets=shared_assets(),
             _graphs=[dict(graph.described) for graph in exhibit.graphs],
             _about=exhibit.about,
@@ -167,6 +167,12 @@ def shared_assets() -> Assets:
         charts = json.loads(static_bytes("charts.json"))
         shared[:] = [Assets(pictures=static_bytes("pictures.js.gz"), charts=charts, page=page_template())]
     return shared[0]
+
+
+@cache
+def _code() -> str:
+    """What draws a widget: one text in memory for all of them."""
+    return static_bytes("widget.js").decode()
 
 
 @cache

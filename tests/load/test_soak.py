@@ -1,0 +1,88 @@
+"""Captures one after the other, an hour's or few: memory stays flat, and every graph dies with its capture."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfprof_widget as tfprof
+from tests.capture.models import THREE, Model, v1
+from tests.capture.program_steps import BATCH, data, small_model
+from tests.load.memory import held, resident, traced_memory
+from tests.load.soak import often
+
+SECONDS = often(3600 / 3, 0)
+CAPTURES = often(1000, 100)
+WARM_UP = 20
+# Python's lists and caches grow by leaps: what a capture loses shows each time.
+LOST_BYTES = 1000
+LOST_RESIDENT_BYTES = 50_000
+
+
+def sessions() -> Callable[[], Any]:
+    model = Model()
+    session = model.session()
+    return lambda: [session.run(model.loss, {model.x: THREE}) for _ in range(3)]
+
+
+def functions() -> Callable[[], Any]:
+    square, x = tf.function(lambda x: tf.square(x)), tf.constant(1.0)
+    return lambda: [square(x) for _ in range(3)]
+
+
+def fits() -> Callable[[], Any]:
+    network, (x, y) = small_model(), data(2)
+    return lambda: network.fit(x, y, batch_size=BATCH, verbose=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "share"), [(sessions, 1.0), (functions, 1.0), (fits, 0.2)], ids=["sessions", "functions", "fits"]
+)
+def test_memory_is_flat(make: Callable[[], Callable[[], Any]], share: float) -> None:
+    step = make()
+
+    def captured() -> None:
+        with tfprof.capture(trace_all=True) as prof:
+            step()
+        assert prof.measurement.runs_traced > 0
+        assert prof.view("op").names
+
+    for _ in range(WARM_UP):
+        captured()
+    with traced_memory():
+        captured()
+        held_before, resident_before, end, count = held(), resident(), monotonic() + SECONDS, 0
+        while count < CAPTURES * share or monotonic() < end:
+            captured()
+            count += 1
+        lost, lost_resident = (held() - held_before) / count, (resident() - resident_before) / count
+    print(f"{count} captures, each lost {lost:,.0f} bytes of Python's and {lost_resident:,.0f} of the process")
+    assert lost < LOST_BYTES
+    assert lost_resident < LOST_RESIDENT_BYTES
+
+
+def test_graphs_and_functions_die_with_their_captures() -> None:
+    references: list[Any] = []
+    for number in range(10):
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [None])
+            loss = tf.reduce_sum(tf.square(x), name=f"loss_{number}")
+        square = tf.function(lambda x: tf.square(x))
+        with v1.Session(graph=graph) as session, tfprof.capture(trace_all=True) as prof:
+            session.run(loss, {x: np.ones([3])})
+            square(tf.constant(1.0))
+        assert prof.measurement.runs_seen == 2
+        references += [weakref.ref(each) for each in (graph, square, prof, prof.profiles[0])]
+        del graph, x, loss, square, session, prof
+    with tfprof.capture():
+        pass  # the last capture is kept for who forgot to name it
+    gc.collect()
+    gc.collect()
+    assert [reference() for reference in references] == [None] * len(references)
