@@ -107,6 +107,10 @@ lock: ## pin the newest fitting versions in constraints.txt and package-lock.jso
 	$(PIP) install --upgrade pip
 	$(PIP) install --group build --group test --group lint --editable .
 	{ echo "# Written by \`make lock\`: the versions that \`make\` installs."; $(PIP) freeze --all --exclude-editable; } > constraints.txt
+	$(PIP) install --group fuzz --group mutation
+	{ echo "# For \`make fuzz\` and \`make mutants\` besides."; $(PIP) freeze --exclude-editable | grep -vxFf constraints.txt; } > constraints.more
+	cat constraints.more >> constraints.txt
+	rm constraints.more
 	npm install --package-lock-only
 
 .PHONY: clean

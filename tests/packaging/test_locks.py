@@ -19,16 +19,24 @@ from tests.packaging.commands import CONSTRAINTS, ROOT, run
 PIN = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)")
 # Their scripts for the time of installing, which npm is not let run: what they would do is not needed.
 INSTALL_SCRIPTS = {"node_modules/esbuild"}
+# Groups that are installed when their target is made, and where their pins begin.
+ON_DEMAND = {"fuzz", "mutation"}
+BESIDES = "# For `make fuzz` and `make mutants` besides.\n"
 
 
 def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@cache
 def pins() -> dict[str, str]:
-    """The version of each package in the constraints."""
-    lines = [line for line in CONSTRAINTS.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    """The version of each package in the constraints that every environment has."""
+    return pinned(CONSTRAINTS.read_text(encoding="utf-8").partition(BESIDES)[0])
+
+
+@cache
+def pinned(constraints: str) -> dict[str, str]:
+    """The version of each package in some constraints."""
+    lines = [line for line in constraints.splitlines() if line and line[0] != "#"]
     found = [PIN.fullmatch(line) for line in lines]
     assert [line for line, pin in zip(lines, found, strict=True) if pin is None] == []
     return {canonical(pin[1]): pin[2] for pin in found if pin}
@@ -52,12 +60,29 @@ def test_nothing_is_pinned_that_nobody_needs() -> None:
     assert set(pins()) - needed() == {"pip"}
 
 
+def test_what_is_installed_on_demand_is_pinned_too() -> None:
+    known = pinned(CONSTRAINTS.read_text(encoding="utf-8"))
+    wanted = {
+        canonical(Requirement(each).name) for group in ON_DEMAND for each in groups()[group] if isinstance(each, str)
+    }
+    assert wanted == {"atheris", "mutmut"}
+    assert wanted <= known.keys()
+
+
+def groups() -> dict[str, list[Any]]:
+    """The requirements of each dependency group."""
+    found: dict[str, list[Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "dependency-groups"
+    ]
+    return found
+
+
 @cache
 def needed() -> frozenset[str]:
     """What the package and its groups require, and what that requires in turn, on this machine."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    groups = [each for group in project["dependency-groups"].values() for each in group if isinstance(each, str)]
-    waiting = [Requirement(each) for each in (*project["project"]["dependencies"], *groups)]
+    of_groups = [each for name in groups().keys() - ON_DEMAND for each in groups()[name] if isinstance(each, str)]
+    waiting = [Requirement(each) for each in (*project["project"]["dependencies"], *of_groups)]
     found: set[tuple[str, frozenset[str]]] = set()
     while waiting:
         requirement = waiting.pop()
