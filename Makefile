@@ -60,6 +60,10 @@ fuzz: .venv/develop node_modules/.stamp ## hunt for faults in everything that re
 	$(BIN)/python -m tests.fuzz --seconds 60 --keep .fuzz
 	VITE_FUZZ_RUNS=10000 npx vitest run --dir js/src/fuzz
 
+.PHONY: soak
+soak: .venv/develop $(STATIC) ## capture for an hour, and interrupt at every line
+	TFPROF_SOAK=1 $(BIN)/python -m pytest --timeout 0 -s tests/load tests/faults/test_interrupted.py
+
 .PHONY: mutants
 mutants: .venv/develop ## break the engine in 2,000 ways and see the tests notice
 	$(INSTALL) --group mutation

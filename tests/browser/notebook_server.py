@@ -23,6 +23,8 @@ Application = Literal["lab", "notebook"]
 STARTED_WITHIN_SECONDS = 90
 MILLISECONDS_TO_RUN = 120_000
 
+KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+BEGIN_IN_KERNEL = f"code => {{ ({KERNEL}).requestExecute({{ code, store_history: false }}); }}"
 RUN_IN_KERNEL = """async code => {
     const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
     const running = kernel.requestExecute({ code, store_history: false });
@@ -91,6 +93,23 @@ def value(page: Page, code: str) -> Any:
 def run(page: Page, code: str) -> None:
     """Run code in the kernel of the open notebook."""
     value(page, f"{code}\nNone")
+
+
+@contextmanager
+def running(page: Page) -> Iterator[None]:
+    """Keep the kernel of the open notebook busy during the block, as a long cell does."""
+    page.evaluate(BEGIN_IN_KERNEL, "import time\nwhile True:\n    time.sleep(0.01)")
+    page.wait_for_function(f"async () => ({KERNEL}).status === 'busy'")
+    try:
+        yield
+    finally:
+        page.evaluate(f"() => ({KERNEL}).interrupt()")
+        page.wait_for_function(f"() => ({KERNEL}).status === 'idle'")
+
+
+def is_busy(page: Page) -> bool:
+    """Whether the kernel of the open notebook runs a cell."""
+    return bool(page.evaluate(f"() => ({KERNEL}).status === 'busy'"))
 
 
 def save(page: Page) -> None:

@@ -10,7 +10,18 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Opening
-from tests.browser.notebook_server import NotebookServer, notebook_server, run, run_all, save, value, write_notebook
+from tests.browser.moves import moved
+from tests.browser.notebook_server import (
+    NotebookServer,
+    is_busy,
+    notebook_server,
+    run,
+    run_all,
+    running,
+    save,
+    value,
+    write_notebook,
+)
 from tests.browser.screen import KNOB, Screen
 from tests.browser.watched import watched_page
 
@@ -149,6 +160,31 @@ def test_python_moves_the_page(notebook: Page, widget: Screen) -> None:
     expect(widget.row("MatMul")).to_have_attribute("aria-selected", "true")
     widget.row("MatMul").click(modifiers=["Control"])
     widget.until(lambda: value(notebook, "w.selection"), [])
+
+
+def test_400_moves_of_a_slider_end_alike_in_page_and_kernel(notebook: Page, widget: Screen) -> None:
+    widget.look_at("op")
+    micros = moved(widget, "min_micros", 0.6)
+    widget.until(lambda: value(notebook, "w.min_micros"), micros)
+    widget.until(widget.names, value(notebook, "w.current().names"))
+    run(notebook, "for micros in [*range(400), 3]:\n    w.min_micros = micros")
+    expect(widget.number("min_micros")).to_have_attribute("aria-valuenow", "3")
+    widget.until(widget.names, value(notebook, "w.current().names"))
+
+
+def test_views_change_while_a_cell_runs(notebook: Page, widget: Screen) -> None:
+    run(notebook, "w.view, w.max_depth = 'op', 1")
+    wanted = value(notebook, "w.current().names")
+    run(notebook, "w.view, w.max_depth = 'scope', 100")
+    expect(widget.tab("scope")).to_have_attribute("aria-selected", "true")
+    with running(notebook):
+        for view in ("op", "code", "op"):
+            widget.look_at(view)
+        assert widget.names() != wanted
+        widget.type_number("max_depth", "1")
+        widget.until(widget.names, wanted)
+        assert is_busy(notebook)
+    widget.until(lambda: value(notebook, "[w.view, w.max_depth]"), ["op", 1])
 
 
 def test_two_displays_are_one_widget(notebook: Page, widget: Screen) -> None:

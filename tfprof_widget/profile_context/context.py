@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from tfprof_widget.capturing.interrupts import interrupted_later
 from tfprof_widget.capturing.sessions import hooked_sessions
 from tfprof_widget.compat import Profiler
 from tfprof_widget.errors import ProfileError, ProfileWarning
@@ -111,15 +112,19 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
             self._profiles.path("")  # now or never: at the first dump it would cost what was traced
         self._recorder = StepRecorder(self._schedule, self._ended, self._tell)
         with ExitStack() as hooks:
-            hooks.enter_context(hooked_sessions(self._recorder))
+            with interrupted_later():
+                hooks.enter_context(hooked_sessions(self._recorder))
             self._hooks = hooks.pop_all()
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if self._hooks is None:
             return
-        self._hooks.close()
-        self._hooks = None
+        hooks, self._hooks = self._hooks, None
+        with interrupted_later():
+            hooks.close()
+        if self._recorder.process.is_another:  # a fork of the one whose profiles these are
+            return
         self._recorder.close()
         try:
             self._end()

@@ -8,6 +8,7 @@ from threading import RLock
 from time import perf_counter
 from typing import Any
 
+from tfprof_widget.capturing.forks import OwnProcess
 from tfprof_widget.profile_context.schedule import Due, Schedule
 
 
@@ -38,6 +39,7 @@ class StepRecorder:
         self, schedule: Schedule, ended: Callable[[StepRun, bytes | None], None], tell: Callable[[str], None]
     ) -> None:
         self.clock = perf_counter
+        self.process = OwnProcess()
         self.untraceable: dict[str, None] = {}
         self._schedule, self._ended, self._tell = schedule, ended, tell
         self._ending = RLock()  # a handler of signals may run a session while this thread holds it
@@ -46,7 +48,7 @@ class StepRecorder:
 
     def begin(self, graph: Any, nodes: Iterable[str], *, untraceable: str = "") -> StepRun | None:
         """Number a run, and return it if something is due at it; one that none can trace is no step."""
-        if not self._open:
+        if not self._open or self.process.is_another:
             return None
         if untraceable:
             self.untraceable[untraceable] = None
@@ -56,6 +58,8 @@ class StepRecorder:
 
     def finished(self, run: StepRun, metadata: bytes | None = None) -> None:
         """Have done what is due at the end of a run, for one run at a time."""
+        if self.process.is_another:
+            return
         with self._ending:
             if self._open:
                 self._ended(run, metadata)
