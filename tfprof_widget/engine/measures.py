@@ -12,7 +12,7 @@ from tfprof_widget.engine.matching import Names
 from tfprof_widget.integers import NANOS_A_MICRO, check_sum
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Indices, Integers, StepTotals
+from tfprof_widget.tables import Flags, Indices, Integers, StepTotals
 
 TIMES = ("micros", "accelerator_micros", "cpu_micros")
 BYTES = ("bytes", "peak_bytes", "residual_bytes", "output_bytes")
@@ -83,8 +83,7 @@ def _measures(profile: Profile, steps: tuple[int, ...], is_mean: bool, exact: bo
         columns = {name: _mean(name, values, steps_seen, scale) for name, values in sums.items()}
     ran = np.zeros(count, np.bool_)
     ran[totals.node] = True
-    unmeasured = 0 if exact and len(totals.node) else scale  # natively, what never ran counts once beside what did
-    columns |= _static(profile, np.where(ran, columns["runs"], unmeasured), scale)
+    columns |= _static(profile, columns["runs"], ran, scale)
     for name, values in columns.items():
         check_sum(name, values)
     return Measures(columns, scale, scale * NANOS_A_MICRO if exact else scale)
@@ -135,8 +134,9 @@ def _mean(name: str, sums: Integers, steps_seen: Integers, scale: int) -> Intege
     return mean
 
 
-def _static(profile: Profile, times: Integers, scale: int) -> dict[str, Integers]:
+def _static(profile: Profile, runs: Integers, ran: Flags, scale: int) -> dict[str, Integers]:
     nodes = profile.nodes
+    times = np.where(ran, runs, scale)
     check_sum("float_ops", nodes.float_ops.astype(np.float64) * times)
     check_sum("params", nodes.parameters, factor=scale)
     return {

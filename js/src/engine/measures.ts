@@ -91,7 +91,7 @@ function measured(profile: Profile, steps: readonly number[], isMean: boolean, i
     columns[measure] = isMean ? mean(sums, seen, fitting, isExact) : sums;
     units[measure] = isExact && isTime(measure) ? fitting * NANOS_A_MICRO : fitting;
   }
-  const floatOps = floatOpsOf(profile, columns.runs, units.runs, isExact);
+  const floatOps = floatOpsOf(profile, columns.runs, units.runs);
   const { parameters } = profile.nodes;
   checkSize("params", absoluteSum(parameters));
   return new Measures(
@@ -147,12 +147,7 @@ function mean(sums: Numbers, seen: Indices, scale: number, isRounded: boolean): 
 }
 
 /** The float operations of one execution times the runs; those of one where none was ever seen. */
-function floatOpsOf(
-  profile: Profile,
-  runs: Numbers,
-  unit: number,
-  isExact: boolean,
-): { values: Numbers; unit: number } {
+function floatOpsOf(profile: Profile, runs: Numbers, unit: number): { values: Numbers; unit: number } {
   const hasRun = new Uint8Array(runs.length);
   for (const node of profile.stepTotals.node) hasRun[node] = 1;
   const { floatOps } = profile.nodes;
@@ -160,8 +155,7 @@ function floatOpsOf(
     "float_ops",
     floatOps.reduce((most, each) => Math.max(most, Math.abs(each)), 0),
   );
-  const unmeasured = isExact && profile.stepTotals.node.length > 0 ? 0 : unit;
-  const times = runs.map((each, node) => (hasRun[node] ? each : unmeasured));
+  const times = runs.map((each, node) => (hasRun[node] ? each : unit));
   const values = times.map((each, node) => each * (floatOps[node] as number));
   if (absoluteSum(values) < LIMIT) return { values, unit };
   const rounded = times.map((each, node) => roundedProduct(each, floatOps[node] as number, unit));
