@@ -75,7 +75,7 @@ def test_model() -> None:
         model.fit(x, y, verbose=0)
     (name,) = captured.profile.compiled
     assert executed(captured, name) == 2
-    # the product forward and that of the weights' gradient, of 32 samples each; the rest is some ops on 32 * 16 elements
+    # the product forward and that of the weights' gradient, of 32 samples each; the rest is some ops on 32 * 16 numbers
     assert 2 * (2 * 32 * 32 * 16) < float_ops(captured, name) < 2 * (2 * 32 * 32 * 16) + 20 * 32 * 16
     assert NOTE.format(repr(name)) in captured.warnings
 

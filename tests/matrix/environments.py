@@ -55,22 +55,23 @@ class Environment:
         >>> Environment("oldest", "2.12.0").requirements()[-1]
         'tensorflow==2.12.0'
         >>> Environment("newest", "2.21.0").requirements()[-2:]
-        ['tensorflow==2.21.0', 'tf-keras==2.21.*']
+        ['tf-keras==2.21.*', 'grpcio-tools>=1.66']
         """
         needed = ["--editable", f"{ROOT}[distributed,export]", *TESTS]
         if not self.tensorflow:
             return [*_constraints(), *needed]
         pinned = _constraints() if self._is_pinned() else []
-        return [*pinned, *needed, f"tensorflow=={self.tensorflow}", *self._keras_2()]
+        return [*pinned, *needed, f"tensorflow=={self.tensorflow}", *self._besides()]
 
     def _is_pinned(self) -> bool:
         """Whether the constraints are for this TensorFlow; with another they do not fit."""
         return f"tensorflow=={self.tensorflow}" in CONSTRAINTS.read_text(encoding="utf-8").splitlines()
 
-    def _keras_2(self) -> list[str]:
-        """Keras 2 as a package of its own, where TensorFlow comes with Keras 3."""
+    def _besides(self) -> list[str]:
+        """Keras 2 as a package of its own, and the compiler of protos, where TensorFlow is recent enough for both."""
         major, minor, *_ = self.tensorflow.split(".")
-        return [f"tf-keras=={major}.{minor}.*"] if (int(major), int(minor)) >= FIRST_WITH_KERAS_3 else []
+        is_recent = (int(major), int(minor)) >= FIRST_WITH_KERAS_3
+        return [f"tf-keras=={major}.{minor}.*", "grpcio-tools>=1.66"] if is_recent else []
 
 
 def environments() -> list[Environment]:

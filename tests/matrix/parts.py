@@ -29,8 +29,10 @@ CAPTURE = ("tests/advisor", "tests/capture", "tests/documents", "tests/flops")
 ELSEWHERE = {
     "tests/bench": "it measures times",
     "tests/browser": "what a browser shows does not depend on TensorFlow",
+    "tests/faults": "it is about disks, processes and clocks",
     "tests/fuzz": "it reads damaged files for long; tests/test_bad_input.py reads some here",
     "tests/hostile": "it is about the readers of what is written, and runs some of them",
+    "tests/load": "it measures memory",
     "tests/matrix": "it is about the matrix itself",
     "tests/notebooks": "notebooks are shipped as the newest TensorFlow ran them",
     "tests/packaging": "it builds the package, and makes environments of its own",
