@@ -25,20 +25,24 @@ def stage(screen: Screen) -> Locator:
     return screen.root.get_by_role("listbox", name="slices")
 
 
-def painted(screen: Screen) -> str:
-    """The picture, to tell whether it has changed."""
-    picture: str = screen.root.locator(".stage canvas").evaluate("canvas => canvas.toDataURL()")
+# Chromium complains of a canvas that is read more than once, so each look reads a copy.
+COPIED = """canvas => {
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    return new Uint32Array(copy.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+}"""
+
+
+def painted(screen: Screen) -> int:
+    """A number made of the picture, to tell whether it has changed."""
+    added_up = "(sum, pixel) => (31 * sum + pixel) | 0"
+    picture: int = screen.root.locator(".stage canvas").evaluate(f"canvas => ({COPIED})(canvas).reduce({added_up}, 0)")
     return picture
 
 
 def colours(screen: Screen) -> int:
     """How many colours are in the picture."""
-    count: int = screen.root.locator(".stage canvas").evaluate(
-        """canvas => {
-            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-            return new Set(new Uint32Array(data.buffer)).size;
-        }"""
-    )
+    count: int = screen.root.locator(".stage canvas").evaluate(f"canvas => new Set(({COPIED})(canvas)).size")
     return count
 
 
