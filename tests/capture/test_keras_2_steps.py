@@ -79,7 +79,8 @@ def test_ops_of_a_model_are_as_many_as_by_hand(
 def test_names_are_by_layer(fitted: Captured) -> None:
     nodes = fitted.nodes(TRAIN)
     assert not [name for name in nodes if "PartitionedCall" in name]
-    assert "small/dense/BiasAdd" in nodes
+    # where the runtime fused it in some functions only, it is the node of its kernel
+    assert "small/dense/BiasAdd" in {name.partition("/_Mkl")[0] for name in nodes}
     assert {name for name in nodes if name.startswith("gradient_tape/small/dense/MatMul/")} == {
         "gradient_tape/small/dense/MatMul/MatMul",
         "gradient_tape/small/dense/MatMul/MatMul_1",

@@ -75,7 +75,8 @@ def test_names_are_by_layer(fitted: Captured) -> None:
     nodes = fitted.nodes(TRAIN)
     assert not [name for name in nodes if "PartitionedCall" in name]
     dense = {name for name in nodes if name.startswith("small/dense/")}
-    assert "small/dense/BiasAdd" in dense
+    # where the runtime fused it in some functions only, it is the node of its kernel
+    assert "small/dense/BiasAdd" in {name.partition("/_Mkl")[0] for name in dense}
     assert {name for name in nodes if name.startswith("gradient_tape/small/dense/MatMul/")} == {
         "gradient_tape/small/dense/MatMul/MatMul",
         "gradient_tape/small/dense/MatMul/MatMul_1",

@@ -118,6 +118,17 @@ def test_shapes_are_those_of_the_execution_that_came_first(threads: tuple[str, s
     assert read_xspace(space.message).input_shapes == {("dense/Relu", "Relu"): "(float[16,3])"}
 
 
+@pytest.mark.parametrize("threads", [("first", "second"), ("second", "first")])
+def test_plain_name_is_that_of_the_kernel_that_ran_first(threads: tuple[str, str]) -> None:
+    """Whatever thread is listed first: another function may run a node as another type."""
+    ran = {"first": (200, "_FusedMatMul"), "second": (900, "BiasAdd")}
+    space = Space()
+    for thread in threads:
+        start, op = ran[thread]
+        space.add(thread, f"dense/BiasAdd:{op}", start, 10)
+    assert {name: start for name, start, _ in rows(space.run())} == {"dense/BiasAdd": 200, "dense/BiasAdd/BiasAdd": 900}
+
+
 def test_executions_belong_to_the_step_last_begun() -> None:
     space = Space()
     for start in (500, 1000, 1500, 2500):

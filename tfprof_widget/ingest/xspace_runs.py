@@ -46,7 +46,8 @@ def named_runs(
     []
     """
     nodes = _Nodes(names or ExecutedNames(), dict(ops or {}))
-    named = nodes.of(columns.labels)
+    found = nodes.of(_as_first_run(columns))
+    named = [found[label] for label in columns.labels]
     devices = [nodes.device(label, node) for label, node in zip(columns.labels, named, strict=True)]
     is_kept = np.array([node is not None for node in named], np.bool_)
     rows = np.flatnonzero(is_kept[columns.label]) if len(is_kept) else np.zeros(0, np.int64)
@@ -76,6 +77,13 @@ def is_compiled(label: Label) -> bool:
     return label.name == label.op and label.op.startswith("__")
 
 
+def _as_first_run(columns: XSpaceColumns) -> list[Label]:
+    """The labels in the order in which they ran first, whatever the order of threads: the first has the plain name."""
+    first = np.full(len(columns.labels), np.iinfo(np.int64).max)
+    np.minimum.at(first, columns.label, columns.start)
+    return [columns.labels[place] for place in np.argsort(first, kind="stable").tolist()]
+
+
 @dataclass
 class _Nodes:
     """Finds the nodes of labels."""
@@ -85,7 +93,7 @@ class _Nodes:
     variants: dict[str, str] = field(default_factory=dict)
     placed: dict[str, str] = field(default_factory=dict)
 
-    def of(self, labels: tuple[Label, ...]) -> list[str | None]:
+    def of(self, labels: list[Label]) -> dict[Label, str | None]:
         """The node of each; None for what is of no node. Kernels tell where the ops of the host have their place."""
         found: dict[Label, str | None] = {}
         for label in labels:
@@ -96,7 +104,7 @@ class _Nodes:
             if label not in found:
                 written = self._host(label)
                 found[label] = None if written is None else self._typed(written, self._op(label))
-        return [found[label] for label in labels]
+        return found
 
     def device(self, label: Label, node: str | None) -> str:
         """Where an execution was."""
