@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.pages.markdown import ROOT
@@ -36,6 +37,21 @@ def run_commands(code: str, folder: Path) -> None:
         ),
         timeout=SECONDS,
         check=True,
+    )
+
+
+def finished(words: Sequence[str], folder: Path, seconds: float = 250) -> subprocess.CompletedProcess[str]:
+    """What a command says that runs to its end in a folder, with nothing typed."""
+    return subprocess.run(
+        words,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=folder,
+        env=environment(),
+        timeout=seconds,
+        check=False,
     )
 
 

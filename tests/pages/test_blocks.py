@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.commands import environment
+from tests.pages.commands import finished
 from tests.pages.markdown import GIVEN, ROOT, blocks, pages
 from tests.pages.session import LANGUAGES, SHOWN
 
@@ -58,14 +58,4 @@ def test_a_block_that_fails_is_told(page: str, told: str, tmp_path: Path) -> Non
 
 def run(page: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a page of the repository, or another one, in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "tests.pages.session", page],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=folder,
-        env=environment(),
-        timeout=250,
-        check=False,
-    )
+    return finished([sys.executable, "-m", "tests.pages.session", page], folder)

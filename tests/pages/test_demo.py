@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
-from tests.pages.commands import environment
+from tests.pages.commands import finished
 from tests.pages.markdown import ROOT
 
 # What `make` would set up first is there already.
@@ -16,17 +15,8 @@ READY = (".venv/notebooks", "tfprof_widget/static/charts.json")
 def test_the_demo_runs_to_its_end_without_asking_anything(tmp_path: Path) -> None:
     for name in ("Makefile", "js", "notebooks", "tfprof_widget"):
         (tmp_path / name).symlink_to(ROOT / name)
-    ran = subprocess.run(
-        ["make", "demo", f"BIN={Path(sys.executable).parent}", *(f"--assume-old={path}" for path in READY)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=tmp_path,
-        env=environment(),
-        timeout=250,
-        check=False,
-    )
+    words = ["make", "demo", f"BIN={Path(sys.executable).parent}", *(f"--assume-old={path}" for path in READY)]
+    ran = finished(words, tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     made = {path.suffix for path in (tmp_path / "demo").iterdir()}
     assert {".ipynb", ".html", ".svg"} <= made  # the notebook, the page and the chart
