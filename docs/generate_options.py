@@ -27,7 +27,12 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Show nodes with at least": ("min_micros", "min_bytes", "min_float_ops"),
     "Tree": ("max_depth", "order_by"),
     "Names (regex)": ("show_name_regexes", "hide_name_regexes", "start_name_regexes", "trim_name_regexes"),
-    "Types, devices, runs (regex)": ("account_type_regexes", "device_regexes", "run_name_regexes"),
+    "Types, devices, runs (regex)": (
+        "account_type_regexes",
+        "device_regexes",
+        "run_name_regexes",
+        "worker_regexes",
+    ),
     "More thresholds": (
         "min_peak_bytes",
         "min_residual_bytes",
@@ -37,7 +42,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "min_params",
         "min_occurrence",
     ),
-    "Counting and columns": ("step", "account_displayed_op_only", "select", "timing"),
+    "Counting and columns": ("step", "across_workers", "account_displayed_op_only", "select", "timing"),
     "Not in the widget": ("output",),
 }
 
@@ -133,7 +138,7 @@ def option_reference() -> str:
         COLUMNS_HEAD + _table(("column", "what it is"), ((f"`{name}`", COLUMN_MEANINGS[name]) for name in COLUMNS)),
         PLACES_HEAD + _table(("option", "flag", "trait", "ProfileOptionBuilder"), map(_spelled, OPTIONS)),
         DEFAULTS_HEAD + _table(("option", "where", "default"), _differing()),
-        NOTEBOOK_HEAD + _described((view, *magic.RESULT, *magic.TRACING)),
+        NOTEBOOK_HEAD + _described((view, *magic.RESULT, *magic.TRACING, *magic.WHERE)),
         COMMAND_LINE_HEAD + _described((*command_line.FILES, command_line.DUMP_TO_FILE, *command_line.GENERAL)),
     )
     return "\n".join(parts)

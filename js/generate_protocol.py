@@ -6,12 +6,24 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import get_args
 
 from js.generated import write_or_check
-from tfprof_widget.options import COLUMNS, METRICS, OPTIONS, ORDERS, TABS, TIMINGS, VIEWS, Kind, Option
+from tfprof_widget.options import (
+    ACROSS_WORKERS,
+    COLUMNS,
+    METRICS,
+    OPTIONS,
+    ORDERS,
+    TABS,
+    TIMINGS,
+    VIEWS,
+    Kind,
+    Option,
+)
 
 TARGET = Path(__file__).parent / "src" / "protocol.ts"
 
@@ -20,7 +32,18 @@ HEAD = """\
 // On the wire an option goes by its `name`, in TypeScript by its `key`.
 """
 
-NAMES = {"View": VIEWS, "Tab": TABS, "Metric": METRICS, "Order": ORDERS, "Column": COLUMNS, "Timing": TIMINGS}
+NAMES = {
+    "View": VIEWS,
+    "Tab": TABS,
+    "Metric": METRICS,
+    "Order": ORDERS,
+    "Column": COLUMNS,
+    "Timing": TIMINGS,
+    "AcrossWorker": ACROSS_WORKERS,
+}
+
+# What the helps of all thresholds begin with: the browser gets it once.
+AT_LEAST = "Show only rows with at least this "
 
 DESCRIPTION = """\
 /** What is known of an option: its names, what kind of value it takes, its default, its help, its bounds. */
@@ -46,7 +69,12 @@ function described(
   const key = name.replace(/_./g, (start) => start.charAt(1).toUpperCase()) as keyof Options;
   return { key, name, kind, default: usual, help, ...bounds };
 }
-""".replace("KINDS", " | ".join(json.dumps(kind) for kind in get_args(Kind)))
+
+/** The row of an option that shows only what reaches it. */
+function threshold(name: string, unit: string): OptionDescription {
+  return described(name, "integer", 0, `AT_LEAST${unit}.`);
+}
+""".replace("KINDS", " | ".join(json.dumps(kind) for kind in get_args(Kind))).replace("AT_LEAST", AT_LEAST)
 
 
 def main() -> int:
@@ -81,6 +109,8 @@ def _options_table() -> str:
 
 
 def _row(option: Option) -> str:
+    if option.help.startswith(AT_LEAST):
+        return f"threshold({json.dumps(option.name)}, {json.dumps(option.help[len(AT_LEAST) : -1])})"
     bounds = ""
     if option.minimum:
         bounds = f", {{ minimum: {option.minimum} }}"
@@ -96,7 +126,7 @@ def _key(option: Option) -> str:
 
 
 def _constant(kind: str) -> str:
-    return f"{kind.upper()}S"
+    return re.sub(r"\B[A-Z]", r"_\g<0>", kind).upper() + "S"
 
 
 def _value_type(option: Option) -> str:

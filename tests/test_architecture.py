@@ -21,12 +21,16 @@ MODULES = {
 LAYERS = (
     ("visible",),
     ("_version", "errors", "memory", "options", "tables", "_protos"),
-    ("integers",),
+    ("integers", "step_names"),
+    ("intervals",),
     ("profiles", "messages", "option_builder"),
     ("engine", "ingest"),
-    ("output", "flops"),
+    ("cluster",),
+    ("cutting",),
+    ("output", "flops", "merging"),
     ("loading",),
     ("capturing",),
+    ("parallel",),
     ("advisor",),
     ("charts", "wire", "static_files", "option_texts"),
     ("exhibit",),
@@ -42,7 +46,9 @@ HEIGHTS = {part: height for height, parts in enumerate(LAYERS) for part in parts
 # The methods of what users hold: they may reach these parts once called.
 FACADES = {
     "tfprof_widget": frozenset(HEIGHTS),
-    "tfprof_widget.profiles": frozenset({"advisor", "engine", "flops", "ingest", "loading", "output", "widget"}),
+    "tfprof_widget.profiles": frozenset(
+        {"advisor", "cluster", "engine", "flops", "ingest", "loading", "output", "widget"}
+    ),
     "tfprof_widget.capturing.result": frozenset({"advisor", "exhibit", "report", "widget"}),
     "tfprof_widget.engine.view": frozenset({"output"}),
 }

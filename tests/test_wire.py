@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cluster.clusters import PS0, WORKER0, Came, Ran
+from tests.cluster.clusters import profile_of as cluster_profile
 from tfprof_widget.demo import demo_profile
+from tfprof_widget.exhibit import Exhibited
 from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import Transfers
 from tfprof_widget.wire import encoded
 
 KINDS = {"indices": "<i4", "numbers": "<f8"}
@@ -58,6 +62,63 @@ def test_execution_without_a_start_is_told_apart(profile: Profile) -> None:
     nanos[3] = 0
     timeless = replace(profile, executions=replace(profile.executions, start_nanos=nanos))
     assert read_back(encoded(timeless))["executions.start_nanos"].tolist().index(-1) == 3
+
+
+def moved(starts: list[int]) -> Transfers:
+    """A tensor of the first node that went from one task to another, once at each of these times."""
+    rows = np.zeros(len(starts), np.int32)
+    return Transfers(
+        devices=("/job:ps/task:0/cpu:0", "/job:worker/task:0/cpu:0"),
+        tensors=("edge_4_weights",),
+        kinds=("RecvTensor",),
+        step=rows,
+        kind=rows,
+        source=rows,
+        target=rows + 1,
+        tensor=rows,
+        node=rows,
+        start_nanos=np.array(starts, np.int64),
+        duration_nanos=np.full(len(starts), 70),
+        bytes=np.full(len(starts), 4096),
+    )
+
+
+def test_transfers_are_those_of_the_profile(profile: Profile) -> None:
+    began = int(profile.executions.start_nanos.min())
+    columns = read_back(encoded(replace(profile, transfers=moved([began + 30, 0]))))
+    assert columns["transfers.devices"][columns["transfers.target"][0]] == "/job:worker/task:0/cpu:0"
+    assert columns["transfers.start_nanos"].tolist() == [30, -1]
+    assert columns["transfers.bytes"].tolist() == [4096, 4096]
+
+
+def test_step_starts_with_its_first_transfer_too(profile: Profile) -> None:
+    began = int(profile.executions.start_nanos.min())
+    columns = read_back(encoded(replace(profile, transfers=moved([began - 500]))))
+    assert columns["transfers.start_nanos"].tolist() == [0]
+    assert columns["executions.start_nanos"].min() == 500
+
+
+def test_starts_of_tasks_are_by_one_clock() -> None:
+    """The worker's clock is 1,000 us ahead: a tensor each way, as soon as it is made, leaves no other offset."""
+    to_worker = [Ran(PS0, "p", 1, 1), Came(WORKER0, "p", PS0, 1001, 1)]
+    from_worker = [Ran(WORKER0, "q", 1001, 2), Came(PS0, "q", WORKER0, 2, 1)]
+    exhibited = Exhibited("cluster", cluster_profile([*to_worker, *from_worker]))
+    columns = read_back(exhibited.described["columns"])
+    assert columns["nodes.names"] == ["p", "q"]
+    starts = dict(zip(columns["executions.node"].tolist(), columns["executions.start_nanos"].tolist(), strict=True))
+    assert starts == {0: 0, 1: 0}
+    assert sorted(columns["transfers.start_nanos"].tolist()) == [0, 1000]
+    tasks = {task["task"]: task["offset_nanos"] for task in exhibited.described["cluster"]["tasks"]}
+    assert tasks == {PS0: 0, WORKER0: 1_000_000}
+
+
+def test_one_process_has_no_cluster(profile: Profile) -> None:
+    assert Exhibited("demo", profile).described["cluster"] is None
+
+
+def test_workers_of_the_steps_are_told(profile: Profile) -> None:
+    assert read_back(encoded(profile))["step_workers"] == []
+    assert read_back(encoded(replace(profile, step_workers=("before",))))["step_workers"] == ["before"]
 
 
 def test_shapes_are_written_out(columns: dict[str, Any]) -> None:

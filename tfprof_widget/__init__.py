@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from tfprof_widget.flops.operation import Operation
     from tfprof_widget.flops.registry import register_flops
     from tfprof_widget.loading.load import load
+    from tfprof_widget.merging.merge import merge
     from tfprof_widget.option_builder import ProfileOptionBuilder
+    from tfprof_widget.parallel.capture import capture_engines
     from tfprof_widget.profile_context.context import ProfileContext
     from tfprof_widget.profiles import Profile
 
@@ -50,9 +52,11 @@ __all__ = [
     "__version__",
     "advise",
     "capture",
+    "capture_engines",
     "flops_coverage",
     "last",
     "load",
+    "merge",
     "print_model_analysis",
     "profile",
     "register_flops",
@@ -64,8 +68,10 @@ _HOMES = {
     "__version__": "_version",
     "Capture": "capturing.result",
     "capture": "capturing.context",
+    "capture_engines": "parallel.capture",
     "last": "capturing.context",
     "load": "loading.load",
+    "merge": "merging.merge",
     "FlopsCoverage": "flops.coverage",
     "Operation": "flops.operation",
     "flops_coverage": "flops.coverage",

@@ -14,6 +14,10 @@ from typing import Any
 from tfprof_widget.advisor.advice import advice_on
 from tfprof_widget.advisor.finding import Finding
 from tfprof_widget.capturing.measurement import Fact
+from tfprof_widget.cluster.one_clock import on_one_clock
+from tfprof_widget.cluster.summary import summary
+from tfprof_widget.cutting.cut import Cut, Progress, cut
+from tfprof_widget.cutting.limits import Wanted
 from tfprof_widget.ingest.devices import MISSING_STREAMS
 from tfprof_widget.options import EVERYTHING, OPTIONS, Options
 from tfprof_widget.profiles import Profile
@@ -36,10 +40,27 @@ class Exhibited:
         return {
             "name": self.name,
             "runNameRegexes": self.run_name_regexes,
-            "columns": encoded(self.profile),
             "facts": [vars(fact) for fact in self.facts],
-            "notes": list(self.notes),
             "advice": _advice(self.profile),
+            "cluster": _cluster(self.profile),
+            **self._of_cut(cut(on_one_clock(self.profile))),
+        }
+
+    def with_whole(self, wanted: Wanted, progress: Progress) -> Mapping[str, Any]:
+        """What of `described` is another where the browser wants something whole that does not fit as it is.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> told = Exhibited("demo", demo_profile()).with_whole(Wanted(step=0), print)
+        >>> sorted(told), told["cut"]
+        (['columns', 'cut', 'notes'], None)
+        """
+        return self._of_cut(cut(on_one_clock(self.profile), wanted=wanted, progress=progress))
+
+    def _of_cut(self, found: Cut) -> dict[str, Any]:
+        return {
+            "columns": encoded(found.profile),
+            "notes": [*self.notes, *(found.told.notes if found.told else ())],
+            "cut": found.told and found.told.described(),
         }
 
 
@@ -115,6 +136,11 @@ def _sizes(profile: Profile) -> Iterator[Fact]:
 def _advice(profile: Profile) -> list[dict[str, Any]]:
     reports = advice_on(profile).reports
     return [{"checker": name, "reports": [_report(found) for found in told]} for name, told in reports.items()]
+
+
+def _cluster(profile: Profile) -> dict[str, Any] | None:
+    found = summary(profile)
+    return found and found.described()
 
 
 def _report(found: str | Finding) -> str | dict[str, Any]:

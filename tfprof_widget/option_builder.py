@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from tfprof_widget.options import EVERYTHING, OPTIONS, TRAINABLE_VARIABLES
 
-NOT_NATIVE = ("device_regexes", "run_name_regexes", "timing")
+NOT_NATIVE = ("device_regexes", "run_name_regexes", "worker_regexes", "across_workers", "timing")
 
 
 def default_options() -> dict[str, Any]:

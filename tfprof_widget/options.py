@@ -43,8 +43,9 @@ COLUMNS = (
     "num_hidden_ops",
 )
 TIMINGS = ("exact", "tfprof")
+ACROSS_WORKERS = ("mean", "sum", "slowest")
 # What the widget shows: the views, and what is no table of them; and by what its charts compare op types.
-TABS = (*VIEWS, "timeline", "memory", "advise")
+TABS = (*VIEWS, "timeline", "memory", "workers", "advise")
 METRICS = ("time", "memory", "count", "rate")
 EVERYTHING = (".*",)
 # As tfprof's own options, which are of 64 bits.
@@ -89,6 +90,14 @@ OPTIONS: tuple[Option, ...] = (
         minimum=-1,
     ),
     Option("run_name_regexes", "regexes", EVERYTHING, "Let step -1 be the mean of the runs whose name matches."),
+    Option("worker_regexes", "regexes", EVERYTHING, "Count the steps of the workers whose name matches one of these."),
+    Option(
+        "across_workers",
+        "choice",
+        "mean",
+        "Show of several workers the mean, the sum of what each takes a step, or the slowest.",
+        ACROSS_WORKERS,
+    ),
     Option("order_by", "choice", "name", "Order the rows under one parent by this, largest first.", ORDERS),
     Option("account_type_regexes", "regexes", EVERYTHING, "Count the nodes of which a type matches one of these."),
     Option(
@@ -132,6 +141,8 @@ class Options:
     min_occurrence: int
     step: int
     run_name_regexes: tuple[str, ...]
+    worker_regexes: tuple[str, ...]
+    across_workers: str
     order_by: str
     account_type_regexes: tuple[str, ...]
     start_name_regexes: tuple[str, ...]
@@ -162,7 +173,20 @@ def check_view(view: str) -> str:
     >>> check_view("scope")
     'scope'
     """
-    return _one_of("view", view, VIEWS)
+    return one_of("view", view, VIEWS)
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the choices, else say which there are; `name` is what it is for.
+
+    >>> one_of("order", "up", ("name", "micros"))
+    Traceback (most recent call last):
+        ...
+    ValueError: order has no 'up'; choose from name, micros
+    """
+    if value not in choices:
+        raise ValueError(f"{name} has no {value!r}; choose from {', '.join(choices)}")
+    return str(value)
 
 
 def check_step(step: Any) -> int:
@@ -192,9 +216,9 @@ def _checked(option: Option, value: Any) -> Any:
         case "flag":
             return _flag(option, value)
         case "choice":
-            return _one_of(option.name, value, option.choices)
+            return one_of(option.name, value, option.choices)
         case "choices":
-            return tuple(_one_of(option.name, each, option.choices) for each in _texts(option, value))
+            return tuple(one_of(option.name, each, option.choices) for each in _texts(option, value))
         case "regexes":
             return _texts(option, value)
         case "text":
@@ -217,12 +241,6 @@ def _integer(option: Option, value: Any) -> int:
     if number < option.minimum:
         raise ValueError(f"{option.name} is {number}, but must be at least {option.minimum}")
     return number
-
-
-def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        raise ValueError(f"{name} has no {value!r}; choose from {', '.join(choices)}")
-    return str(value)
 
 
 def _texts(option: Option, value: Any) -> tuple[str, ...]:

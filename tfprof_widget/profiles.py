@@ -7,11 +7,26 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.memory import Memory
-from tfprof_widget.tables import Allocations, Checkpoint, Executions, Kernel, Nodes, Outputs, StepTotals, Traces
+from tfprof_widget.tables import (
+    Allocations,
+    Checkpoint,
+    Executions,
+    Kernel,
+    Nodes,
+    Outputs,
+    Runs,
+    StepTotals,
+    Traces,
+    Transfers,
+)
 
 if TYPE_CHECKING:
+    import pandas
+
     from tfprof_widget.advisor.advice import Advice
+    from tfprof_widget.cluster.summary import ClusterSummary
     from tfprof_widget.engine.view import View
     from tfprof_widget.flops.coverage import FlopsCoverage
     from tfprof_widget.widget import TfprofWidget
@@ -24,7 +39,9 @@ class Profile:
     `step_names` tell what ran in each step, empty where that is not known. `graphs` are the graphs as they
     were read, for what no column holds (the attributes of nodes), and `checkpoint` holds variables' values.
     `kernels` are what ran in place of nodes' own ops, by name, where a run tells; `compiled` are, by the names of
-    functions that XLA compiled to one op each, the nodes that it stands for.
+    functions that XLA compiled to one op each, the nodes that it stands for. `transfers` are what devices got from
+    each other. `step_workers` says of each step which worker ran it, and is empty where all are one process's; a step
+    number then stands once for each worker that ran it. `runs` are what the executions were recorded in.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -47,6 +64,9 @@ class Profile:
     checkpoint: Checkpoint | None = field(default=None, repr=False)
     kernels: Mapping[str, Kernel] = field(default_factory=dict, repr=False)
     compiled: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    transfers: Transfers = field(default_factory=Transfers.none, repr=False)
+    step_workers: tuple[str, ...] = ()
+    runs: Runs = field(default_factory=Runs.none, repr=False)
     memory: Memory = field(default_factory=Memory, repr=False)
 
     @classmethod
@@ -77,6 +97,11 @@ class Profile:
         from tfprof_widget.ingest.parts import Parts
         from tfprof_widget.ingest.tf_variables import captures_resources
 
+        if hasattr(graph, "get_concrete_function"):
+            raise ProfileError(
+                "graph: got a tf.function, which has a graph for each kind of arguments; "
+                "give that of one, f.get_concrete_function(...).graph, or see it run with %%tfprof"
+            )
         parts = Parts()
         if own_formulas and captures_resources(graph):
             parts.add_function(graph)
@@ -149,6 +174,17 @@ class Profile:
 
         return advice_on(self)
 
+    def cluster(self) -> ClusterSummary | None:
+        """What the tasks of a cluster did, sent each other and waited for; None of one task that moved nothing.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> print(demo_profile().cluster())
+        None
+        """
+        from tfprof_widget.cluster.summary import summary
+
+        return summary(self)
+
     def with_flops(self, *, multiply_accumulates: bool = False) -> Profile:
         """The profile with float operations wherever there is a formula, or with multiply-accumulates in their place.
 
@@ -179,6 +215,22 @@ class Profile:
                 "write its .text(), use its write_timeline or write_pprof, or use profile()"
             )
         return evaluate(self, view, Options.of(**options))
+
+    def compare(self, view: str = "op", measure: str = "micros", **options: Any) -> pandas.DataFrame:
+        """What each row of a view costs with each worker, the largest difference first; times are in microseconds.
+
+        Of two workers there is the difference and the ratio, of more the mean and the slowest one's ratio to it. One
+        whose name begins with before, base or old comes first, and is what the others are compared with.
+
+        >>> from tfprof_widget import merge
+        >>> from tfprof_widget.demo import demo_profile
+        >>> list(merge({"after": demo_profile(), "before": demo_profile()}).compare("op"))
+        ['name', 'before', 'after', 'difference', 'ratio']
+        """
+        from tfprof_widget.options import Options
+        from tfprof_widget.output.comparison import compare
+
+        return compare(self, view, measure, Options.of(**options))
 
     def widget(self, view: str = "scope", title: str = "", **options: Any) -> TfprofWidget:
         """The profile to look at in a notebook: tables, charts and timeline, with live options.

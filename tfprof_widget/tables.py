@@ -115,6 +115,44 @@ class Allocations:
 
 
 @dataclass(frozen=True, eq=False)
+class Recorded:
+    """Executions with their outputs and allocations."""
+
+    executions: Executions
+    outputs: Outputs
+    allocations: Allocations
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """One row a run, in the order of its executions: its step, a digest, and how many executions it has.
+
+    `elsewhere` are executions of nodes on devices that are not their own, which count for nothing: a node's device is
+    the first that it ran on, and when profiles are merged, that may turn out to be another. `kept_before` says of each
+    of them how many executions that count were recorded before it.
+
+    >>> len(Runs.none())
+    0
+    """
+
+    step: Indices
+    count: Integers
+    count_elsewhere: Integers
+    digests: tuple[bytes, ...]
+    kept_before: Integers
+    elsewhere: Recorded | None
+
+    @classmethod
+    def none(cls) -> Runs:
+        """A table without rows."""
+        number = np.zeros(0, np.int64)
+        return cls(np.zeros(0, np.int32), number, number, (), number, None)
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+@dataclass(frozen=True, eq=False)
 class StepTotals:
     """One row a node and step in which it was seen: its sums over the executions of that step.
 
@@ -135,6 +173,41 @@ class StepTotals:
     peak_bytes: Integers
     residual_bytes: Integers
     output_bytes: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Transfers:
+    """One row a tensor that a device got from another: `source`, `target` and `tensor` index these dictionaries.
+
+    `kind` indexes `kinds`, such as `RecvTensor`; `node` made the tensor, or is ABSENT. Times are by the target's clock,
+    from when it asked for the tensor until it had it; of a RecvTensor from when its source began to send, which is all
+    that is recorded. Of a collective the source is its group. 0 bytes may stand for bytes that are not known.
+
+    >>> len(Transfers.none())
+    0
+    """
+
+    devices: tuple[str, ...]
+    tensors: tuple[str, ...]
+    kinds: tuple[str, ...]
+    step: Indices
+    kind: Indices
+    source: Indices
+    target: Indices
+    tensor: Indices
+    node: Indices
+    start_nanos: Integers
+    duration_nanos: Integers
+    bytes: Integers
+
+    @classmethod
+    def none(cls) -> Transfers:
+        """A table without rows."""
+        index, number = np.zeros(0, np.int32), np.zeros(0, np.int64)
+        return cls((), (), (), index, index, index, index, index, index, number, number, number)
+
+    def __len__(self) -> int:
+        return len(self.step)
 
 
 @dataclass(frozen=True, eq=False)

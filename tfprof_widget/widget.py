@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
+from tfprof_widget.cutting.limits import Wanted
+from tfprof_widget.errors import ProfileError
 from tfprof_widget.exhibit import Exhibit
 from tfprof_widget.options import METRICS, OPTIONS, TABS, VIEWS, Option
 from tfprof_widget.output.destination import write_whole
@@ -154,10 +156,26 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
 
 
 def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
-    """Hand the assets to a front end that cannot look up the widget that has them: marimo, anywidget before 0.11."""
-    if message == {"ask": "pictures"}:
-        assets = shared_assets()
-        widget.send({"told": "pictures", "charts": assets.charts, "page": assets.page}, [assets.pictures])
+    """Answer the front end: js/src/assets.ts asks for the pictures, js/src/rest/asking.ts for what was cut."""
+    match message:
+        case {"ask": "pictures"}:
+            # Of a front end that cannot look up the widget that has them: marimo, anywidget before 0.11.
+            assets = shared_assets()
+            widget.send({"told": "pictures", "charts": assets.charts, "page": assets.page}, [assets.pictures])
+        case {"ask": "rest", "graph": int(graph), "wanted": dict(wanted)}:
+            _send_rest(widget, graph, Wanted.of(wanted))
+
+
+def _send_rest(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
+    """Cut the graph anew with what is wanted whole, and say how far that is."""
+    shown = widget._exhibit.graphs[graph]
+    try:
+        rest = dict(shown.with_whole(wanted, lambda text: widget.send({"told": "progress", "text": text})))
+    except (ProfileError, ValueError) as error:
+        widget.send({"told": "failed", "reason": str(error)})
+        return
+    columns = rest.pop("columns")
+    widget.send({"told": "rest", "graph": graph, **rest}, [columns])
 
 
 def shared_assets() -> Assets:

@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 from tfprof_widget.output.shapes import joined
 from tfprof_widget.output.source_lines import with_source_lines
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import ABSENT, Allocations, Executions, Indices, Lists, Nodes, StepTotals, Traces
+from tfprof_widget.tables import (
+    ABSENT,
+    Allocations,
+    Executions,
+    Indices,
+    Integers,
+    Lists,
+    Nodes,
+    StepTotals,
+    Traces,
+    Transfers,
+)
 
 ALIGNMENT = 8
 Column = tuple[str, NDArray[Any] | Sequence[str]]
@@ -53,13 +64,16 @@ def _padded(content: bytes, filling: bytes = b"\0") -> bytes:
 
 
 def _columns(profile: Profile) -> Iterator[Column]:
-    started = _started(profile.executions, len(profile.steps))
+    executions, transfers = profile.executions, profile.transfers
+    started = _started(len(profile.steps), executions, transfers)
     yield "steps", _numbers(profile.steps)
     yield "step_names", profile.step_names
+    yield "step_workers", profile.step_workers
     yield from _nodes(profile.nodes)
     yield from _step_totals(profile.step_totals)
-    yield from _executions(profile.executions, started)
-    yield from _allocations(profile.allocations, profile.executions, started)
+    yield from _executions(executions, started)
+    yield from _allocations(profile.allocations, executions, started)
+    yield from _transfers(transfers, started)
     yield from _traces(with_source_lines(profile.traces), len(profile.nodes))
 
 
@@ -97,29 +111,44 @@ def _step_totals(totals: StepTotals) -> Iterator[Column]:
         yield f"step_totals.{name}", _numbers(getattr(totals, name))
 
 
-def _started(executions: Executions, steps: int) -> NDArray[np.int64]:
-    """When the first execution of each step started, in nanoseconds."""
+def _started(steps: int, *tables: Executions | Transfers) -> Integers:
+    """When the first execution or transfer of each step started, in nanoseconds."""
     earliest = np.full(steps, np.iinfo(np.int64).max)
-    timed = executions.start_nanos > 0
-    np.minimum.at(earliest, executions.step[timed], executions.start_nanos[timed])
+    for table in tables:
+        timed = table.start_nanos > 0
+        np.minimum.at(earliest, table.step[timed], table.start_nanos[timed])
     return earliest
 
 
-def _executions(executions: Executions, started: NDArray[np.int64]) -> Iterator[Column]:
-    start = np.where(executions.start_nanos > 0, executions.start_nanos - started[executions.step], ABSENT)
+def _since(started: Integers, table: Executions | Transfers) -> Integers:
+    return np.where(table.start_nanos > 0, table.start_nanos - started[table.step], ABSENT)
+
+
+def _executions(executions: Executions, started: Integers) -> Iterator[Column]:
     yield "executions.node", _indices(executions.node)
     yield "executions.step", _indices(executions.step)
     yield "executions.device", _indices(executions.device)
     yield "executions.thread", _indices(np.unique(executions.thread, return_inverse=True)[1])
-    yield "executions.start_nanos", _numbers(start)
+    yield "executions.start_nanos", _numbers(_since(started, executions))
     yield "executions.duration_nanos", _numbers(executions.duration_nanos)
 
 
-def _allocations(allocations: Allocations, executions: Executions, started: NDArray[np.int64]) -> Iterator[Column]:
+def _allocations(allocations: Allocations, executions: Executions, started: Integers) -> Iterator[Column]:
     nanos = allocations.micros * 1000 - started[executions.step[allocations.execution]]
     yield "allocations.execution", _indices(allocations.execution)
     yield "allocations.nanos", _numbers(nanos)
     yield "allocations.bytes", _numbers(allocations.bytes)
+
+
+def _transfers(transfers: Transfers, started: Integers) -> Iterator[Column]:
+    yield "transfers.devices", transfers.devices
+    yield "transfers.tensors", transfers.tensors
+    yield "transfers.kinds", transfers.kinds
+    for name in ("step", "kind", "source", "target", "tensor", "node"):
+        yield f"transfers.{name}", _indices(getattr(transfers, name))
+    yield "transfers.start_nanos", _numbers(_since(started, transfers))
+    yield "transfers.duration_nanos", _numbers(transfers.duration_nanos)
+    yield "transfers.bytes", _numbers(transfers.bytes)
 
 
 def _traces(traces: Traces, nodes: int) -> Iterator[Column]:

@@ -24,7 +24,7 @@ const { fitted, laidOut, paintedLanes, planLane, Runs, zoomed } = await import(
 
 const profile = generated();
 const layout = timed("layout", 5, () => laidOut(profile.executions, [0]));
-const lanes = timed("colours", 5, () => paintedLanes(profile, layout, null));
+const lanes = timed("colours", 5, () => paintedLanes(profile, profile.executions, layout, null));
 const runs = new Runs();
 const whole = fitted(layout.end);
 timed("plan, fitted", FRAMES, () => plan(whole));

@@ -44,6 +44,7 @@ export function App({ store }: { readonly store: Store }) {
           {isTable(tab) && <TreeTable store={store} />}
           {tab === "timeline" && <Lazy store={store} panel="Timeline" />}
           {tab === "memory" && <Lazy store={store} panel="MemoryPanel" />}
+          {tab === "workers" && <Lazy store={store} panel="WorkersPanel" />}
           {tab === "advise" && <Lazy store={store} panel="AdvicePanel" />}
         </div>
         {isTable(tab) && (

@@ -1,5 +1,6 @@
 // The graphs of a widget: each with its profile, how it was measured and the advice on it.
 
+import type { Cluster } from "./cluster.ts";
 import type { Model } from "./host.ts";
 import type { Profile } from "./profile.ts";
 import type { Tab } from "./protocol.ts";
@@ -32,8 +33,19 @@ export interface Evidence {
   readonly selection: readonly string[];
 }
 
+/** What was put together or left out because the browser does not take the whole; see tfprof_widget/cutting. */
+export interface Cut {
+  /** How many nodes the graph has, and how many of them are here by themselves. */
+  readonly nodes: number;
+  readonly kept: number;
+  /** How many rows stand for the others. */
+  readonly rows: number;
+  /** The steps all of whose executions are here. */
+  readonly steps: readonly number[];
+}
+
 /** A graph, as Python describes it. */
-interface Description {
+export interface Description {
   readonly name: string;
   /** Which runs are shown at first. */
   readonly runNameRegexes: readonly string[];
@@ -41,6 +53,12 @@ interface Description {
   readonly facts: readonly Fact[];
   readonly notes: readonly string[];
   readonly advice: readonly Advice[];
+  /** What is known of its tasks and transfers; null where there is one task and no transfer. */
+  readonly cluster: Cluster | null;
+  /** What is not here of a graph that is too large, null where all is. */
+  readonly cut: Cut | null;
+  /** How often other columns of it were shown. */
+  readonly cuts?: number;
 }
 
 /** A graph; its profile is read when first looked at. */
@@ -53,7 +71,8 @@ export function graphsOf(model: Model): readonly Graph[] {
   return ((model.get("_graphs") as readonly Description[] | undefined) ?? []).map(graphOf);
 }
 
-function graphOf({ columns, ...description }: Description): Graph {
+/** A graph of a description. */
+export function graphOf({ columns, ...description }: Description): Graph {
   let profile: Profile | undefined;
   return {
     ...description,

@@ -56,6 +56,25 @@ export interface Allocations {
   readonly bytes: Float64Array;
 }
 
+/**
+ * One row a tensor that a device got from another; `source` and `target` index these devices, `startNanos` counts from
+ * the first start of its step. `node` made the tensor, or is -1.
+ */
+export interface Transfers {
+  readonly devices: readonly string[];
+  readonly tensors: readonly string[];
+  readonly kinds: readonly string[];
+  readonly step: Int32Array;
+  readonly kind: Int32Array;
+  readonly source: Int32Array;
+  readonly target: Int32Array;
+  readonly tensor: Int32Array;
+  readonly node: Int32Array;
+  readonly startNanos: Float64Array;
+  readonly durationNanos: Float64Array;
+  readonly bytes: Float64Array;
+}
+
 /** The Python stacks in which nodes were created, each distinct frame and stack once, outermost frame first. */
 export interface Traces {
   readonly strings: readonly string[];
@@ -74,8 +93,11 @@ export interface Profile {
   readonly nodes: Nodes;
   readonly steps: readonly number[];
   readonly stepNames: readonly string[];
+  /** Which worker ran each step; empty where all are one process's. */
+  readonly stepWorkers: readonly string[];
   readonly executions: Executions;
   readonly allocations: Allocations;
+  readonly transfers: Transfers;
   readonly stepTotals: StepTotals;
   readonly traces: Traces;
 }

@@ -4,7 +4,7 @@
 export const VIEWS = ["scope", "graph", "op", "code"] as const;
 export type View = (typeof VIEWS)[number];
 
-export const TABS = ["scope", "graph", "op", "code", "timeline", "memory", "advise"] as const;
+export const TABS = ["scope", "graph", "op", "code", "timeline", "memory", "workers", "advise"] as const;
 export type Tab = (typeof TABS)[number];
 
 export const METRICS = ["time", "memory", "count", "rate"] as const;
@@ -18,6 +18,9 @@ export type Column = (typeof COLUMNS)[number];
 
 export const TIMINGS = ["exact", "tfprof"] as const;
 export type Timing = (typeof TIMINGS)[number];
+
+export const ACROSS_WORKERS = ["mean", "sum", "slowest"] as const;
+export type AcrossWorker = (typeof ACROSS_WORKERS)[number];
 
 /** A value for every option. */
 export interface Options {
@@ -47,6 +50,10 @@ export interface Options {
   readonly step: number;
   /** Let step -1 be the mean of the runs whose name matches. */
   readonly runNameRegexes: readonly string[];
+  /** Count the steps of the workers whose name matches one of these. */
+  readonly workerRegexes: readonly string[];
+  /** Show of several workers the mean, the sum of what each takes a step, or the slowest. */
+  readonly acrossWorkers: AcrossWorker;
   /** Order the rows under one parent by this, largest first. */
   readonly orderBy: Order;
   /** Count the nodes of which a type matches one of these. */
@@ -95,20 +102,27 @@ function described(
   return { key, name, kind, default: usual, help, ...bounds };
 }
 
+/** The row of an option that shows only what reaches it. */
+function threshold(name: string, unit: string): OptionDescription {
+  return described(name, "integer", 0, `Show only rows with at least this ${unit}.`);
+}
+
 export const OPTIONS: readonly OptionDescription[] = [
   described("max_depth", "integer", 100, "Show rows down to this depth; in op view, so many rows after the first."),
-  described("min_bytes", "integer", 0, "Show only rows with at least this many bytes requested from the allocator."),
-  described("min_peak_bytes", "integer", 0, "Show only rows with at least this many bytes held at the peak."),
-  described("min_residual_bytes", "integer", 0, "Show only rows with at least this many bytes still held when the op ended."),
-  described("min_output_bytes", "integer", 0, "Show only rows with at least this many bytes of output."),
-  described("min_micros", "integer", 0, "Show only rows with at least this execution time in microseconds, accelerator and CPU together."),
-  described("min_accelerator_micros", "integer", 0, "Show only rows with at least this execution time on accelerators in microseconds."),
-  described("min_cpu_micros", "integer", 0, "Show only rows with at least this execution time on CPUs in microseconds."),
-  described("min_params", "integer", 0, "Show only rows with at least this many parameters."),
-  described("min_float_ops", "integer", 0, "Show only rows with at least this many float operations."),
-  described("min_occurrence", "integer", 0, "Show only rows with at least this many runs (scope and graph view) or graph nodes (op view)."),
+  threshold("min_bytes", "many bytes requested from the allocator"),
+  threshold("min_peak_bytes", "many bytes held at the peak"),
+  threshold("min_residual_bytes", "many bytes still held when the op ended"),
+  threshold("min_output_bytes", "many bytes of output"),
+  threshold("min_micros", "execution time in microseconds, accelerator and CPU together"),
+  threshold("min_accelerator_micros", "execution time on accelerators in microseconds"),
+  threshold("min_cpu_micros", "execution time on CPUs in microseconds"),
+  threshold("min_params", "many parameters"),
+  threshold("min_float_ops", "many float operations"),
+  threshold("min_occurrence", "many runs (scope and graph view) or graph nodes (op view)"),
   described("step", "integer", -1, "The step to show; -1 is the mean of the steps in which a node ran.", { minimum: -1 }),
   described("run_name_regexes", "regexes", [".*"], "Let step -1 be the mean of the runs whose name matches."),
+  described("worker_regexes", "regexes", [".*"], "Count the steps of the workers whose name matches one of these."),
+  described("across_workers", "choice", "mean", "Show of several workers the mean, the sum of what each takes a step, or the slowest.", { choices: ACROSS_WORKERS }),
   described("order_by", "choice", "name", "Order the rows under one parent by this, largest first.", { choices: ORDERS }),
   described("account_type_regexes", "regexes", [".*"], "Count the nodes of which a type matches one of these."),
   described("start_name_regexes", "regexes", [".*"], "Start to show at the nodes whose name matches one of these."),

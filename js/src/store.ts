@@ -4,8 +4,8 @@ import { batch, computed, effect, type ReadonlySignal, type Signal, signal } fro
 import { OptionError } from "./engine/errors.ts";
 import { evaluate } from "./engine/evaluate.ts";
 import type { View as ViewResult } from "./engine/view.ts";
-import type { Graph } from "./graphs.ts";
-import { graphsOf } from "./graphs.ts";
+import type { Description, Graph } from "./graphs.ts";
+import { graphOf, graphsOf } from "./graphs.ts";
 import type { Host, Model } from "./host.ts";
 import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type View } from "./protocol.ts";
 
@@ -35,7 +35,6 @@ const TRAITS = OPTIONS.filter((option) => option.kind !== "text");
 
 /** The state, linked in both directions to the traits of the model. */
 export class Store {
-  readonly graphs: readonly Graph[];
   readonly title: Signal<string>;
   readonly graph: Signal<number>;
   readonly tab: Signal<Tab>;
@@ -51,11 +50,12 @@ export class Store {
   readonly evaluation: ReadonlySignal<Evaluation>;
   /** The charts that are drawn now, by name, for whoever wants them as pictures. */
   readonly chartViews = new Map<string, ChartView>();
+  readonly #graphs: Signal<readonly Graph[]>;
   readonly #cleanups: (() => void)[] = [];
 
   constructor(readonly host: Host) {
     const { model } = host;
-    this.graphs = graphsOf(model);
+    this.#graphs = signal(graphsOf(model));
     this.title = this.#linked(model, "title", "");
     this.graph = this.#linked(model, "graph", 0);
     this.tab = this.#linked<Tab>(model, "view", "scope");
@@ -71,6 +71,17 @@ export class Store {
       return last;
     });
     this.evaluation = this.#evaluated();
+  }
+
+  get graphs(): readonly Graph[] {
+    return this.#graphs.value;
+  }
+
+  /** Show other columns of a graph, of which not all fit: what else is told of it stays. */
+  replace(index: number, told: Pick<Description, "columns" | "notes" | "cut">): void {
+    this.#graphs.value = this.graphs.map((graph, at) =>
+      at === index ? graphOf({ ...graph, ...told, cuts: (graph.cuts ?? 0) + 1 }) : graph,
+    );
   }
 
   /** The graph that is shown. */

@@ -7,6 +7,7 @@ const INDICES = [
   ...["nodes.op", "nodes.device", "nodes.shape", "nodes.input_ports"],
   ...["step_totals.node", "step_totals.step", "allocations.execution"],
   ...["executions.node", "executions.step", "executions.device", "executions.thread"],
+  ...["step", "kind", "source", "target", "tensor", "node"].map((each) => `transfers.${each}`),
   ...["traces.file", "traces.line", "traces.function", "traces.source", "traces.stack", "traces.forward"],
 ];
 const NUMBERS = [
@@ -15,10 +16,15 @@ const NUMBERS = [
     (each) => `step_totals.${each}`,
   ),
   ...["requested_bytes", "peak_bytes", "residual_bytes", "output_bytes"].map((each) => `step_totals.${each}`),
+  ...["start_nanos", "duration_nanos", "bytes"].map((each) => `transfers.${each}`),
   ...["executions.start_nanos", "executions.duration_nanos", "allocations.nanos", "allocations.bytes"],
 ];
 const TEXTS = [
   "step_names",
+  "step_workers",
+  "transfers.devices",
+  "transfers.tensors",
+  "transfers.kinds",
   "nodes.names",
   "nodes.ops",
   "nodes.type_names",
@@ -57,6 +63,22 @@ const EXECUTED_NOWHERE = {
   ),
 };
 
+/** A tensor of the second node on its way to another device, asked for 30 ns after the step began. */
+const ONE_TRANSFER: Readonly<Record<string, readonly unknown[]>> = {
+  "transfers.devices": ["/job:ps/task:0/cpu:0", "/job:worker/task:0/cpu:0"],
+  "transfers.tensors": ["edge_4_b/c"],
+  "transfers.kinds": ["RecvTensor"],
+  "transfers.step": [1],
+  "transfers.kind": [0],
+  "transfers.source": [0],
+  "transfers.target": [1],
+  "transfers.tensor": [0],
+  "transfers.node": [1],
+  "transfers.start_nanos": [30],
+  "transfers.duration_nanos": [70],
+  "transfers.bytes": [4096],
+};
+
 /** Two nodes of which the second takes in the first. */
 const TWO_NODES: Readonly<Record<string, readonly unknown[]>> = {
   steps: [0, 7],
@@ -88,6 +110,15 @@ test("columns come back as they were laid out", () => {
   expect([...profile.nodes.inputs.start]).toEqual([0, 0, 1]);
 });
 
+test("workers and transfers come back", () => {
+  const { stepWorkers, transfers } = decoded(
+    laidOut({ ...TWO_NODES, ...ONE_TRANSFER, step_workers: ["before", "after"] }),
+  );
+  expect(stepWorkers).toEqual(["before", "after"]);
+  expect(transfers.devices[transfers.target[0] as number]).toBe("/job:worker/task:0/cpu:0");
+  expect([...transfers.startNanos, ...transfers.durationNanos, ...transfers.bytes]).toEqual([30, 70, 4096]);
+});
+
 test("bytes may lie anywhere in a message", () => {
   const content = laidOut(TWO_NODES);
   const message = new Uint8Array(content.length + 3);
@@ -104,6 +135,9 @@ test.each<[complaint: string, change: Readonly<Record<string, readonly unknown[]
   ["the lists of traces.stacks do not fit", { "traces.stacks.start": [] }],
   ["executions.node has the index 2, of 2", EXECUTED_NOWHERE],
   ["nodes.parameters has a number without measure", { "nodes.parameters": [Number.NaN, 0] }],
+  ["transfers.target has the index 2, of 2", { ...ONE_TRANSFER, "transfers.target": [2] }],
+  ["transfers.node has the index 2, of 2", { ...ONE_TRANSFER, "transfers.node": [2] }],
+  ["stepWorkers has 1 entries, for 2 steps", { step_workers: ["before"] }],
   ["step_names is no list of texts", { step_names: [5, 6] }],
 ])("columns that do not go together are refused: %s", (complaint, change) => {
   expect(() => decoded(laidOut({ ...TWO_NODES, ...change }))).toThrow(complaint);

@@ -4,7 +4,7 @@ import { ProfileError } from "./engine/errors.ts";
 import type { Profile } from "./profile.ts";
 import { type Counts, checkIndices, checkLists, checkNumbers, checkRows, damaged } from "./wire_checks.ts";
 
-type Tables = Omit<Profile, "steps" | "stepNames">;
+type Tables = Omit<Profile, "steps" | "stepNames" | "stepWorkers">;
 type Kind = "texts" | "indices" | "numbers";
 /**
  * Columns of a table that have the same rows. Each holds texts, numbers, whole numbers, or indices of what is named: of
@@ -72,6 +72,24 @@ const GROUPS: readonly Group[] = [
   ],
   ["allocations", "allocations", { execution: "executions", nanos: NUMBERS, bytes: NUMBERS }],
   [
+    "transfers",
+    "transfers",
+    {
+      devices: TEXTS,
+      tensors: TEXTS,
+      kinds: TEXTS,
+      step: "steps",
+      kind: "kinds",
+      source: "devices",
+      target: "devices",
+      tensor: "tensors",
+      node: "nodes?",
+      startNanos: NUMBERS,
+      durationNanos: NUMBERS,
+      bytes: NUMBERS,
+    },
+  ],
+  [
     "traces",
     "frames",
     { strings: TEXTS, file: "strings", line: WHOLE, function: "strings", source: "strings?" },
@@ -88,8 +106,10 @@ export function decoded(content: Uint8Array | DataView): Profile {
   const column = columnsOf(aligned(content));
   const steps = Array.from(column("steps", NUMBERS) as Float64Array);
   const stepNames = column("step_names", TEXTS) as readonly string[];
+  const stepWorkers = column("step_workers", TEXTS) as readonly string[];
   const counts: Counts = { steps: steps.length, ports: LARGEST_PORT };
   checkRows("stepNames", stepNames.length, "steps", counts);
+  if (stepWorkers.length) checkRows("stepWorkers", stepWorkers.length, "steps", counts);
   const found: Record<string, Record<string, unknown>> = {};
   for (const [table, rows, columns] of GROUPS) {
     found[table] ??= {};
@@ -114,6 +134,7 @@ export function decoded(content: Uint8Array | DataView): Profile {
     },
     steps,
     stepNames,
+    stepWorkers,
   };
 }
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.advisor.findings import on_cpu, ran
 from tfprof_widget.advisor.finding import Evidence, Finding
-from tfprof_widget.advisor.intervals import Intervals
 from tfprof_widget.advisor.steady import Steady
+from tfprof_widget.intervals import Intervals
 
 OPS = {"dense": "MatMul", "loss": "Sum"}
 

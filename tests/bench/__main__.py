@@ -7,18 +7,21 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.bench import children, live, overhead, page, reading, startup, views
+from tests.bench import children, cutting, live, overhead, page, reading, scaling, scaling_page, startup, views
 from tests.bench.finding import Finding, as_json, as_table
 
-AREAS = ("import", "build", "graph", "views", "overhead", "page")
+AREAS = ("import", "build", "graph", "views", "overhead", "page", "cut", "scaling")
 SIZES = "1000,10000,100000"
 STEPS = 1000
+DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
 def main() -> int:
     """Measure what was asked for, print the table, and return 1 if a target was missed."""
     chosen = _arguments()
     found = list(_findings(chosen.only, chosen.nodes, chosen.steps))
+    if "scaling" in chosen.only:
+        found += _scaling(chosen.scales, chosen.docs)
     print(as_table(found))
     if chosen.json:
         chosen.json.write_text(as_json(found), encoding="utf-8")
@@ -40,6 +43,16 @@ def _findings(areas: list[str], sizes: list[int], steps: int) -> Iterator[Findin
     for nodes in page.SIZES if "page" in areas else ():
         print(f"page, {nodes:,} nodes …", file=sys.stderr)
         yield from page.findings(nodes)
+    for nodes in cutting.SIZES if "cut" in areas else ():
+        print(f"cut, {nodes:,} nodes …", file=sys.stderr)
+        yield from cutting.findings(nodes)
+
+
+def _scaling(sizes: list[int], docs: Path) -> Iterator[Finding]:
+    """The findings on large profiles, which are shown on a page."""
+    scales = scaling.measured(sizes, scaling.STEPS)
+    scaling_page.write(scales, docs)
+    yield from scaling.findings(scales)
 
 
 def _arguments() -> argparse.Namespace:
@@ -52,6 +65,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only", type=_areas, default=",".join(AREAS), help=f"some of {','.join(AREAS)}; graph has the memory too"
     )
+    parser.add_argument(
+        "--scales", type=_sizes, default=scaling.SIZES, help=f"sizes of large profiles, by default {scaling.SIZES}"
+    )
+    parser.add_argument("--docs", type=Path, default=DOCS, help="where scaling.md is, by default in docs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the findings there too")
     return parser.parse_args()
 

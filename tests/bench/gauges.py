@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 
@@ -23,6 +23,13 @@ def seconds(work: Callable[..., object], *arguments: Any, **options: Any) -> flo
     start = perf_counter()
     work(*arguments, **options)
     return perf_counter() - start
+
+
+def processor_seconds(work: Callable[..., object], *arguments: Any, **options: Any) -> float:
+    """How long the work takes one core, whoever else is at work on the machine."""
+    start = process_time()
+    work(*arguments, **options)
+    return process_time() - start
 
 
 def cost(work: Callable[..., object], *arguments: Any) -> Cost:

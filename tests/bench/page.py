@@ -56,14 +56,13 @@ async (slider, moves) => {
 
 def findings(nodes: int) -> Iterator[Finding]:
     """What the page of a model of so many nodes takes; the other is a frame in which nothing happens."""
-    with tempfile.TemporaryDirectory() as folder, _opened(_written(nodes, Path(folder))) as page:
-        first = float(page.evaluate(_SINCE_ARRIVAL))
+    with tempfile.TemporaryDirectory() as folder, opened(_written(nodes, Path(folder))) as page:
+        first = first_paint(page)
         yield Finding("page: arrived to first paint", nodes, "s", 0.0, first, AtMost(FIRST_PAINT[nodes]))
         page.wait_for_timeout(3_000)  # the charts come after the table
-        idle = _idle_frame(page)
+        idle = idle_frame(page)
         for name in ("min_micros", "max_depth"):
-            slider = page.get_by_role("slider", name=name, exact=True)
-            taken: list[float] = slider.evaluate(_MOVE, MOVES)
+            taken = moves(page, name)
             yield Finding(f"page: {name} moved", nodes, "s", idle, statistics.median(taken), AtMost(FRAME[nodes]))
             yield Finding(f"page: {name} moved, p95", nodes, "s", idle, _p95(taken), AtMost(WORST_FRAME))
 
@@ -87,8 +86,20 @@ def _write(nodes: int, path: Path) -> None:
     path.write_text(report(Exhibit.of_profile(profile, title="bench")), encoding="utf-8")
 
 
+def first_paint(page: Page) -> float:
+    """How long after the data had arrived the widget was drawn."""
+    return float(page.evaluate(_SINCE_ARRIVAL))
+
+
+def moves(page: Page, option: str) -> list[float]:
+    """How long each of many moves of a slider took, from the event to the frame."""
+    taken: list[float] = page.get_by_role("slider", name=option, exact=True).evaluate(_MOVE, MOVES)
+    return taken
+
+
 @contextmanager
-def _opened(path: Path) -> Iterator[Page]:
+def opened(path: Path) -> Iterator[Page]:
+    """The page in a browser, once it is drawn."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(FLAGS))
         try:
@@ -101,7 +112,8 @@ def _opened(path: Path) -> Iterator[Page]:
             browser.close()
 
 
-def _idle_frame(page: Page) -> float:
+def idle_frame(page: Page) -> float:
+    """How long a frame takes in which nothing happens."""
     taken: list[float] = page.evaluate(
         """async () => {
           const taken = [];

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,12 +31,15 @@ ROOT = Path(__file__).parent.parent.parent
             },
         ),
         ("views", {f"{view} view, other order, timing=exact" for view in ("scope", "graph", "op", "code")}),
+        ("scaling", {"slowest view, other step", "peak memory while loading, beside columns"}),
     ],
 )
 def test_area_is_measured(area: str, measured: set[str], tmp_path: Path) -> None:
     report = tmp_path / "report.json"
+    shutil.copy(ROOT / "docs" / "scaling.md", tmp_path)
+    small = ["--nodes", "100", "--steps", "4", "--scales", "1000,3000", "--docs", str(tmp_path)]
     finished = subprocess.run(
-        [sys.executable, "-m", "tests.bench", "--nodes", "100", "--steps", "4", "--only", area, "--json", str(report)],
+        [sys.executable, "-m", "tests.bench", *small, "--only", area, "--json", str(report)],
         cwd=ROOT,
         capture_output=True,
         text=True,

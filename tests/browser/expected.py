@@ -6,7 +6,11 @@ from typing import Any
 
 from tfprof_widget.engine.view import View
 from tfprof_widget.exhibit import Exhibit
+from tfprof_widget.options import TABS
 from tfprof_widget.profiles import Profile
+
+# Workers are looked at where there are several.
+TABS_OF_ONE_PROCESS = tuple(tab for tab in TABS if tab != "workers")
 
 
 def view_of(profile: Profile, view: str, **changes: Any) -> View:

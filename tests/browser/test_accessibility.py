@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Opening
-from tfprof_widget.options import TABS
+from tests.browser.expected import TABS_OF_ONE_PROCESS
 
 AXE = Path(__file__).parent.parent.parent / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -32,7 +32,7 @@ def test_axe_finds_nothing_serious(open_file: Opening, demo_file: Path, scheme: 
     screen = open_file(demo_file, color_scheme=scheme)
     screen.page.evaluate(AXE.read_text(encoding="utf-8"))
     found: dict[str, list[str]] = {}
-    for tab in TABS:
+    for tab in TABS_OF_ONE_PROCESS:
         screen.look_at(tab)
         screen.page.wait_for_timeout(250)
         found[tab] = violations(screen.page)

@@ -110,7 +110,8 @@ FILTERS: list[tuple[str, list[str]]] = [
     ("account_type_regexes", ["MatMul", "Relu"]),
     ("device_regexes", [".*CPU:0"]),
 ]
-REGEXES = [option.name for option in OPTIONS if option.kind == "regexes"]
+# Those of workers are in test_workers.py, for only there are several.
+REGEXES = [option.name for option in OPTIONS if option.kind == "regexes" and option.name != "worker_regexes"]
 
 
 @pytest.mark.parametrize(("option", "regexes"), FILTERS)

@@ -8,10 +8,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Opening
-from tests.browser.expected import names_of, status_of
+from tests.browser.expected import TABS_OF_ONE_PROCESS, names_of, status_of
 from tests.browser.screen import Screen
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.options import TABS
 from tfprof_widget.profiles import Profile
 
 VIEWS = ("scope", "graph", "op", "code")
@@ -45,8 +44,8 @@ def rows_are_those_of(screen: Screen, profile: Profile, view: str) -> None:
 
 def test_tabs_go_by_their_names_and_by_keys(demo: Screen) -> None:
     tabs = demo.root.get_by_role("tablist", name="views").get_by_role("tab")
-    expect(tabs).to_have_count(len(TABS))
-    for index, name in enumerate(TABS):
+    expect(tabs).to_have_count(len(TABS_OF_ONE_PROCESS))
+    for index, name in enumerate(TABS_OF_ONE_PROCESS):
         expect(tabs.nth(index)).to_have_accessible_name(name)
         demo.look_at(name)
         expect(demo.root.get_by_role("tabpanel")).to_have_accessible_name(name)

@@ -13,7 +13,7 @@ from tfprof_widget.cli.completion import candidates
 from tfprof_widget.options import COLUMNS, ORDERS
 
 PROFILE = profile_of(NETWORK)
-COMMANDS = ["scope", "graph", "op", "code", "advise", "flops", "set", "report", "quit", "exit", "help"]
+COMMANDS = ["scope", "graph", "op", "code", "advise", "flops", "compare", "set", "report", "quit", "exit", "help"]
 
 
 def offered(line: str) -> list[str]:

@@ -77,6 +77,12 @@ def test_usual_regexes_over_usual_names(regex: str) -> None:
     assert Names(names).matching_one("show_name_regexes", regex).tolist() == one_at_a_time(names, regex)
 
 
+@pytest.mark.parametrize("most", [0, 1, 2, 8, 200])
+def test_a_literal_that_few_or_many_names_have(most: int) -> None:
+    names = [f"{'left/left' if row < most else 'right'}/{row}" for row in range(200)]
+    assert Names(names).matching("a", [".*left.*"]).tolist() == [row < most for row in range(200)]
+
+
 def test_one_of_several_is_enough() -> None:
     assert Names(["a", "b", "c"]).matching("show_name_regexes", ["a", "c"]).tolist() == [True, False, True]
     assert Names(["a", "b"]).matching("show_name_regexes", []).tolist() == [False, False]

@@ -29,6 +29,7 @@ REASONS = {
     ("magic/code.py", "compile"): "the cell that the user has typed",
     ("magic/code.py", "eval"): "the cell that the user has typed",
     ("magic/code.py", "exec"): "the cell that the user has typed",
+    ("parallel/parcels.py", "pickle"): "what the user's own engines send, which ipyparallel unpickles by itself, too",
 }
 
 

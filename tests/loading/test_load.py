@@ -16,7 +16,7 @@ from tests.oracle.random_profiles import random_profile
 from tests.sketches import profile_of, protos_of
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.loading.contents import KINDS, recognise
-from tfprof_widget.loading.load import load_graph, load_op_log, load_run_metas
+from tfprof_widget.loading.load import load_message, load_run_metas
 from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata, XSpace
 from tfprof_widget.output.profile_proto import profile_proto
 
@@ -134,7 +134,7 @@ def test_url() -> None:
     system.pipe("/dump/notes", b"nothing")
     assert tfprof.load("memory://dump").steps == (3, 4)
     assert tfprof.load(["memory://dump/graph", "memory://dump/run_meta_*"]).steps == (3, 4)
-    assert load_graph("memory://dump/graph").node[0].name == "w"
+    assert load_message("memory://dump/graph", "GraphDef").node[0].name == "w"
     for missing in ("memory://dump/missing", "memory://dump/missing*"):
         with pytest.raises(ProfileError, match=r"cannot read 'memory://dump/missing\*?': there is no such file; give"):
             tfprof.load(missing)
@@ -165,8 +165,8 @@ def test_dump_directory_of_cumulated_profiles(tmp_path: Path) -> None:
 
 
 def test_parts_one_by_one(written: Path) -> None:
-    assert load_graph(written / "a") == PROTOS.graph
-    assert load_op_log(written / "b.json") == PROTOS.op_log
+    assert load_message(written / "a", "GraphDef") == PROTOS.graph
+    assert load_message(written / "b.json", "OpLogProto") == PROTOS.op_log
     runs = load_run_metas(written / "run_meta_*")
     assert runs == {2: [PROTOS.run_metas[1]], 10: [PROTOS.run_metas[0]]}
     assert tfprof.Profile.from_protos(PROTOS.graph, runs).steps == (2, 10)
@@ -232,9 +232,9 @@ def test_no_path(source: Any) -> None:
 
 def test_wrong_part(written: Path) -> None:
     with pytest.raises(ProfileError, match=r"b.json: this is a OpLogProto, where a GraphDef is asked for; give"):
-        load_graph(written / "b.json")
+        load_message(written / "b.json", "GraphDef")
     with pytest.raises(ProfileError, match=r"there are \d files, such as .*; name the one GraphDef"):
-        load_graph(written)
+        load_message(written, "GraphDef")
     with pytest.raises(ProfileError, match=r"a: this is a GraphDef, where a RunMetadata is asked for"):
         load_run_metas([written / "run_meta_2", written / "a"])
 
@@ -246,3 +246,12 @@ def test_file_that_may_not_be_read(written: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(ProfileError, match=r"cannot read '.*a': Permission denied; check it"):
         tfprof.load(written / "a")
+
+
+def test_a_run_of_another_graph_is_told_among_others(written: Path) -> None:
+    other = protos_of("x = Op() 1us\ny = Op() 1us")
+    (written / "run_meta_11").write_bytes(other.run_metas[0].SerializeToString())
+    with pytest.raises(
+        ProfileError, match=r"run_meta_11: run_meta: none of its 2 nodes is in the graph \(such as '[xy]'\)"
+    ):
+        tfprof.load([written / "a", written / "run_meta_*"])

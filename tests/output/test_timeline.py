@@ -160,7 +160,7 @@ def test_real_runs_have_valid_timelines(tmp_path: Path, model: str, view: str) -
     events = trace_of(profile, view, tmp_path)
     if view == "graph":
         started = (profile.executions.start_micros > 0).sum()
-        assert len(told(events, "name")) == started
+        assert len(told(events, "name")) == started + len(profile.transfers)
         assert counted(events, "memory held")
         assert any(each["ph"] == "s" for each in events) == (model == "parameter servers")
     else:

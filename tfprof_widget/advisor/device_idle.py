@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from tfprof_widget.advisor.finding import Evidence, Finding
-from tfprof_widget.advisor.intervals import Intervals
 from tfprof_widget.advisor.steady import Steady
+from tfprof_widget.intervals import Intervals
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Flags
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tfprof_widget.advisor.accelerator_utilization import accelerator_utilization
+from tfprof_widget.advisor.cluster import cluster
 from tfprof_widget.advisor.device_idle import device_idle
 from tfprof_widget.advisor.expensive_operations import expensive_operations
 from tfprof_widget.advisor.finding import Finding
@@ -35,6 +36,7 @@ NOT_PUBLIC = "JobChecker"
 """Native tfprof knows it by name, but its code never left Google: it reports nothing."""
 
 OWN: Mapping[str, Checker] = {
+    "ClusterChecker": cluster,
     "DeviceIdleChecker": device_idle,
     "FlopRateChecker": flop_rate,
     "InitializerChecker": initializers,

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tfprof_widget.advisor.intervals import Intervals
 from tfprof_widget.capturing.recorded import WARM_UP
 from tfprof_widget.capturing.traces import EAGER
 from tfprof_widget.ingest.devices import accelerator_streams
 from tfprof_widget.ingest.xspace_names import DATA_SCOPE
+from tfprof_widget.intervals import Intervals
 from tfprof_widget.output.numbers import time
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Flags, Integers

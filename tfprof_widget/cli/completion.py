@@ -56,7 +56,7 @@ def _values(option: Option, view: str, written: str, profile: Profile) -> Iterab
     nodes = profile.nodes
     match option.name:
         case "step":
-            return ("-1", *map(str, profile.steps))
+            return ("-1", *map(str, dict.fromkeys(profile.steps)))
         case "output":
             return _outputs(written)
         case "account_type_regexes":
@@ -65,6 +65,8 @@ def _values(option: Option, view: str, written: str, profile: Profile) -> Iterab
             return nodes.devices
         case "run_name_regexes":
             return dict.fromkeys(filter(None, profile.step_names))
+        case "worker_regexes":
+            return dict.fromkeys(profile.step_workers)
         case DUMP_TO_FILE.name:
             return _paths(written)
     if option.kind == "regexes":

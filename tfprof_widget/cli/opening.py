@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tfprof_widget.cli.arguments import Request
 from tfprof_widget.cli.subject import Subject
-from tfprof_widget.loading.load import load, load_graph, load_op_log, load_run_metas
+from tfprof_widget.loading.load import load, load_message, load_run_metas
+from tfprof_widget.merging.merge import merge
 from tfprof_widget.profiles import Profile
 
 PARTS = ("graph_path", "run_meta_path", "op_log_path")
@@ -37,15 +39,32 @@ def subject_of(request: Request) -> Subject:
 def _loaded(request: Request) -> Profile:
     files = request.files
     checkpoint, whole = files.get("checkpoint_path") or None, files.get("profile_path")
+    if workers := _of_workers(request.operands):
+        return merge({name: load(paths, checkpoint=checkpoint) for name, paths in workers.items()})
     if whole or request.operands:
         return load(whole or list(request.operands), checkpoint=checkpoint)
     graph, op_log = files.get("graph_path"), files.get("op_log_path")
     return Profile.from_protos(
-        load_graph(graph) if graph else None,
+        load_message(graph, "GraphDef") if graph else None,
         load_run_metas(_paths(files.get("run_meta_path", ""))),
-        load_op_log(op_log) if op_log else None,
+        load_message(op_log, "OpLogProto") if op_log else None,
         checkpoint=checkpoint,
     )
+
+
+def _of_workers(operands: Sequence[str]) -> dict[str, list[str]]:
+    """The files by worker, where each is given as NAME=FILE; else none."""
+    parted = [operand.partition("=") for operand in operands]
+    if not all(path and name and "/" not in name for name, _, path in parted) or any(map(_is_there, operands)):
+        return {}
+    files: dict[str, list[str]] = {}
+    for name, _, path in parted:
+        files.setdefault(name, []).append(path)
+    return files
+
+
+def _is_there(operand: str) -> bool:
+    return Path(operand).exists()
 
 
 def _paths(written: str) -> list[str]:

@@ -35,7 +35,7 @@ def evaluate(profile: Profile, view: str, options: Options) -> View:
     accounting = (view, options.timing, options.account_type_regexes)
     forest = profile.memory.recent(("forest", *accounting), lambda: _forest(profile, view, options))
     sums = profile.memory.recent(
-        ("sums", *accounting, options.step, options.run_name_regexes),
+        ("sums", *accounting, options.step, options.run_name_regexes, options.worker_regexes, options.across_workers),
         lambda: Sums(forest, measures(profile, options)),
     )
     names = profile.memory.recent(("names", *accounting), lambda: Names(forest.tree.names))

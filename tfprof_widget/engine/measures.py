@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from tfprof_widget.engine.matching import Names
+from tfprof_widget.engine.steps import by_worker, chosen_steps
+from tfprof_widget.engine.tree import prefix_sums
 from tfprof_widget.integers import NANOS_A_MICRO, check_sum
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Flags, Indices, Integers, StepTotals
+from tfprof_widget.tables import ABSENT, Flags, Integers, Lists, StepTotals
 
 TIMES = ("micros", "accelerator_micros", "cpu_micros")
 BYTES = ("bytes", "peak_bytes", "residual_bytes", "output_bytes")
@@ -48,74 +50,104 @@ def measures(profile: Profile, options: Options) -> Measures:
     320.802
     """
     steps = chosen_steps(profile, options)
-    key = ("measures", steps, options.step < 0, options.timing)
-    return profile.memory.recent(key, lambda: _measures(profile, steps, options.step < 0, options.timing == "exact"))
+    key = ("measures", steps, options.timing, options.across_workers)
+    return profile.memory.recent(
+        key, lambda: _measures(profile, steps, options.timing == "exact", options.across_workers)
+    )
 
 
-def chosen_steps(profile: Profile, options: Options) -> tuple[int, ...]:
-    """The indices of the steps to look at: one, or all those whose run has a matching name."""
-    if options.step >= 0:
-        if options.step not in profile.steps:
-            known = ", ".join(map(str, profile.steps)) or "none: no run metadata was given"
-            raise ValueError(f"step {options.step} is not in the profile; its steps are {known}")
-        return (profile.steps.index(options.step),)
-    names = Names(profile.step_names)
-    matching = np.flatnonzero(names.matching("run_name_regexes", options.run_name_regexes))
-    if profile.steps and not len(matching):
-        known = ", ".join(sorted({repr(name) for name in profile.step_names}))
-        raise ValueError(f"run_name_regexes {list(options.run_name_regexes)} match no run; the runs are {known}")
-    return tuple(matching.tolist())
+def _measures(profile: Profile, steps: tuple[int, ...], exact: bool, across: str) -> Measures:
+    workers = by_worker(profile, steps)
+    if across == "sum" and len(workers) > 1:
+        return _added_up(profile, workers, exact)
+    if across == "slowest" and len(workers) > 1:
+        return max((_measures(profile, each, exact, across) for each in workers), key=_whole_time)
+    return _added_up(profile, [steps], exact)
 
 
-def _measures(profile: Profile, steps: tuple[int, ...], is_mean: bool, exact: bool) -> Measures:
-    count = len(profile.nodes)
-    totals = profile.step_totals
-    chosen = slice(None) if len(steps) == len(profile.steps) else np.isin(totals.step, steps)
-    node = totals.node[chosen]
-    recorded = {name: values[chosen] for name, values in _recorded(totals, exact).items()}
-    if not is_mean:
-        scale = 1
-        columns = {name: _spread(values, node, count) for name, values in recorded.items()}
-    else:
-        steps_seen = np.bincount(node, minlength=count).astype(np.int64)
-        sums = {name: _summed(name, values, node, count) for name, values in recorded.items()}
-        scale = _common_divisor(steps_seen) if exact else 1
-        columns = {name: _mean(name, values, steps_seen, scale) for name, values in sums.items()}
-    ran = np.zeros(count, np.bool_)
-    ran[totals.node] = True
+def _whole_time(found: Measures) -> Fraction:
+    return Fraction(int(found.columns["micros"].sum()), found.time_scale)
+
+
+def _added_up(profile: Profile, groups: Sequence[tuple[int, ...]], exact: bool) -> Measures:
+    """The sum over groups of steps of each one's mean."""
+    parts = [_summed(profile, steps, exact) for steps in groups]
+    scale = _common_divisor(np.concatenate([part.steps_seen for part in parts])) if exact else 1
+    columns, *others = [_means(part, scale) for part in parts]
+    for means in others:
+        for name, values in means.items():
+            check_sum(name, columns[name], values)
+            columns[name] = columns[name] + values
+    ran = profile.memory.kept("ran", lambda: _ran(profile))
     columns |= _static(profile, columns["runs"], ran, scale)
-    for name, values in columns.items():
-        check_sum(name, values)
     return Measures(columns, scale, scale * NANOS_A_MICRO if exact else scale)
 
 
-def _recorded(totals: StepTotals, exact: bool) -> dict[str, Integers]:
-    accelerator = totals.accelerator_nanos if exact else totals.accelerator_micros
-    cpu = totals.cpu_nanos if exact else totals.cpu_micros
+def _ran(profile: Profile) -> Flags:
+    """Whether each node ran in any step."""
+    ran = np.zeros(len(profile.nodes), np.bool_)
+    ran[profile.step_totals.node] = True
+    return ran
+
+
+@dataclass(frozen=True, eq=False)
+class _Summed:
+    """The sums of each node over some steps, and in how many of these it was seen."""
+
+    columns: Mapping[str, Integers]
+    steps_seen: Integers
+
+
+def _summed(profile: Profile, steps: tuple[int, ...], exact: bool) -> _Summed:
+    count, totals = len(profile.nodes), profile.step_totals
+    rows = _rows(profile, steps)
+    node = totals.node[rows]
+    # Sorted by node, so that the rows of each are one after another: sums go through memory once, in its order.
+    first = np.flatnonzero(np.diff(node, prepend=ABSENT))
+    nodes = node[first]
+
+    def spread(name: str, values: Integers) -> Integers:
+        check_sum(name, values)
+        column = np.zeros(count, np.int64)
+        column[nodes] = np.add.reduceat(values, first) if len(first) < len(values) else values
+        return column
+
+    steps_seen = np.zeros(count, np.int64)
+    steps_seen[nodes] = np.diff(first, append=len(node))
+    return _Summed({name: spread(name, values) for name, values in _recorded(totals, rows, exact).items()}, steps_seen)
+
+
+def _rows(profile: Profile, steps: tuple[int, ...]) -> slice | Integers:
+    """The rows of the step totals of some steps, in ascending order."""
+    if len(profile.steps) < 2:
+        return slice(None)
+    # Made with the first view, whatever its steps, for the next step to be shown quickly.
+    of_steps = profile.memory.kept("rows of steps", lambda: _rows_of_steps(profile))
+    if len(steps) == len(profile.steps):
+        return slice(None)
+    return np.sort(np.concatenate([of_steps[step] for step in steps]))
+
+
+def _rows_of_steps(profile: Profile) -> Lists:
+    step, count = profile.step_totals.step, len(profile.steps)
+    rows = np.argsort(step.astype(np.min_scalar_type(count)), kind="stable")
+    return Lists(prefix_sums(np.bincount(step, minlength=count)), rows.astype(np.int32))
+
+
+def _recorded(totals: StepTotals, rows: slice | Integers, exact: bool) -> dict[str, Integers]:
+    accelerator = (totals.accelerator_nanos if exact else totals.accelerator_micros)[rows]
+    cpu = (totals.cpu_nanos if exact else totals.cpu_micros)[rows]
     check_sum("micros", accelerator, cpu)
     return {
         "micros": accelerator + cpu,
         "accelerator_micros": accelerator,
         "cpu_micros": cpu,
-        "bytes": totals.requested_bytes,
-        "peak_bytes": totals.peak_bytes,
-        "residual_bytes": totals.residual_bytes,
-        "output_bytes": totals.output_bytes,
-        "runs": totals.run_count,
+        "bytes": totals.requested_bytes[rows],
+        "peak_bytes": totals.peak_bytes[rows],
+        "residual_bytes": totals.residual_bytes[rows],
+        "output_bytes": totals.output_bytes[rows],
+        "runs": totals.run_count[rows],
     }
-
-
-def _spread(values: Integers, node: Indices, count: int) -> Integers:
-    column = np.zeros(count, np.int64)
-    column[node] = values
-    return column
-
-
-def _summed(name: str, values: Integers, node: Indices, count: int) -> Integers:
-    check_sum(name, values)
-    column = np.zeros(count, np.int64)
-    np.add.at(column, node, values)
-    return column
 
 
 def _common_divisor(steps_seen: Integers) -> int:
@@ -124,9 +156,21 @@ def _common_divisor(steps_seen: Integers) -> int:
     return divisor if divisor <= LARGEST_DIVISOR else LARGEST_DIVISOR
 
 
-def _mean(name: str, sums: Integers, steps_seen: Integers, scale: int) -> Integers:
-    divisor = np.maximum(steps_seen, 1)
-    check_sum(name, sums, factor=scale)
+def _means(summed: _Summed, scale: int) -> dict[str, Integers]:
+    """The mean of each node over the steps in which it was seen, times the scale."""
+    divisor = np.maximum(summed.steps_seen, 1)
+    if scale == 1 and divisor.max(initial=1) == 1:
+        return dict(summed.columns)
+    factor, rest = np.divmod(scale, divisor)
+    leaves_rest = bool(rest.any())
+    means = {}
+    for name, sums in summed.columns.items():
+        check_sum(name, sums, factor=scale)
+        means[name] = _rounded(sums, divisor, scale) if leaves_rest else sums * factor
+    return means
+
+
+def _rounded(sums: Integers, divisor: Integers, scale: int) -> Integers:
     whole, rest = np.divmod(np.abs(sums) * scale, divisor)
     if scale > 1:  # there may be a rest only where the divisor does not divide the scale
         whole += 2 * rest >= divisor
@@ -136,10 +180,13 @@ def _mean(name: str, sums: Integers, steps_seen: Integers, scale: int) -> Intege
 
 def _static(profile: Profile, runs: Integers, ran: Flags, scale: int) -> dict[str, Integers]:
     nodes = profile.nodes
-    times = np.where(ran, runs, scale)
-    check_sum("float_ops", nodes.float_ops.astype(np.float64) * times)
+    counted = np.flatnonzero(nodes.float_ops)
+    times = np.where(ran[counted], runs[counted], scale)
+    check_sum("float_ops", nodes.float_ops[counted].astype(np.float64) * times)
     check_sum("params", nodes.parameters, factor=scale)
+    float_ops = np.zeros(len(nodes), np.int64)
+    float_ops[counted] = nodes.float_ops[counted] * times
     return {
-        "float_ops": nodes.float_ops * times,
-        "params": nodes.parameters * scale,
+        "float_ops": float_ops,
+        "params": nodes.parameters if scale == 1 else nodes.parameters * scale,
     }

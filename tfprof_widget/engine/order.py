@@ -20,18 +20,19 @@ def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:
     """
     count = len(parent)
     by_parent = _by_parent(parent, key)
-    sizes = size[by_parent]
-    before = np.cumsum(sizes) - sizes
+    # Narrow numbers, as all of this is about memory; what overflows on the way is right again in the differences.
+    sizes = size.astype(np.int32)[by_parent]
+    before = np.cumsum(sizes, dtype=np.int32) - sizes
     # The first sibling of each group gives what was before the group; it is found by its parent.
     sorted_parent = parent[by_parent]
-    first = np.zeros(count + 1, np.int64)
+    first = np.zeros(count + 1, np.int32)
     first[sorted_parent[::-1]] = before[::-1]
-    offset = np.empty(count, np.int64)
+    offset = np.empty(count, np.int32)
     offset[by_parent] = before - first[sorted_parent] + 1
-    change = np.zeros(count + 1, np.int64)
+    change = np.zeros(count + 1, np.int32)
     change[:count] = offset
     np.subtract.at(change, np.arange(count) + size, offset)
-    place = np.cumsum(change[:count]) - 1
+    place = np.cumsum(change[:count], dtype=np.int32) - 1
     result = np.empty(count, np.int64)
     result[place] = np.arange(count)
     return result

@@ -48,12 +48,12 @@ class Sums:
 
     def order(self, order_by: str, view: str) -> Integers:
         """All places in the order to show them."""
-        key = ("order", order_by)
-        if key not in self._made:
-            tree = self.forest.tree
-            size = tree.end - np.arange(len(tree))
-            self._made[key] = ordered(tree.parent.astype(np.int64), size, self.key(order_by, view))
-        return self._made[key]
+        tree, made = self.forest.tree, ("order", order_by)
+        if made not in self._made:
+            key = self.key(order_by, view)
+            is_by_name = key is tree.name_rank  # which is the same in every step
+            self._made[made] = tree.by_name if is_by_name else ordered(tree.parent.astype(np.int64), tree.size, key)
+        return self._made[made]
 
     def key(self, order_by: str, view: str) -> Integers:
         """What siblings are sorted by, ascending."""

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tfprof_widget.engine.order import ordered
 from tfprof_widget.tables import Flags, Indices, Integers
 
 ROOT_NAME = "_TFProfRoot"
@@ -47,6 +48,16 @@ class Tree:
         return rank
 
     @cached_property
+    def size(self) -> Integers:
+        """How many places each subtree has."""
+        return self.end - np.arange(len(self))
+
+    @cached_property
+    def by_name(self) -> Integers:
+        """All places, siblings in the order of their names."""
+        return ordered(self.parent.astype(np.int64), self.size, self.name_rank)
+
+    @cached_property
     def row_count(self) -> Integers:
         """How many graph nodes each place has itself."""
         return np.diff(self.row_start)
@@ -73,12 +84,34 @@ class Tree:
         places = np.flatnonzero(kept)
         parent = nearest_above(subtree_sizes(self.end, places))
         row_start = prefix_sums(counted)[self.row_start]
-        return Tree(
+        return Contracted(
             names=tuple([self.names[place] for place in places.tolist()]),
             parent=parent.astype(np.int32),
             rows=self.rows[counted],
             row_start=np.append(row_start[:-1][kept], row_start[-1]),
+            whole=self,
+            places=places,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Contracted(Tree):
+    """Some places of a whole tree, of which it is told quicker what else would be found out place by place."""
+
+    whole: Tree
+    places: Integers
+
+    @cached_property
+    def end(self) -> Integers:
+        """Where the subtree of each place ends."""
+        return np.arange(len(self)) + subtree_sizes(self.whole.end, self.places)
+
+    @cached_property
+    def name_rank(self) -> Integers:
+        """The position of each place's name among all names, for ordering by name."""
+        rank = np.empty(len(self), np.int64)
+        rank[np.argsort(self.whole.name_rank[self.places])] = np.arange(len(self))
+        return rank
 
 
 def subtree_end(parent: NDArray[np.integer]) -> Integers:

@@ -13,7 +13,7 @@ from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.executions import join_runs
 from tfprof_widget.ingest.graph_def import GraphColumns
 from tfprof_widget.ingest.op_log import OpLogColumns, Stacks
-from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.ingest.run_columns import RunColumns
 from tfprof_widget.ingest.step_totals import add_up
 from tfprof_widget.integers import LARGEST_INTEGER
 from tfprof_widget.profiles import Profile
@@ -45,13 +45,14 @@ def assemble(
         nodes=_nodes(columns, order, row_of, op_logs, shapes, joined.devices, joined.node_device),
         steps=joined.steps,
         step_names=tuple(step_names.get(step, "") for step in joined.steps),
-        executions=joined.executions,
-        outputs=joined.outputs,
-        allocations=joined.allocations,
-        step_totals=add_up(joined.executions, joined.devices),
+        executions=joined.recorded.executions,
+        outputs=joined.recorded.outputs,
+        allocations=joined.recorded.allocations,
+        step_totals=add_up(joined.recorded.executions, joined.devices),
         traces=_traces(row_of, op_logs, stacks),
         graphs=graphs,
         misses_accelerator_stream=misses_accelerator_stream,
+        runs=joined.runs,
     )
 
 
@@ -99,7 +100,7 @@ def _nodes(
         output_shapes=_lists([columns.output_shapes[index] for index in order]),
         inputs=inputs,
         input_ports=ports,
-        parameters=_parameters(names, shape, shapes),
+        parameters=parameters_of(names, shape, shapes),
         float_ops=_float_ops(row_of, op_logs),
         identity=np.array(order, np.int32),
     )
@@ -164,7 +165,8 @@ def _types(
     return names, Lists(start, (pairs % max(len(names), 1)).astype(np.int32))
 
 
-def _parameters(names: tuple[str, ...], shape: Indices, shapes: Sequence[tuple[int, ...]]) -> Integers:
+def parameters_of(names: tuple[str, ...], shape: Indices, shapes: Sequence[tuple[int, ...]]) -> Integers:
+    """How many parameters each node has: the product of its shape, 0 where that is not known in full."""
     sizes = [math.prod(known) if known and min(known) >= 0 else 0 for known in shapes]
     used = set(shape.tolist()) - {ABSENT}
     too_large = {code for code in used if sizes[code] > LARGEST_INTEGER}

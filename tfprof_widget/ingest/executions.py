@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tfprof_widget.ingest.devices import canonical
-from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.ingest.packing import PackedColumns, held_once
+from tfprof_widget.ingest.run_columns import RunColumns
 from tfprof_widget.integers import check_sum
-from tfprof_widget.tables import ABSENT, Allocations, Executions, Flags, Indices, Integers, Outputs
+from tfprof_widget.tables import ABSENT, Allocations, Executions, Flags, Indices, Integers, Outputs, Recorded, Runs
 
-Runs = Sequence[tuple[int, RunColumns]]
+Columns = Sequence[tuple[int, RunColumns]]
 Entry = TypeVar("Entry", int, str)
 
 
@@ -25,46 +27,102 @@ class Joined:
     steps: tuple[int, ...]
     devices: tuple[str, ...]
     node_device: Indices
-    executions: Executions
-    outputs: Outputs
-    allocations: Allocations
+    recorded: Recorded
+    runs: Runs
 
 
-def join_runs(runs: Runs, row_of: Mapping[str, int]) -> Joined:
-    """One table of the executions of all nodes that have a row.
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Each node's own device, and which executions count, which were elsewhere, and which count memory."""
 
-    The first canonical device that a node ran on is its own; what it ran on another canonical device
-    is dropped. Memory counts on the node's own device only.
+    own: Indices
+    kept: Flags
+    elsewhere: Flags
+    counts_memory: Flags
+
+
+def placed(node: NDArray[np.integer], device: NDArray[np.integer], devices: tuple[str, ...], count: int) -> Placed:
+    """Find the devices of `count` nodes: the first canonical device that a node ran on is its own.
+
+    What it ran on another canonical device counts for nothing. Memory counts on the node's own device only; natively
+    also on a device without a name while the node has none.
+
+    >>> devices = ("/device:cpu:0", "/device:cpu:1")
+    >>> placed(np.array([0, 0, 1]), np.array([1, 0, 0]), devices, 2).kept.tolist()
+    [True, False, True]
+    """
+    own, first = _own_devices(node, device, devices, count)
+    known = node >= 0
+    own_device = own[node] if count else np.full(len(node), ABSENT, np.int32)
+    elsewhere = known & canonical(devices)[device] & (own_device != device)
+    counts_memory = own_device == device
+    if "" in devices and count:
+        counts_memory |= (device == devices.index("")) & (np.arange(len(node)) < first[node])
+    return Placed(own, known & ~elsewhere, elsewhere, known & counts_memory)
+
+
+def join_runs(runs: Columns, row_of: Mapping[str, int]) -> Joined:
+    """One table of the executions of all nodes that have a row, on their own devices, and one of those elsewhere.
+
+    Columns are made whole one by one, so that all of them together take little more memory than what comes of them.
     """
     steps = tuple(sorted({step for step, _ in runs}))
     devices = tuple(sorted({device for _, run in runs for device in run.devices}))
     place_of, code_of = _places(steps), _places(devices)
-    node = _over_runs(runs, lambda step, run: [row_of.get(name, ABSENT) for name in run.names])
-    step = _over_runs(runs, lambda step, run: np.full(len(run.names), place_of[step]))
-    device = _over_runs(runs, lambda step, run: np.array([code_of[each] for each in run.devices], np.int64)[run.device])
-    values = {name: _over_runs(runs, lambda step, run, name=name: run.values[name]) for name in _VALUES}
-    node_device, first = _own_devices(node, device, devices, len(row_of))
-    kept = np.flatnonzero(_belongs(node, device, devices, node_device))
-    counts_memory = _counts_memory(node, device, devices, node_device, first) & (values["start_micros"] > 0)
-    place = np.full(len(node), ABSENT, np.int64)
-    place[kept] = np.arange(len(kept))
+    counts = [len(run) for _, run in runs]
+    run_step = np.array([place_of[step] for step, _ in runs], np.int32)
+    node = _over_runs(np.int32, counts, _nodes(runs, row_of))
+    device = _over_runs(np.int32, counts, (_codes(run.devices, code_of)[run.device] for _, run in runs))
+    found = placed(node, device, devices, len(row_of))
+
+    def recorded(chosen: Flags) -> Recorded:
+        def column(kind: Any, pieces: Iterable[NDArray[Any]]) -> NDArray[Any]:
+            values = _over_runs(kind, counts, pieces)
+            return held_once(values if chosen.all() else values[chosen])
+
+        def value(name: str) -> NDArray[Any]:
+            return column(np.int64, (run.values[name] for _, run in runs))
+
+        values = {name: value(name) for name in VALUES}
+        executions = Executions(
+            node=node[chosen],
+            step=np.repeat(run_step, counts)[chosen],
+            device=held_once(device[chosen]),
+            counts_memory=held_once(found.counts_memory[chosen] & (values["start_micros"] > 0)),
+            **values,
+        )
+        return Recorded(executions, *_details(runs, chosen))
+
     return Joined(
         steps=steps,
         devices=devices,
-        node_device=node_device,
-        executions=Executions(
-            node=node[kept].astype(np.int32),
-            step=step[kept].astype(np.int32),
-            device=device[kept].astype(np.int32),
-            counts_memory=counts_memory[kept],
-            **{name: column[kept] for name, column in values.items()},
+        node_device=found.own,
+        recorded=recorded(found.kept),
+        runs=runs_of(
+            run_step,
+            tuple(run.digest for _, run in runs),
+            np.cumsum(counts, dtype=np.int64),
+            found,
+            recorded(found.elsewhere) if found.elsewhere.any() else None,
         ),
-        outputs=_outputs(runs, place),
-        allocations=_allocations(runs, place),
     )
 
 
-_VALUES = (
+def runs_of(
+    step: Indices, digests: tuple[bytes, ...], ends: Integers, found: Placed, elsewhere: Recorded | None
+) -> Runs:
+    """The table of runs; `ends` are the executions' rows after the last of each run."""
+
+    def counted(chosen: Flags) -> Integers:
+        bounds = pairwise([0, *ends.tolist()])
+        return np.array([np.count_nonzero(chosen[first:end]) for first, end in bounds], np.int64)
+
+    is_any = elsewhere is not None
+    kept_before = np.cumsum(found.kept)[found.elsewhere].astype(np.int64) if is_any else np.zeros(0, np.int64)
+    return Runs(step, counted(found.kept), counted(found.elsewhere), digests, kept_before, elsewhere)
+
+
+VALUES = (
     "start_micros",
     "duration_micros",
     "start_nanos",
@@ -80,75 +138,83 @@ _VALUES = (
 )
 
 
-def _over_runs(runs: Runs, column: Any) -> Integers:
-    return np.concatenate([np.zeros(0, np.int64), *(np.asarray(column(step, run), np.int64) for step, run in runs)])
+def _over_runs(kind: Any, counts: Sequence[int], pieces: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """A column of all runs, of the piece that each run has of it."""
+    column = np.empty(sum(counts), kind)
+    first = 0
+    for count, piece in zip(counts, pieces, strict=True):
+        column[first : first + count] = piece
+        first += count
+    return column
+
+
+def _nodes(runs: Columns, row_of: Mapping[str, int]) -> Iterator[Indices]:
+    """The row of the node of each execution, run by run; most runs are over the same names."""
+    rows: dict[int, Indices] = {}
+    for _, run in runs:
+        known = id(run.node_names)
+        if known not in rows:
+            rows[known] = np.array([row_of.get(name, ABSENT) for name in run.node_names], np.int32)
+        yield rows[known][run.node]
+
+
+def _codes(devices: Sequence[str], code_of: Mapping[str, int]) -> Indices:
+    return np.array([code_of[device] for device in devices], np.int32)
 
 
 def _places(dictionary: tuple[Entry, ...]) -> dict[Entry, int]:
     return {entry: place for place, entry in enumerate(dictionary)}
 
 
-def _own_devices(node: Integers, device: Integers, devices: tuple[str, ...], count: int) -> tuple[Indices, Integers]:
+def _own_devices(
+    node: NDArray[np.integer], device: NDArray[np.integer], devices: tuple[str, ...], count: int
+) -> tuple[Indices, Integers]:
     """The first canonical device of each node, and at which execution it was met (past the last if never)."""
-    placed = np.flatnonzero(canonical(devices)[device] & (node >= 0))
-    nodes, met = np.unique(node[placed], return_index=True)
-    own = np.full(count, ABSENT, np.int32)
-    own[nodes] = device[placed[met]]
+    backwards = np.flatnonzero(canonical(devices)[device] & (node >= 0))[::-1]
     first = np.full(count, len(node), np.int64)
-    first[nodes] = placed[met]
+    first[node[backwards]] = backwards  # of several of one node the last that is assigned stays
+    own = np.full(count, ABSENT, np.int32)
+    is_met = first < len(node)
+    own[is_met] = device[first[is_met]]
     return own, first
 
 
-def _belongs(node: Integers, device: Integers, devices: tuple[str, ...], own: Indices) -> Flags:
-    known = node >= 0
-    elsewhere = canonical(devices)[device] & (own[node] != device) if len(own) else ~known
-    result: Flags = known & ~elsewhere
-    return result
-
-
-def _counts_memory(node: Integers, device: Integers, devices: tuple[str, ...], own: Indices, first: Integers) -> Flags:
-    """On the node's own device; natively also on a device without a name while the node has none."""
-    if not len(own):
-        return np.zeros(len(node), np.bool_)
-    nameless = np.array([name == "" for name in devices], np.bool_)[device]
-    result: Flags = (own[node] == device) | (nameless & (np.arange(len(node)) < first[node]))
-    return result
-
-
-def _outputs(runs: Runs, place: Integers) -> Outputs:
-    column = _details(runs, place, lambda run: run.outputs)
-    return Outputs(
-        execution=column("execution", np.int32),
-        slot=column("slot", np.int32),
-        bytes=column("bytes", np.int64),
-        address=column("address", np.uint64),
-        shape=column("shape", np.int32),
-    )
-
-
-def _allocations(runs: Runs, place: Integers) -> Allocations:
-    column = _details(runs, place, lambda run: run.allocations)
-    sizes = column("bytes", np.int64)
+def _details(runs: Columns, chosen: Flags) -> tuple[Outputs, Allocations]:
+    """The outputs and allocations of the executions that are chosen, and numbered anew."""
+    outputs = _detail(runs, chosen, [run.outputs for _, run in runs])
+    allocations = _detail(runs, chosen, [run.allocations for _, run in runs])
+    sizes = allocations("bytes", np.int64)
     check_sum("run_meta: bytes of allocations", sizes)
-    return Allocations(
-        execution=column("execution", np.int32),
-        micros=column("micros", np.int64),
-        bytes=sizes,
-        on_accelerator=column("on_accelerator", np.bool_),
+    return (
+        Outputs(
+            execution=outputs("execution", np.int32),
+            slot=outputs("slot", np.int32),
+            bytes=outputs("bytes", np.int64),
+            address=outputs("address", np.uint64),
+            shape=outputs("shape", np.int32),
+        ),
+        Allocations(
+            execution=allocations("execution", np.int32),
+            micros=allocations("micros", np.int64),
+            bytes=sizes,
+            on_accelerator=allocations("on_accelerator", np.bool_),
+        ),
     )
 
 
-def _details(runs: Runs, place: Integers, table: Any) -> Any:
-    """The columns of what belongs to executions, renumbered to the executions that were kept."""
-    counts = [len(run.names) for _, run in runs]
-    before = np.cumsum([0, *counts])[:-1]
-    moved = [place[table(run)["execution"] + start] for (_, run), start in zip(runs, before, strict=True)]
+def _detail(runs: Columns, chosen: Flags, tables: Sequence[PackedColumns]) -> Callable[[str, Any], NDArray[Any]]:
+    """Gives the columns of what belongs to executions: `execution` is the execution's row among the chosen."""
+    counts = [len(table["execution"]) for table in tables]
+    starts = np.cumsum([0, *(len(run) for _, run in runs)])[:-1].tolist()
+    execution = _over_runs(
+        np.int32, counts, (table["execution"] + start for table, start in zip(tables, starts, strict=True))
+    )
+    of_chosen = None if chosen.all() else chosen[execution]
+    if of_chosen is not None:
+        execution = (np.cumsum(chosen, dtype=np.int32) - 1)[execution]
 
     def column(name: str, kind: Any) -> NDArray[Any]:
-        parts = [
-            execution[execution >= 0] if name == "execution" else table(run)[name][execution >= 0]
-            for (_, run), execution in zip(runs, moved, strict=True)
-        ]
-        return np.concatenate([np.zeros(0, kind), *(part.astype(kind) for part in parts)])
+        values = execution if name == "execution" else _over_runs(kind, counts, (table[name] for table in tables))
+        return held_once(values if of_chosen is None else values[of_chosen])
 
     return column

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -13,20 +14,25 @@ from tfprof_widget.ingest.belonging import check_belonging
 from tfprof_widget.ingest.checkpoints import CHECKPOINT_VARIABLES, open_checkpoint
 from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.devices import misses_streams
-from tfprof_widget.ingest.executed_kernels import read_kernels
+from tfprof_widget.ingest.executed_kernels import KernelLabels
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
 from tfprof_widget.ingest.live_op_log import live_op_log
 from tfprof_widget.ingest.op_log import OpLogColumns, Stacks, read_op_log
-from tfprof_widget.ingest.run_metadata import RunColumns, executed_ops, may_be_node, read_run
+from tfprof_widget.ingest.read_runs import ReadRun
+from tfprof_widget.ingest.run_columns import NodeNames, RunColumns
+from tfprof_widget.ingest.run_metadata import executed_ops, may_be_node
 from tfprof_widget.ingest.shapes import Shapes
 from tfprof_widget.ingest.stored_profile import read_stored_profile
 from tfprof_widget.ingest.tf_functions import read_functions
 from tfprof_widget.ingest.tf_graph import LiveGraph, is_tf_graph, read_tf_graph
 from tfprof_widget.ingest.tf_shapes import OutputShapes, completed_output_shapes
+from tfprof_widget.ingest.transfers import TransferRows, stored_transfers
 from tfprof_widget.ingest.wire import as_message, as_sealed
 from tfprof_widget.options import check_step
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Checkpoint, Kernel
+
+OpsOf = Callable[[set[str]], Mapping[str, str]]
 
 
 class Parts:
@@ -46,6 +52,7 @@ class Parts:
         self.shapes = Shapes()
         self.stacks = Stacks()
         self.nodes = GraphColumns()
+        self.names = NodeNames()
         self.op_logs: list[OpLogColumns] = []
         self.runs: list[tuple[int, RunColumns]] = []
         self.step_names: dict[int, str] = {}
@@ -53,6 +60,7 @@ class Parts:
         self.checkpoint: Checkpoint | None = None
         self.misses_accelerator_stream = False
         self.kernels: dict[str, Kernel] = {}
+        self.transfers = TransferRows()
         self._in_graph: set[str] = set()
         self._ghosts: set[str] = set()
         self._added: set[tuple[int, bytes]] = set()
@@ -115,7 +123,10 @@ class Parts:
             sealed = as_sealed(stored.graph, "GraphDef", "profile")
         self._add_nodes(stored.nodes, sealed)
         self.op_logs.append(stored.op_log)
-        self.runs.extend(stored.runs)
+        self.runs.extend((step, run.over(self.names)) for step, run in stored.runs)
+        for step, transfer in stored_transfers(message):
+            if step in message.steps and step not in known_steps:
+                self.transfers.add(step, [transfer])
         self.misses_accelerator_stream |= stored.misses_accelerator_stream
 
     def add_step(self, step: int, run_meta: Any, name: str = "", *, belongs: bool = False) -> None:
@@ -127,34 +138,46 @@ class Parts:
         A node that the graph lacks is added with its name for an op, as natively; of a run that belongs, with the op
         that ran, for the bodies of loops and functions are such nodes.
         """
-        check_step(step)
+        labels = KernelLabels()
         with collector_paused():
             sealed = as_sealed(run_meta, "RunMetadata", "run_meta")
-            run = read_run(sealed, self.shapes)
-        digest = (step, run.digest())
-        if run.names and digest in self._added:
-            raise ValueError(
-                f"step {step}: this run_meta is already in the profile under that step, "
-                "and would count twice; give each run a step of its own"
-            )
-        if self._in_graph and not belongs:
-            check_belonging(filter(may_be_node, dict.fromkeys(run.names)), self._in_graph)
-        ghosts = dict.fromkeys(node for node in run.names if node not in self._in_graph and may_be_node(node))
-        new = ghosts.keys() - self._ghosts
-        ran = executed_ops(sealed, new) if belongs and new else {}
-        for node in ghosts:
-            if node in new:
-                self._ghosts.add(node)
-                self.nodes.add(node, ran.get(node, node))
-        self.kernels = read_kernels(sealed, self._in_graph) | self.kernels
-        self.runs.append((step, run))
-        self.misses_accelerator_stream |= misses_streams(run.devices)
-        self._added.add(digest)
-        self.step_names[step] = name or self.step_names.get(step, "")
+            read = ReadRun.of(sealed)
+            labels.read(sealed, self._in_graph)
+        self.add_run(step, read, name, ops_of=partial(executed_ops, sealed) if belongs else None)
+        self.add_kernels(labels)
         if self._live is not None:
             message = as_message(run_meta, "RunMetadata", "run_meta")
             self._completed = completed_output_shapes(self._live, [message]) | self._completed
             self._live_op_log = None
+
+    def add_run(self, step: int, read: ReadRun, name: str = "", *, ops_of: OpsOf | None = None) -> None:
+        """Add a run that is read already, as `add_step` does; `ops_of` tells the ops of nodes of a run that belongs."""
+        check_step(step)
+        with collector_paused():
+            run = read.columns_over(self.names, self.shapes)
+        digest = (step, run.digest)
+        if len(run) and digest in self._added:
+            raise ValueError(
+                f"step {step}: this run_meta is already in the profile under that step, "
+                "and would count twice; give each run a step of its own"
+            )
+        nodes = [node for node in read.columns.executed if may_be_node(node)]
+        if self._in_graph and ops_of is None:
+            check_belonging(nodes, self._in_graph)
+        ghosts = [node for node in nodes if node not in self._in_graph and node not in self._ghosts]
+        ran = ops_of(set(ghosts)) if ops_of is not None and ghosts else {}
+        for node in ghosts:
+            self._ghosts.add(node)
+            self.nodes.add(node, ran.get(node, node))
+        self.runs.append((step, run))
+        self.transfers.add(step, read.transfers)
+        self.misses_accelerator_stream |= misses_streams(run.devices)
+        self._added.add(digest)
+        self.step_names[step] = name or self.step_names.get(step, "")
+
+    def add_kernels(self, labels: KernelLabels) -> None:
+        """Add what the labels of runs tell of kernels that is new."""
+        self.kernels = labels.kernels(self._in_graph) | self.kernels
 
     def assemble(self) -> Profile:
         """The profile of everything added so far."""
@@ -181,7 +204,8 @@ class Parts:
                 tuple(self.graphs),
                 misses_accelerator_stream=self.misses_accelerator_stream,
             )
-        return replace(profile, checkpoint=self.checkpoint, kernels=self.kernels)
+        transfers = self.transfers.joined(profile.nodes.names, profile.steps)
+        return replace(profile, checkpoint=self.checkpoint, kernels=self.kernels, transfers=transfers)
 
     def _add_nodes(self, columns: GraphColumns, sealed: Any) -> None:
         self.nodes.extend(columns)

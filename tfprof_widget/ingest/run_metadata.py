@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Set
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
 
@@ -14,52 +14,38 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from tfprof_widget.errors import ProfileError
+from tfprof_widget.ingest.run_columns import NodeNames, RunColumns
 from tfprof_widget.ingest.shapes import Shapes
 from tfprof_widget.integers import LARGEST_INTEGER, NANOS_A_MICRO, check_sum
 from tfprof_widget.messages import SealedRun, TensorShapeProto
 from tfprof_widget.tables import ABSENT, Integers
 
 
-@dataclass(frozen=True, eq=False)
-class RunColumns:
-    """The executions of one run in the order recorded, and their outputs and allocations.
-
-    `outputs` and `allocations` are columns by name; `execution` in them is the row of the execution.
-    """
-
-    names: list[str]
-    devices: tuple[str, ...]
-    device: Integers
-    values: dict[str, Integers]
-    outputs: dict[str, NDArray[Any]]
-    allocations: dict[str, NDArray[Any]]
-
-    def digest(self) -> bytes:
-        """A few bytes that are the same only for the very same executions."""
-        names = "\n".join(self.names).encode("utf-8", "surrogatepass")
-        return blake2b(names + self.values["start_nanos"].tobytes(), digest_size=16).digest()
+def _numbers() -> array[int]:
+    return array("q")
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What is read of executions, allocators, allocations and outputs: row after row in flat lists.
+    """What is read of executions, allocators, allocations and outputs: row after row in flat arrays.
 
     Read in one pass, since to keep a message for each row at hand costs more than to read it.
     """
 
-    names: list[str] = field(default_factory=list)
-    device: list[int] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
-    allocators: list[int] = field(default_factory=list)
-    allocations: list[int] = field(default_factory=list)
-    outputs: list[int] = field(default_factory=list)
-    addresses: list[int] = field(default_factory=list)
-    shapes: list[bytes | None] = field(default_factory=list)
+    names: NodeNames = field(default_factory=NodeNames)
+    node: array[int] = field(default_factory=_numbers)
+    device: array[int] = field(default_factory=_numbers)
+    times: array[int] = field(default_factory=_numbers)
+    allocators: array[int] = field(default_factory=_numbers)
+    allocations: array[int] = field(default_factory=_numbers)
+    outputs: array[int] = field(default_factory=_numbers)
+    addresses: array[int] = field(default_factory=lambda: array("Q"))
+    shapes: dict[bytes | None, int] = field(default_factory=dict)
 
     def add(self, stat: Any, device: int) -> None:
         """Add one NodeExecStats."""
-        row = len(self.names)
-        self.names.append(stat.node_name.partition(":")[0])
+        row = len(self.node)
+        self.node.append(self.names.code(stat.node_name.partition(":")[0]))
         self.device.append(device)
         self.times.extend(_TIMES(stat))
         for allocator in stat.memory:
@@ -71,9 +57,10 @@ class Rows:
             tensor = output.tensor_description
             if tensor.HasField("allocation_description"):
                 requested, allocated, address = _ALLOCATION(tensor.allocation_description)
-                self.outputs.extend((row, output.slot, requested, allocated))
+                shape = tensor.shape or (b"" if tensor.HasField("shape") else None)
+                known = self.shapes.setdefault(shape, len(self.shapes))
+                self.outputs.extend((row, output.slot, requested, allocated, known))
                 self.addresses.append(address)
-                self.shapes.append(tensor.shape or (b"" if tensor.HasField("shape") else None))
 
 
 _TIMES = attrgetter(
@@ -102,7 +89,7 @@ def read_run(run: SealedRun, shapes: Shapes) -> RunColumns:
     >>> device = run.step_stats.dev_stats.add(device="/device:CPU:0")
     >>> _ = device.node_stats.add(node_name="a:MatMul", all_start_micros=5, op_end_rel_micros=2)
     >>> columns = read_run(run, Shapes())
-    >>> columns.names, columns.devices, columns.values["duration_nanos"].tolist()
+    >>> columns.node_names, columns.devices, columns.values["duration_nanos"].tolist()
     (['a'], ('/device:cpu:0',), [2000])
     """
     if not run.HasField("step_stats"):
@@ -116,10 +103,11 @@ def read_run(run: SealedRun, shapes: Shapes) -> RunColumns:
             rows.add(stat, number)
     times = _table(rows.times, 7)
     outputs = _outputs(rows, shapes)
-    output_bytes = _added_up(outputs["execution"], outputs["bytes"], len(rows.names))
-    return RunColumns(
-        names=rows.names,
-        devices=tuple(_ascii_lower(device.device) for device in run.step_stats.dev_stats),
+    output_bytes = _added_up(outputs["execution"], outputs["bytes"], len(rows.node))
+    return RunColumns.of(
+        node_names=rows.names,
+        node=np.array(rows.node, np.int32),
+        devices=[_ascii_lower(device.device) for device in run.step_stats.dev_stats],
         device=np.array(rows.device, np.int64),
         values=_times(times) | _memory(times, _table(rows.allocators, 6)) | {"output_bytes": output_bytes},
         outputs=outputs,
@@ -153,7 +141,7 @@ def _ascii_lower(text: str) -> str:
     return text.lower() if text.isascii() else text.encode().lower().decode()
 
 
-def _table(values: list[int], columns: int) -> NDArray[np.int64]:
+def _table(values: array[int], columns: int) -> NDArray[np.int64]:
     return np.array(values, np.int64).reshape(-1, columns).T
 
 
@@ -207,16 +195,16 @@ def _added_up(execution: NDArray[Any], values: Integers, count: int) -> Integers
 
 
 def _outputs(rows: Rows, shapes: Shapes) -> dict[str, NDArray[Any]]:
-    execution, slot, requested, allocated = _table(rows.outputs, 4)
+    execution, slot, requested, allocated, shape = _table(rows.outputs, 5)
     sizes = np.maximum(requested, allocated)
     check_sum("run_meta: bytes of outputs", sizes)
-    known = {shape: _shape(shape, shapes) for shape in dict.fromkeys(rows.shapes)}
+    known = np.array([_shape(shape, shapes) for shape in rows.shapes], np.int64)
     return {
         "execution": execution,
         "slot": slot,
         "bytes": sizes,
         "address": np.array(rows.addresses, np.uint64),
-        "shape": np.array([known[shape] for shape in rows.shapes], np.int64),
+        "shape": known[shape],
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.graph_def import GraphColumns
 from tfprof_widget.ingest.op_log import Frames, OpLogColumns, Stacks
-from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.ingest.run_columns import RunColumns
 from tfprof_widget.ingest.shapes import Shapes
 from tfprof_widget.ingest.stored_steps import Phase, StoredExecutions
 from tfprof_widget.tables import ABSENT

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.devices import accelerator_streams, canonical
-from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.ingest.run_columns import NodeNames, RunColumns
 from tfprof_widget.integers import LARGEST_INTEGER, NANOS_A_MICRO, check_sum
 from tfprof_widget.tables import ABSENT
 
@@ -61,8 +61,10 @@ class StoredExecutions:
         executions = self.phases[phase]
         devices = tuple(dict.fromkeys(execution.device for execution in executions))
         code_of = {device: code for code, device in enumerate(devices)}
-        return RunColumns(
-            names=[execution.node for execution in executions],
+        names = NodeNames()
+        return RunColumns.of(
+            node_names=names,
+            node=names.codes(execution.node for execution in executions),
             devices=devices,
             device=np.array([code_of[execution.device] for execution in executions], np.int64),
             values=_values(executions),

@@ -18,6 +18,7 @@ from tfprof_widget.ingest.xspace_memory import Record, add_up, held, record_of
 from tfprof_widget.ingest.xspace_names import executed_key
 from tfprof_widget.ingest.xspace_notes import read_notes
 from tfprof_widget.ingest.xspace_times import Intervals, last_started
+from tfprof_widget.ingest.xspace_transfers import read_exchanges
 from tfprof_widget.integers import NANOS_A_MICRO
 from tfprof_widget.tables import Flags, Integers
 
@@ -58,8 +59,13 @@ def read_xspace(xspace: Any, steps: Sequence[Step] = (), profiling_started: int 
             rows.add_thread(thread)
         for kernel in kernels(space, profiling_started):
             rows.add_kernel(kernel)
-        columns = rows.columns(sorted(steps, key=lambda step: step.start), dropped_events(space))
-        return replace(columns, notes=read_notes(space))
+        ordered = sorted(steps, key=lambda step: step.start)
+        columns = rows.columns(ordered, dropped_events(space))
+        exchanges = list(read_exchanges(space, profiling_started))
+        asked = _column([each.start for each in exchanges])
+        step, _ = _steps(asked, np.zeros(len(asked), np.bool_), ordered)
+        by_step = tuple(zip(step.tolist(), exchanges, strict=True))
+        return replace(columns, exchanges=by_step, notes=read_notes(space))
 
 
 @dataclass

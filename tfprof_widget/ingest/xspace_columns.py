@@ -29,6 +29,17 @@ class Label(NamedTuple):
     device: str = ""
 
 
+class Exchange(NamedTuple):
+    """A tensor that a device got, or a collective that it took part in: `name` is as it was executed."""
+
+    kind: str
+    name: str
+    source: str
+    target: str
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, eq=False)
 class XSpaceColumns:
     """The executions in an XSpace, one a row; it takes a small part of the XSpace's room.
@@ -38,7 +49,8 @@ class XSpaceColumns:
     one for each allocation and for its release within the step, whichever thread made it: the row of the execution that
     allocated, the microsecond, the bytes (negative if released), and whether on an accelerator. `functions` are the
     runtime's names of all functions that Python called. `input_shapes` are, by an op's name as executed and its type,
-    those of its first execution, as TensorFlow writes them. `notes` say what went wrong.
+    those of its first execution, as TensorFlow writes them. `exchanges` are what devices sent each other and the
+    collectives that they took part in, each with the number of its step. `notes` say what went wrong.
     """
 
     labels: tuple[Label, ...]
@@ -53,6 +65,7 @@ class XSpaceColumns:
     functions: frozenset[str]
     dropped: int
     input_shapes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    exchanges: tuple[tuple[int, Exchange], ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

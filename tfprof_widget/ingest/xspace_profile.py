@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tfprof_widget.ingest.assemble import assemble
@@ -12,13 +13,17 @@ from tfprof_widget.ingest.devices import misses_streams
 from tfprof_widget.ingest.executed_kernels import read_input_shapes
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
 from tfprof_widget.ingest.op_log import Stacks
-from tfprof_widget.ingest.run_metadata import RunColumns, may_be_node
+from tfprof_widget.ingest.run_columns import RunColumns
+from tfprof_widget.ingest.run_metadata import may_be_node
 from tfprof_widget.ingest.shapes import Shapes
+from tfprof_widget.ingest.tensor_sizes import tensor_sizes
 from tfprof_widget.ingest.tf_functions import CALLS, NO_WORDS, FunctionGraphs, Words, read_functions
+from tfprof_widget.ingest.transfers import TransferRows
 from tfprof_widget.ingest.wire import as_sealed
 from tfprof_widget.ingest.xspace_columns import XSpaceColumns
 from tfprof_widget.ingest.xspace_names import ExecutedNames, function_label
 from tfprof_widget.ingest.xspace_runs import XSpaceRuns, is_compiled, named_runs
+from tfprof_widget.ingest.xspace_transfers import named_transfers
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Kernel
 
@@ -46,8 +51,13 @@ def profile_of_functions(
         names: dict[int, str] = {}
         executed: dict[str, None] = {}
         dropped = 0
+        transfers = TransferRows()
+        executed_names = ExecutedNames(graphs.nodes, graphs.layers)
+        sizes = partial(tensor_sizes, columns=columns, shapes=shapes.known, graph=sealed)
         for trace in traces:
-            named = named_runs(trace, ExecutedNames(graphs.nodes, graphs.layers), ops)
+            named = named_runs(trace, executed_names, ops)
+            for step, transfer in named_transfers(trace.exchanges, executed_names, sizes):
+                transfers.add(step, [transfer])
             runs += named.runs
             ops = named.ops
             variants |= named.variants
@@ -63,7 +73,9 @@ def profile_of_functions(
         profile = assemble(
             *(columns, runs, names, [graphs.op_log], shapes.known, stacks, (sealed,)), misses_accelerator_stream=misses
         )
-        return replace(profile, kernels=kernels, compiled=_compiled(graphs, executed, ops)), dropped
+        moved = transfers.joined(profile.nodes.names, profile.steps)
+        compiled = _compiled(graphs, executed, ops)
+        return replace(profile, kernels=kernels, compiled=compiled, transfers=moved), dropped
 
 
 def _compiled(graphs: FunctionGraphs, executed: Iterable[str], ops: Mapping[str, str]) -> dict[str, frozenset[str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tfprof_widget.ingest.run_metadata import RunColumns
+from tfprof_widget.ingest.run_columns import NodeNames, RunColumns
 from tfprof_widget.ingest.tf_functions import CALL
 from tfprof_widget.ingest.xspace_columns import MEMORY, Label, XSpaceColumns
 from tfprof_widget.ingest.xspace_names import DATA_SCOPE, EAGER_SCOPE, ExecutedNames, function_label, iterator_node
@@ -153,8 +153,10 @@ class _Tables:
         code_of = np.array([known.index(device) if device in known else ABSENT for device in devices], np.int64)
         start, duration = columns.start[rows], columns.duration[rows]
         nothing = np.zeros(len(rows), np.int64)
-        return RunColumns(
-            names=[nodes[code] for code in label.tolist()],
+        names = NodeNames()
+        return RunColumns.of(
+            node_names=names,
+            node=names.codes(nodes[code] for code in label.tolist()),
             devices=known,
             device=code_of[label],
             values={

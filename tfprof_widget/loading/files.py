@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from glob import has_magic
 from os import PathLike, fspath
 from pathlib import Path
@@ -21,7 +22,10 @@ _WAY_OUT = "give a file, a directory, a pattern such as 'logs/profile_*', a URL,
 
 @dataclass(frozen=True)
 class File:
-    """A file to read; `is_chosen` tells that it was named or matched, not just found in a directory."""
+    """A file to read; `is_chosen` tells that it was named or matched, not just found in a directory.
+
+    It can be sent to another process, to be read there.
+    """
 
     name: str
     size: int
@@ -138,7 +142,11 @@ def _remote_profiler(system: Any, path: str, url: str) -> list[dict[str, Any]]:
 
 def _remote_file(system: Any, entry: dict[str, Any], *, is_chosen: bool) -> File:
     path = entry["name"]
-    return File(system.unstrip_protocol(path), entry.get("size") or 0, is_chosen, lambda: bytes(system.cat_file(path)))
+    return File(system.unstrip_protocol(path), entry.get("size") or 0, is_chosen, partial(_fetched, system, path))
+
+
+def _fetched(system: Any, path: str) -> bytes:
+    return bytes(system.cat_file(path))
 
 
 def _reason(error: BaseException) -> str:

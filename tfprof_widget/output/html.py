@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tfprof_widget.engine.measures import MEASURES, TIMES, chosen_steps
+from tfprof_widget.engine.measures import MEASURES, TIMES
+from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.view import View
 from tfprof_widget.output import cells, numbers
 from tfprof_widget.output.reason import why_empty

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from tfprof_widget.ingest.definitions import node_definitions
 from tfprof_widget.messages import CodeDef, ProfileNode, ProfileProto
-from tfprof_widget.output.step_protos import fill_steps
+from tfprof_widget.output.step_protos import fill_steps, step_numbers
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import ABSENT, Lists, Nodes, Traces
 
@@ -18,7 +18,8 @@ _GPU = re.compile(r"gpu:\d+", re.ASCII)
 def profile_proto(profile: Profile) -> ProfileProto:
     """The message whose bytes native tfprof gives for the same graph, steps and op log.
 
-    An input that the graph lacks, which native dies of, is left out.
+    An input that the graph lacks, which native dies of, is left out. Steps of several workers are numbered anew, for
+    native knows no workers; whose they are it says besides.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> message = profile_proto(demo_profile())
@@ -29,7 +30,9 @@ def profile_proto(profile: Profile) -> ProfileProto:
     message = ProfileProto(
         has_trace=profile.has_traces,
         miss_accelerator_stream=profile.misses_accelerator_stream,
-        steps=profile.steps,
+        steps=step_numbers(profile),
+        step_workers=profile.step_workers,
+        worker_steps=profile.steps if profile.step_workers else (),
         id_to_string=dict(zip(traces.string_numbers.tolist(), traces.strings, strict=True)),
     )
     rows = [message.nodes[number] for number in profile.nodes.identity.tolist()]

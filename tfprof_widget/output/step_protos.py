@@ -13,13 +13,23 @@ from tfprof_widget.messages import ExecMemory, ExecProfile, ProfileNode
 from tfprof_widget.profiles import Profile
 
 
+def step_numbers(profile: Profile) -> tuple[int, ...]:
+    """The numbers of the steps in the message, which are their own unless several workers ran a step of one number.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> step_numbers(demo_profile())
+    (0,)
+    """
+    return tuple(range(len(profile.steps))) if profile.step_workers else profile.steps
+
+
 def fill_steps(rows: list[ProfileNode], profile: Profile) -> None:
     """Fill `execs` of the messages of all nodes, in the order of the nodes."""
-    totals = profile.step_totals
+    totals, numbers = profile.step_totals, step_numbers(profile)
     columns = (totals.node, totals.step, totals.run_count, totals.start_micros, totals.end_micros)
     steps: list[ExecProfile] = []
     for node, step, runs, start, end in zip(*(column.tolist() for column in columns), strict=True):
-        message = rows[node].execs[profile.steps[step]]
+        message = rows[node].execs[numbers[step]]
         message.run_count, message.all_start_micros, message.latest_end_micros = runs, start, end
         steps.append(message)
     step_of_each = _step_of_each(profile)

@@ -42,7 +42,12 @@ export function evaluate(profile: Profile, kind: ViewName, options: Options): Vi
   checkOptions(options);
   const memory = memoryOf(profile);
   const accounting = JSON.stringify([kind, options.timing, options.accountTypeRegexes]);
-  const measuring = JSON.stringify([options.step, options.runNameRegexes]);
+  const measuring = JSON.stringify([
+    options.step,
+    options.runNameRegexes,
+    options.workerRegexes,
+    options.acrossWorkers,
+  ]);
   const tree = viewTree(profile, kind);
   const forest = memory.recent(`forest ${accounting}`, () => FORESTS[kind](profile, tree, options));
   const sums = memory.recent(

@@ -3,9 +3,9 @@
 import type { Profile, StepTotals } from "../profile.ts";
 import type { Options } from "../protocol.ts";
 import { countedUp, type Indices, type Numbers } from "./columns.ts";
-import { OptionError, ProfileError } from "./errors.ts";
-import { Names } from "./matching.ts";
+import { ProfileError } from "./errors.ts";
 import { memoryOf } from "./memory.ts";
+import { byWorker, chosenSteps } from "./steps.ts";
 
 export const TIMES = ["micros", "accelerator_micros", "cpu_micros"] as const;
 export const BYTES = ["bytes", "peak_bytes", "residual_bytes", "output_bytes"] as const;
@@ -47,48 +47,45 @@ export class Measures {
 /** The measures of each node, kept with the profile for the next view of the same step and clock. */
 export function measures(profile: Profile, options: Options): Measures {
   const steps = chosenSteps(profile, options);
-  const isMean = options.step < 0;
   const isExact = options.timing === "exact";
-  return memoryOf(profile).recent(`measures ${steps.join()} ${isMean} ${isExact}`, () =>
-    measured(profile, steps, isMean, isExact),
-  );
+  const across = options.acrossWorkers;
+  return memoryOf(profile).recent(`measures ${steps.join()} ${isExact} ${across}`, () => {
+    const workers = across === "mean" ? [steps] : byWorker(profile, steps);
+    return across === "slowest" && workers.length > 1
+      ? slowest(workers.map((each) => addedUp(profile, [each], isExact)))
+      : addedUp(profile, workers, isExact);
+  });
 }
 
-/** The indices of the steps to look at: one, or all those whose run has a matching name. */
-export function chosenSteps(profile: Profile, options: Options): number[] {
-  const { steps, stepNames } = profile;
-  if (options.step >= 0) {
-    const index = steps.indexOf(options.step);
-    if (index >= 0) return [index];
-    const known = steps.join(", ") || "none: no run metadata was given";
-    throw new OptionError("step", `${options.step} is not in the profile; its steps are ${known}`);
-  }
-  const names = memoryOf(profile).kept("run names", () => new Names(stepNames));
-  const matching = names.matching("run_name_regexes", options.runNameRegexes);
-  const chosen = [...steps.keys()].filter((index) => matching[index]);
-  if (steps.length > 0 && chosen.length === 0) {
-    const known = [...new Set(stepNames)].sort().map((name) => JSON.stringify(name));
-    throw new OptionError("run_name_regexes", `no run matches; the runs are ${known.join(", ")}`);
-  }
-  return chosen;
+/** The measures of the worker that takes longest; of several the first. */
+function slowest(workers: readonly Measures[]): Measures {
+  return workers.reduce((most, each) => (wholeTime(each) > wholeTime(most) ? each : most));
 }
 
-function measured(profile: Profile, steps: readonly number[], isMean: boolean, isExact: boolean): Measures {
+function wholeTime(measures: Measures): number {
+  return absoluteSum(measures.column("micros")) / measures.unit("micros");
+}
+
+/** The sum over groups of steps of each one's mean. */
+function addedUp(profile: Profile, groups: readonly (readonly number[])[], isExact: boolean): Measures {
   const totals = profile.stepTotals;
-  const rows = rowsOf(totals, steps);
-  const seen = new Int32Array(profile.nodes.op.length);
-  for (const row of rows) increase(seen, totals.node[row] as number, 1);
-  const scale = isMean && isExact ? commonDivisor(seen) : 1;
+  const parts = (groups.length > 0 ? groups : [[]]).map((steps) => {
+    const rows = rowsOf(totals, steps);
+    const seen = new Int32Array(profile.nodes.op.length);
+    for (const row of rows) increase(seen, totals.node[row] as number, 1);
+    return { rows, seen };
+  });
+  const scale = isExact ? commonDivisor(parts.map(({ seen }) => seen)) : 1;
   const columns = {} as Record<Measure, Numbers>;
   const units = {} as Record<Measure, number>;
   for (const [measure, values] of recorded(totals, isExact)) {
-    const size = absoluteSum(values, rows);
+    const size = parts.reduce((sum, { rows }) => sum + absoluteSum(values, rows), 0);
     checkSize(measure, size);
     // A mean that is too large for the scale is rounded to whole units.
     const fitting = size * scale < LIMIT ? scale : 1;
-    const sums = new Float64Array(seen.length);
-    for (const row of rows) increase(sums, totals.node[row] as number, values[row] as number);
-    columns[measure] = isMean ? mean(sums, seen, fitting, isExact) : sums;
+    columns[measure] = parts
+      .map(({ rows, seen }) => mean(summed(totals, values, rows, seen.length), seen, fitting, isExact))
+      .reduce((sum, each) => sum.map((value, node) => value + (each[node] as number)));
     units[measure] = isExact && isTime(measure) ? fitting * NANOS_A_MICRO : fitting;
   }
   const floatOps = floatOpsOf(profile, columns.runs, units.runs);
@@ -98,6 +95,12 @@ function measured(profile: Profile, steps: readonly number[], isMean: boolean, i
     { ...columns, float_ops: floatOps.values, params: parameters },
     { ...units, float_ops: floatOps.unit, params: 1 },
   );
+}
+
+function summed(totals: StepTotals, values: Numbers, rows: Indices, count: number): Numbers {
+  const sums = new Float64Array(count);
+  for (const row of rows) increase(sums, totals.node[row] as number, values[row] as number);
+  return sums;
 }
 
 /** The rows of the totals of some steps. */
@@ -122,9 +125,9 @@ function recorded(totals: StepTotals, isExact: boolean): [Measure, Numbers][] {
 }
 
 /** The common denominator of the nodes' means, bounded so that scaled sums stay exact. */
-function commonDivisor(seen: Indices): number {
+function commonDivisor(seen: readonly Indices[]): number {
   let divisor = 1;
-  for (const steps of new Set(seen)) {
+  for (const steps of new Set(seen.flatMap((each) => [...new Set(each)]))) {
     if (steps > 0) divisor = (divisor / greatestCommonDivisor(divisor, steps)) * steps;
     if (divisor > LARGEST_DIVISOR) return LARGEST_DIVISOR;
   }

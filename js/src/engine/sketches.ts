@@ -1,6 +1,6 @@
 // For tests: profiles written as text, and views drawn as text, so that tests show what they are about.
 
-import type { Lists, Profile, StepTotals, Traces } from "../profile.ts";
+import type { Lists, Profile, StepTotals, Traces, Transfers } from "../profile.ts";
 import type { Options, View as ViewName } from "../protocol.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Measure } from "./measures.ts";
@@ -8,6 +8,22 @@ import { optionsOf } from "./options.ts";
 import { comparisonOf } from "./order.ts";
 import type { Tree } from "./tree.ts";
 import type { View } from "./view.ts";
+
+/** A table of transfers without rows. */
+export const NO_TRANSFERS: Transfers = {
+  devices: [],
+  tensors: [],
+  kinds: [],
+  step: new Int32Array(0),
+  kind: new Int32Array(0),
+  source: new Int32Array(0),
+  target: new Int32Array(0),
+  tensor: new Int32Array(0),
+  node: new Int32Array(0),
+  startNanos: new Float64Array(0),
+  durationNanos: new Float64Array(0),
+  bytes: new Float64Array(0),
+};
 
 interface Sketched {
   readonly name: string;
@@ -59,6 +75,7 @@ export function profileOf(sketch: string): Profile {
     },
     steps,
     stepNames: steps.map((step) => (step % 2 ? "odd" : "even")),
+    stepWorkers: [],
     executions: {
       node: none,
       step: none,
@@ -68,6 +85,7 @@ export function profileOf(sketch: string): Profile {
       durationNanos: new Float64Array(0),
     },
     allocations: { execution: none, nanos: new Float64Array(0), bytes: new Float64Array(0) },
+    transfers: NO_TRANSFERS,
     stepTotals: stepTotalsOf(nodes),
     traces: tracesOf(nodes),
   };

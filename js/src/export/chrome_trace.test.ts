@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { profileOf } from "../engine/sketches.ts";
 import type { Profile } from "../profile.ts";
-import { executionsOf } from "../views/timeline/testing.ts";
+import { executionsOf, transferOf } from "../views/timeline/testing.ts";
 import { chromeTraceParts } from "./chrome_trace.ts";
 
 interface Event {
@@ -70,5 +70,31 @@ describe("chromeTraceParts", () => {
 
   test("is a valid trace where nothing ran", () => {
     expect(eventsOf([])).toEqual([]);
+  });
+
+  test("writes transfers on a thread of their own, below what the device that got them ran", () => {
+    const profile: Profile = {
+      ...profileOf(SKETCH),
+      executions: executionsOf([{ drawn: "aaaa" }]),
+      transfers: transferOf({ from: "/device:GPU:0", to: "/device:CPU:0", drawn: "  tt" }),
+    };
+    const events: readonly Event[] = JSON.parse([...chromeTraceParts(profile)].join("")).traceEvents;
+    const thread = events
+      .filter(({ name }) => name === "thread_name")
+      .map(({ tid, args }) => [tid, args.name]);
+    expect(thread).toEqual([
+      [1, "lane 0"],
+      [2, "transfers"],
+    ]);
+    expect(events.find(({ tid, ph }) => tid === 2 && ph === "X")).toEqual({
+      name: "w:0",
+      cat: "RecvTensor",
+      ph: "X",
+      pid: 1,
+      tid: 2,
+      ts: 0.02,
+      dur: 0.02,
+      args: { from: "/device:GPU:0", to: "/device:CPU:0", bytes: 64, step: 0 },
+    });
   });
 });

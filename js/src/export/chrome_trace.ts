@@ -2,9 +2,9 @@
 
 import type { Profile } from "../profile.ts";
 import { laneLabel } from "../views/timeline/details.ts";
-import { deviceLabel } from "../views/timeline/device_label.ts";
 import type { Lane, Track } from "../views/timeline/lanes.ts";
 import { layoutOf } from "../views/timeline/layout.ts";
+import { laidDeviceLabel, slicesOf } from "../views/timeline/slices.ts";
 
 const EVENTS_A_PART = 5000;
 const NANOS_A_MICRO = 1000;
@@ -17,8 +17,9 @@ export function* chromeTraceParts(profile: Profile): Generator<string> {
     profile.steps.map((_, step) => step),
   );
   yield `{"displayTimeUnit":"ns","otherData":${JSON.stringify({ steps: ABOUT })},"traceEvents":[\n`;
+  const slices = slicesOf(profile);
   const labels = tracks.flatMap((track) => [
-    label("process_name", track.device, 0, deviceLabel(profile.nodes.devices[track.device] ?? "")),
+    label("process_name", track.device, 0, laidDeviceLabel(slices, track.device, profile.nodes.devices)),
     ...track.lanes.map((lane, thread) => label("thread_name", track.device, thread, laneLabel(track, lane))),
   ]);
   yield labels.join(",\n");
@@ -40,23 +41,43 @@ function* laneParts(profile: Profile, track: Track, lane: Lane, thread: number):
   }
 }
 
-/** Writes an execution that starts at some nanosecond. */
 // Viewers take process and thread 0 for the kernel's.
 const FIRST_NUMBER = 1;
 
-function eventsOf({ nodes, executions, steps }: Profile, device: number, thread: number) {
-  return (execution: number, start: number): string => {
-    const node = executions.node[execution] as number;
+/** Writes an execution or a transfer that starts at some nanosecond. */
+function eventsOf(profile: Profile, device: number, thread: number) {
+  const { node, step, durationNanos, firstTransfer } = slicesOf(profile);
+  return (row: number, start: number): string => {
+    const { name, cat, args } =
+      row < firstTransfer ? executed(profile, node[row] as number) : moved(profile, row - firstTransfer);
     return JSON.stringify({
-      name: nodes.names[node],
-      cat: nodes.ops[nodes.op[node] as number],
+      name,
+      cat,
       ph: "X",
       pid: device + FIRST_NUMBER,
       tid: thread + FIRST_NUMBER,
       ts: start / NANOS_A_MICRO,
-      dur: (executions.durationNanos[execution] as number) / NANOS_A_MICRO,
-      args: { op: nodes.ops[nodes.op[node] as number], step: steps[executions.step[execution] as number] },
+      dur: (durationNanos[row] as number) / NANOS_A_MICRO,
+      args: { ...args, step: profile.steps[step[row] as number] },
     });
+  };
+}
+
+function executed({ nodes }: Profile, node: number) {
+  const op = nodes.ops[nodes.op[node] as number];
+  return { name: nodes.names[node], cat: op, args: { op } };
+}
+
+function moved({ transfers }: Profile, transfer: number) {
+  const { devices, tensors, kinds } = transfers;
+  return {
+    name: tensors[transfers.tensor[transfer] as number],
+    cat: kinds[transfers.kind[transfer] as number],
+    args: {
+      from: devices[transfers.source[transfer] as number],
+      to: devices[transfers.target[transfer] as number],
+      bytes: transfers.bytes[transfer],
+    },
   };
 }
 

@@ -2,13 +2,9 @@
 
 import { joinRegexes } from "../lib/regex_list.ts";
 import { spoken, unitOf } from "../lib/typed_number.ts";
-import { OPTIONS, type OptionDescription, type Options } from "../protocol.ts";
+import type { OptionDescription, Options } from "../protocol.ts";
 import type { Store } from "../store.ts";
-
-/** The options whose value is not the one they started with. */
-export function changedOptions({ options, initial }: Store): readonly OptionDescription[] {
-  return OPTIONS.filter(({ key }) => JSON.stringify(options.value[key]) !== JSON.stringify(initial[key]));
-}
+import { changedOptions } from "./changed_options.ts";
 
 /** A button for each changed option. */
 export function Chips({ store }: { readonly store: Store }) {

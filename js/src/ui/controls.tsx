@@ -1,7 +1,7 @@
 // The panel of filters: the options used most as sliders and regex boxes, then all the others.
 
 import type { Store } from "../store.ts";
-import { Chips, changedOptions, Reset } from "./chips.tsx";
+import { changedOptions } from "./changed_options.ts";
 import { Choice } from "./choice.tsx";
 import type { Folding } from "./folding.ts";
 import { Group } from "./group.tsx";
@@ -21,6 +21,7 @@ export function Controls({ store, folding: { isFolded, isNarrow, toggle } }: Pro
   const folded = isFolded.value;
   const isColumn = !isNarrow.value;
   const count = changedOptions(store).length;
+  const isUndone = count > 0 && !(folded && isColumn);
   return (
     <section class="controls" aria-label="filters" data-folded={folded || undefined}>
       <div class="heading">
@@ -38,14 +39,18 @@ export function Controls({ store, folding: { isFolded, isNarrow, toggle } }: Pro
           Filters
           {folded && isColumn && count > 0 && <sup aria-hidden="true">{count}</sup>}
         </button>
-        {!(folded && isColumn) && <Reset store={store} />}
+        {isUndone && <Lazy store={store} panel="Reset" waiting={null} lacking={nothing} />}
       </div>
       <div class="fields" id="filters" hidden={folded}>
         {!folded && <Fields store={store} />}
       </div>
-      {!(folded && isColumn) && <Chips store={store} />}
+      {isUndone && <Lazy store={store} panel="Chips" waiting={null} lacking={nothing} />}
     </section>
   );
+}
+
+function nothing() {
+  return null;
 }
 
 function Fields({ store }: { readonly store: Store }) {

@@ -17,7 +17,8 @@ export interface Limits {
 export function useLimits({ store, option }: ControlProps): ReadonlySignal<Limits> {
   const sums = useComputed(() => store.evaluation.value.view?.sums);
   return useComputed(() => {
-    if (option.name === "step") return { stops: [-1, ...store.shown.profile.steps], counts: null };
+    if (option.name === "step")
+      return { stops: [...new Set([-1, ...store.shown.profile.steps])], counts: null };
     if (option.name === "max_depth") {
       return {
         stops: depthStops(deepest(sums.value?.forest.tree, store.table.value === "op")),

@@ -1,8 +1,11 @@
 // All options that the panel of filters does not show at first, folded away.
 
 import { useSignal } from "@preact/signals";
+import { exactly } from "../lib/exactly.ts";
 import { OPTIONS, type OptionDescription } from "../protocol.ts";
 import type { Store } from "../store.ts";
+import { workersAmong } from "../views/workers/worker_names.ts";
+import { hasSeveralWorkers } from "../workers.ts";
 import { Choice } from "./choice.tsx";
 import { Choices, Flag } from "./choices.tsx";
 import { Group } from "./group.tsx";
@@ -12,7 +15,11 @@ import { type ControlProps, optionNamed } from "./option_state.ts";
 import { RegexBox } from "./regex_box.tsx";
 import { DEPTH, ORDER, REGEXES, THRESHOLDS } from "./usual_options.ts";
 
+const WORKERS = optionNamed("worker_regexes");
+const ACROSS = optionNamed("across_workers");
 const USUAL = new Set([
+  WORKERS,
+  ACROSS,
   ...THRESHOLDS,
   DEPTH,
   ORDER,
@@ -24,8 +31,27 @@ const GROUPS: readonly (readonly [title: string, options: readonly OptionDescrip
   ["Counting and columns", OTHERS.filter(({ name }) => !name.startsWith("min_"))],
 ];
 
-/** A line that opens to the controls. */
+/** What is there for several workers only, and a line that opens to all other controls. */
 export function MoreOptions({ store }: { readonly store: Store }) {
+  return (
+    <>
+      {hasSeveralWorkers(store.shown.profile) && <OfWorkers store={store} />}
+      <Folded store={store} />
+    </>
+  );
+}
+
+function OfWorkers({ store }: { readonly store: Store }) {
+  const workers = workersAmong(store.shown.profile.stepWorkers);
+  return (
+    <Group title="Workers (regex)">
+      <RegexBox store={store} option={WORKERS} completions={workers.map(exactly)} />
+      <Choice store={store} option={ACROSS} />
+    </Group>
+  );
+}
+
+function Folded({ store }: { readonly store: Store }) {
   const isOpen = useSignal(false);
   return (
     <details

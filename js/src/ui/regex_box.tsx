@@ -6,9 +6,10 @@ import { useAfterPause } from "./deferred.ts";
 import { type ControlProps, change, described, useOption, useProblem } from "./option_state.ts";
 import { Problem } from "./problem.tsx";
 
-/** A label and the regexes in one line; an empty line stands for the default. */
-export function RegexBox(control: ControlProps) {
-  const { option } = control;
+/** A label and the regexes in one line, which `completions` completes; an empty line stands for the default. */
+export function RegexBox(control: ControlProps & { readonly completions?: readonly string[] }) {
+  const { option, completions } = control;
+  const list = completions && `completions-${option.name}`;
   const regexes = useOption<readonly string[]>(control).value;
   const reason = useProblem(control).value;
   const draft = useSignal<string | null>(null);
@@ -28,6 +29,7 @@ export function RegexBox(control: ControlProps) {
       <input
         {...described(option, reason)}
         type="text"
+        list={list}
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
@@ -42,6 +44,13 @@ export function RegexBox(control: ControlProps) {
         }}
         onBlur={leave}
       />
+      {completions && (
+        <datalist id={list}>
+          {completions.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
       <Problem option={option} reason={reason} />
     </div>
   );

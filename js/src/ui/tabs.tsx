@@ -1,8 +1,10 @@
 // The bar under the head: what to look at, of which graph and step, and the search box.
 
 import { batch } from "@preact/signals";
+import { exactly } from "../lib/exactly.ts";
 import { OPTIONS, TABS, type Tab } from "../protocol.ts";
 import type { Store } from "../store.ts";
+import { hasSeveralWorkers } from "../workers.ts";
 import { SearchBox } from "./search_box.tsx";
 
 /** The tabs of the views, with arrow keys as in the ARIA pattern, and what chooses within them. */
@@ -11,7 +13,7 @@ export function Tabs({ store }: { readonly store: Store }) {
   return (
     <div class="bar">
       <div class="tabs" role="tablist" aria-label="views" onKeyDown={(event) => step(store, event)}>
-        {TABS.map((tab) => (
+        {tabsOf(store).map((tab) => (
           <button
             type="button"
             key={tab}
@@ -40,12 +42,19 @@ export function Tabs({ store }: { readonly store: Store }) {
   );
 }
 
+/** All tabs; workers are only looked at where there are several, or tasks of a cluster. */
+function tabsOf({ shown: { cluster, profile }, tab }: Store): readonly Tab[] {
+  const hasWorkers = cluster || hasSeveralWorkers(profile) || tab.value === "workers";
+  return TABS.filter((each) => hasWorkers || each !== "workers");
+}
+
 function step(store: Store, event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
-  const at = TABS.indexOf(store.tab.value);
-  const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: TABS.length - 1 }[event.key];
+  const tabs = tabsOf(store);
+  const at = tabs.indexOf(store.tab.value);
+  const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
   if (next === undefined) return;
   event.preventDefault();
-  store.tab.value = TABS[(next + TABS.length) % TABS.length] as Tab;
+  store.tab.value = tabs.at(next % tabs.length) as Tab;
   event.currentTarget.querySelector<HTMLElement>(`#tab-${store.tab.value}`)?.focus();
 }
 
@@ -95,17 +104,15 @@ function StepChoice({ store }: { readonly store: Store }) {
             {name || "unnamed"}: mean of {count.toLocaleString("en")}
           </option>
         ))}
-      {steps.map((number, index) => (
-        <option key={number} value={`=${number}`} selected={chosen === number}>
-          step {number}
-          {stepNames[index] ? ` · ${stepNames[index]}` : ""}
-        </option>
-      ))}
+      {steps.map(
+        (number, index) =>
+          number !== steps[index - 1] && (
+            <option key={number} value={`=${number}`} selected={chosen === number}>
+              step {number}
+              {stepNames[index] ? ` · ${stepNames[index]}` : ""}
+            </option>
+          ),
+      )}
     </select>
   );
-}
-
-/** A regex that matches this name alone, in RE2 as in RegExp, as Python's `re.escape` writes it. */
-function exactly(name: string): string {
-  return name.replace(/[()[\]{}?*+\-|^$\\.&~# \t\n\r\v\f]/g, "\\$&");
 }

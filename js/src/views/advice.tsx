@@ -19,6 +19,10 @@ const CHECKERS: Readonly<Record<string, { readonly title: string; readonly looks
     title: "Faster alternatives",
     looksFor: "ops and data formats for which there is a faster one",
   },
+  ClusterChecker: {
+    title: "Waiting for other tasks",
+    looksFor: "a task that holds the others up, slow links, and transfers that no work hides",
+  },
   DeviceIdleChecker: {
     title: "Idle devices",
     looksFor: "long stretches of a step in which an accelerator, or else the host, does nothing",

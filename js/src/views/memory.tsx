@@ -89,8 +89,8 @@ function WithoutTimes({ store, step }: { readonly store: Store; readonly step: n
   );
 }
 
-function titleOf({ steps, stepNames }: Profile, step: number, isOfSeveral: boolean): string {
-  const name = stepNames[step] ? ` · ${stepNames[step]}` : "";
+function titleOf({ steps, stepNames, stepWorkers }: Profile, step: number, isOfSeveral: boolean): string {
+  const name = [stepNames[step], stepWorkers[step]].map((each) => (each ? ` · ${each}` : "")).join("");
   const most = isOfSeveral ? ", the one with the largest peak" : "";
   return `Memory over time, step ${steps[step]}${name}${most}`;
 }
@@ -101,7 +101,7 @@ function peakLine(profile: Profile, device: DeviceMemory): string {
 }
 
 function nameOf({ nodes }: Profile, { device }: DeviceMemory): string {
-  return deviceLabel(nodes.devices[device] ?? "");
+  return deviceLabel(nodes.devices[device] ?? "", nodes.devices);
 }
 
 /** The curves and peaks, as tfprof_widget/charts.py names their fields. */

@@ -81,7 +81,7 @@ function devicesOf({ nodes }: Profile, flags: Uint8Array): readonly string[] {
   const found = new Set<string>();
   for (let node = 0; node < flags.length; node++) {
     const device = flags[node] ? nodes.devices[nodes.device[node] as number] : undefined;
-    if (device) found.add(deviceLabel(device));
+    if (device) found.add(deviceLabel(device, nodes.devices));
   }
   return [...found];
 }

@@ -1,7 +1,7 @@
 // Which steps a panel shows that looks at recorded times, as the timeline does: those that the options choose.
 
 import { computed, type ReadonlySignal } from "@preact/signals";
-import { chosenSteps } from "../engine/measures.ts";
+import { chosenSteps } from "../engine/steps.ts";
 import type { Profile } from "../profile.ts";
 import type { Store } from "../store.ts";
 

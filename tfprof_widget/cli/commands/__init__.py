@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tfprof_widget.cli.arguments import meant
 from tfprof_widget.cli.command import Command
 from tfprof_widget.cli.commands.advise import ADVISE
+from tfprof_widget.cli.commands.compare import COMPARE
 from tfprof_widget.cli.commands.demo import DEMO
 from tfprof_widget.cli.commands.flops import FLOPS
 from tfprof_widget.cli.commands.help import help_command
@@ -16,7 +17,7 @@ from tfprof_widget.cli.commands.merge import MERGE
 from tfprof_widget.cli.commands.report import REPORT
 from tfprof_widget.cli.commands.view import CODE, GRAPH, OP, SCOPE
 
-_ALL = (SCOPE, GRAPH, OP, CODE, ADVISE, FLOPS, SET, REPORT, MERGE, DEMO, QUIT, EXIT)
+_ALL = (SCOPE, GRAPH, OP, CODE, ADVISE, FLOPS, COMPARE, SET, REPORT, MERGE, DEMO, QUIT, EXIT)
 _OTHERS = {command.name: command for command in _ALL}
 COMMANDS: Mapping[str, Command] = {**_OTHERS, "help": help_command(_OTHERS)}
 

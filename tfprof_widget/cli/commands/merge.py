@@ -20,7 +20,7 @@ def merge(session: Session, request: Request) -> Session:
 
 MERGE = Command(
     "merge",
-    "Makes one saved profile of several files: graph, steps, op log or profiles.",
+    "Makes one saved profile of several files, or of workers as NAME=FILE.",
     merge,
     "FILES -o PROFILE",
     "merge profile_100 profile_200 -o profile_all",

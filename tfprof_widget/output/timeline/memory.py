@@ -16,29 +16,30 @@ HELD = "memory held"
 IN_USE = "allocator bytes in use"
 
 
-def memory_events(profile: Profile, when: Placed) -> Iterator[str]:
-    """The counters of all devices: what was held in a step does not depend on which nodes are shown."""
+def memory_events(profile: Profile, when: Placed, track: Integers) -> Iterator[str]:
+    """The counters of all tracks: what was held in a step does not depend on which nodes are shown."""
     executions, allocations = profile.executions, profile.allocations
-    step, device = executions.step[allocations.execution], executions.device[allocations.execution]
+    step, place = executions.step[allocations.execution], track[allocations.execution]
     # As recorded where the clock, in microseconds, shows no difference.
-    order = np.lexsort((allocations.micros, device, step))
-    changes = np.flatnonzero(np.diff(step[order]) | np.diff(device[order])) + 1
+    order = np.lexsort((allocations.micros, place, step))
+    changes = np.flatnonzero(np.diff(step[order]) | np.diff(place[order])) + 1
     for rows in np.split(order, changes) if len(order) else ():
         span = when.spans.get(int(step[rows[0]]))
         if span is not None:
-            yield from _held(int(device[rows[0]]), span, allocations.micros[rows], allocations.bytes[rows])
+            at = allocations.micros[rows] * NANOS_A_MICRO + when.moved[allocations.execution[rows]]
+            yield from _held(int(place[rows[0]]), span, at, allocations.bytes[rows])
     reported = np.flatnonzero(when.timed & executions.counts_memory & (executions.bytes_in_use > 0))
     end = when.start + when.duration
     for row in reported[np.argsort(end[reported], kind="stable")].tolist():
-        yield counter_event(IN_USE, int(executions.device[row]), int(end[row]), int(executions.bytes_in_use[row]))
+        yield counter_event(IN_USE, int(track[row]), int(end[row]), int(executions.bytes_in_use[row]))
 
 
-def _held(process: int, span: Span, micros: Integers, sizes: Integers) -> Iterator[str]:
+def _held(process: int, span: Span, at: Integers, sizes: Integers) -> Iterator[str]:
     """What a device held in a step; what is released but was never allocated was held before."""
     held = np.cumsum(sizes)
     before = -min(0, int(held.min()))
     # The step's last releases may be later than its last op.
-    at = span.start + np.clip(micros * NANOS_A_MICRO - span.origin, 0, span.length)
+    at = np.clip(at, span.start, span.start + span.length)
     yield counter_event(HELD, process, span.start, before)
     for moment, amount in zip(at.tolist(), (held + before).tolist(), strict=True):
         yield counter_event(HELD, process, moment, amount)

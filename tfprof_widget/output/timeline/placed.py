@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfprof_widget.cluster.clocks import aligned_start_nanos
 from tfprof_widget.ingest.step_totals import counted_micros
 from tfprof_widget.integers import LARGEST_INTEGER, NANOS_A_MICRO
 from tfprof_widget.profiles import Profile
@@ -28,16 +29,20 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Start and duration of each execution in nanoseconds; only those that are `timed` have a place."""
+    """Start and duration of each execution in nanoseconds; only those that are `timed` have a place.
+
+    `moved` is by how much each was moved from where its task's clock had it.
+    """
 
     timed: Flags
     start: Integers
     duration: Integers
+    moved: Integers
     spans: Mapping[int, Span]
 
 
 def placed(profile: Profile, steps: Sequence[int], timing: str) -> Placed:
-    """The places of the executions of some steps, given by their indices.
+    """The places of the executions of some steps, given by their indices; those of several tasks by one clock.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> placed(demo_profile(), [0], "exact").spans[0].length
@@ -45,15 +50,18 @@ def placed(profile: Profile, steps: Sequence[int], timing: str) -> Placed:
     """
     executions = profile.executions
     if timing == "exact":
-        start, duration = executions.start_nanos, executions.duration_nanos
+        recorded, duration = executions.start_nanos, executions.duration_nanos
+        start = aligned_start_nanos(profile)
     else:
-        start, duration = executions.start_micros * NANOS_A_MICRO, counted_micros(executions) * NANOS_A_MICRO
+        recorded, duration = executions.start_micros * NANOS_A_MICRO, counted_micros(executions) * NANOS_A_MICRO
+        start = recorded
     timed = (executions.start_micros > 0) & np.isin(executions.step, steps)
     spans = _spans(executions.step[timed], start[timed], (start + duration)[timed], steps)
     shift = np.zeros(len(profile.steps), np.int64)
     for step, span in spans.items():
         shift[step] = span.start - span.origin
-    return Placed(timed, start + shift[executions.step], duration, spans)
+    start = start + shift[executions.step]
+    return Placed(timed, start, duration, start - recorded, spans)
 
 
 def _spans(step: Indices, start: Integers, end: Integers, steps: Sequence[int]) -> dict[int, Span]:

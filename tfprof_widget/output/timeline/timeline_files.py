@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tfprof_widget.engine.evaluate import evaluate
-from tfprof_widget.engine.measures import chosen_steps
+from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.view import View
 from tfprof_widget.errors import ProfileWarning
 from tfprof_widget.output.timeline.graph_timeline import graph_events
@@ -31,7 +31,7 @@ def timeline_files(view: View, path: str) -> Iterator[tuple[str, bytearray]]:
     if STEP not in path or not steps:
         yield path, _timeline(view)
         return
-    for step in (profile.steps[index] for index in steps):
+    for step in dict.fromkeys(profile.steps[index] for index in steps):
         yield path.replace(STEP, str(step)), _timeline(evaluate(profile, view.view, replace(view.options, step=step)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfprof_widget.engine.measures import chosen_steps
+from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.view import View
 from tfprof_widget.integers import NANOS_A_MICRO
 from tfprof_widget.output.timeline.trace_events import as_json, label_event, micros, slice_event

@@ -51,3 +51,12 @@ test("of many kinds the rarer ones are one", () => {
   expect(new Set(kindsOf(named))).toEqual(new Set(["a", "b", "c", "d", "e", "other runs"]));
   expect(kindsOf({ ...named, stepNames: ["", "x"] })).toEqual(["unnamed", "x"]);
 });
+
+test("steps of several workers are told by who ran them", () => {
+  const several: Profile = { ...profile(), steps: [3, 3], stepWorkers: ["a", "b"] };
+  expect(kindsOf(several)).toEqual(["a", "b"]);
+  expect(stepRows(several, -1).map(({ step, kind }) => [step, kind])).toEqual([
+    ["3 a", "a"],
+    ["3 b", "b"],
+  ]);
+});

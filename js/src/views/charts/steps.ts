@@ -34,8 +34,12 @@ export function stepRows(profile: Profile, chosen: number): StepRow[] {
     );
     const number = profile.steps[longest] as number;
     const [first, last] = [profile.steps[start], profile.steps[members.at(-1) as number]];
+    const worker = profile.stepWorkers[longest];
     rows.push({
-      step: members.length > 1 ? `${first}–${last}` : String(number),
+      step:
+        members.length > 1
+          ? `${first}–${last}`
+          : [number, worker].filter((each) => each !== undefined).join(" "),
       number,
       kind: kinds[longest] as string,
       seconds: (spans[longest] as number) / 1e9,
@@ -69,8 +73,9 @@ export function stepTimes(profile: Profile): { spans: Float64Array; work: Float6
   return { spans: spans.map((span, index) => span || (work[index] as number)), work };
 }
 
-/** The name of what ran in each step; of many names the rarer ones are one. */
-export function kindsOf({ stepNames }: Profile): readonly string[] {
+/** Who ran each step, or where there is one process what ran in it; of many names the rarer ones are one. */
+export function kindsOf({ stepNames: runs, stepWorkers }: Profile): readonly string[] {
+  const stepNames = stepWorkers.length ? stepWorkers : runs;
   const counts = new Map<string, number>();
   for (const name of stepNames) counts.set(name, (counts.get(name) ?? 0) + 1);
   const common = [...counts.keys()].sort((one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0));

@@ -61,7 +61,8 @@ export function useOf(track: Track, steps: readonly StepSpan[], from: number, to
     }
     gap(right);
   }
-  for (const { start, end } of track.lanes) {
+  for (const { start, end, isTransfers } of track.lanes) {
+    if (isTransfers) continue;
     for (let at = firstAbove(end, from); at < end.length && (start[at] as number) < to; at++) {
       operations += 1;
       work += Math.min(end[at] as number, to) - Math.max(start[at] as number, from);

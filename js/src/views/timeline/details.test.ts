@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Profile } from "../../profile.ts";
 import { detailsOf, spoken } from "./details.ts";
+import { deviceLabel } from "./device_label.ts";
 import { laidOut } from "./layout.ts";
 import { executionsOf } from "./testing.ts";
 import type { TimelineState } from "./timeline_state.ts";
@@ -48,6 +49,8 @@ const state = {
   profile: { value: profile },
   lanes: { value: track?.lanes },
   trackOf: () => track,
+  transferAt: () => -1,
+  deviceName: (device: number) => deviceLabel(profile.nodes.devices[device] ?? ""),
   executionAt: ({ lane, slice }: { lane: number; slice: number }) => track?.lanes[lane]?.execution[slice],
 } as unknown as TimelineState;
 

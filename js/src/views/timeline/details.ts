@@ -3,10 +3,10 @@
 import { exact, shortBytes, shortTime } from "../../lib/short.ts";
 import type { Profile, StepTotals } from "../../profile.ts";
 import { ownFrame, stackOf } from "../frames.ts";
-import { deviceLabel } from "./device_label.ts";
 import type { Lane, Track } from "./lanes.ts";
 import type { Place } from "./places.ts";
 import type { TimelineState } from "./timeline_state.ts";
+import { transferFacts } from "./transfer_facts.ts";
 
 const NANOS_A_MICRO = 1000;
 
@@ -22,6 +22,8 @@ export function detailsOf(state: TimelineState, place: Place): Details | null {
   const lane = state.lanes.value[place.lane];
   const track = state.trackOf(place.lane);
   if (!lane || !track) return null;
+  const moved = state.transferAt(place);
+  if (moved >= 0) return { name: state.nameAt(place), facts: transferFacts(state, moved) };
   const execution = state.executionAt(place);
   const node = executions.node[execution] as number;
   const [name, op] = [nodes.names[node] ?? "", nodes.ops[nodes.op[node] as number] ?? ""];
@@ -33,7 +35,7 @@ export function detailsOf(state: TimelineState, place: Place): Details | null {
     ["op type", op === name ? "" : op], // tfprof gives what has no type its name for one
     ["start", shortTime((executions.startNanos[execution] as number) / NANOS_A_MICRO)],
     ["duration", duration === exactly ? duration : `${duration} (${exactly})`],
-    ["device", deviceLabel(nodes.devices[lane.device] ?? "")],
+    ["device", state.deviceName(lane.device)],
     [track.hasThreads ? "thread" : "lane", laneNumber(track, lane)],
     ["memory", bytes > 0 ? `${shortBytes(bytes)} requested in this step` : ""],
     ["step", steps.length > 1 ? `${steps[step]} ${stepNames[step] ?? ""}`.trim() : ""],
@@ -49,6 +51,7 @@ export function spoken({ name, facts }: Details): string {
 
 /** A lane's name among those of its device. */
 export function laneLabel(track: Track, lane: Lane): string {
+  if (lane.isTransfers) return lane.level ? `transfers, level ${lane.level}` : "transfers";
   return `${track.hasThreads ? "thread" : "lane"} ${laneNumber(track, lane)}`;
 }
 

@@ -1,15 +1,37 @@
-// Devices by the short names that people say: CPU:0, GPU:0 · stream all.
+// Devices by the short names that people say: CPU:0, GPU:0 · stream all, ps 1 · CPU:0.
 
+const PLACED = /^\/job:([^/]+?)(?:\/replica:(\d+))?(?:\/task:(\d+))?(\/.*)?$/;
 const UPPER = /^(cpu|gpu|tpu|xla_cpu|xla_gpu)$/i;
+const severalTasks = new WeakMap<readonly string[], boolean>();
 
-/** What is left of a device's name once job, replica and task 0 are taken as read. */
-export function deviceLabel(name: string): string {
-  const parts = name
-    .split("/")
-    .filter((part) => part && !/^(job:(localhost|worker)|(replica|task):0)$/.test(part))
-    .map((part) => part.replace(/^device:/, ""));
-  const label = parts.map(partLabel).join(" · ");
-  return label || name || "no device";
+/** A device's name without what is taken as read: its job and task, where `devices` are all of one and that is the usual one. */
+export function deviceLabel(name: string, devices: readonly string[] = []): string {
+  return placeLabel(name, hasSeveralTasks(devices));
+}
+
+/** The name of a device or task; `isOfSeveral` tells whether the usual task has to be told from others. */
+export function placeLabel(name: string, isOfSeveral: boolean): string {
+  const [, job = "", replica = "0", task = "0", rest = job ? "" : name] = PLACED.exec(name) ?? [];
+  const isUsual = /^(localhost|worker)$/.test(job) && task === "0" && !isOfSeveral;
+  const parts = rest.split("/").filter((part) => part && !/^(replica|task):0$/.test(part));
+  const label = [
+    job && !isUsual && `${job} ${task}`,
+    replica !== "0" && `replica ${replica}`,
+    ...parts.map((part) => partLabel(part.replace(/^device:/, ""))),
+  ];
+  return label.filter(Boolean).join(" · ") || name || "no device";
+}
+
+function hasSeveralTasks(devices: readonly string[]): boolean {
+  const known = severalTasks.get(devices);
+  if (known !== undefined) return known;
+  const tasks = devices.map((device) => {
+    const [, job, replica = "0", task = "0"] = PLACED.exec(device) ?? [];
+    return job && [job, replica, task].join();
+  });
+  const found = new Set(tasks.filter(Boolean)).size > 1;
+  severalTasks.set(devices, found);
+  return found;
 }
 
 function partLabel(part: string): string {

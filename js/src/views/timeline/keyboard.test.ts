@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, test } from "vitest";
+import { NO_TRANSFERS } from "../../engine/sketches.ts";
 import { OPTIONS } from "../../protocol.ts";
 import type { Store } from "../../store.ts";
 import { pressed } from "./keyboard.ts";
@@ -21,6 +22,8 @@ beforeEach(() => {
   const profile = {
     steps: [0, 1],
     stepNames: ["", ""],
+    stepWorkers: [],
+    transfers: NO_TRANSFERS,
     nodes: { names: NAMES, ops: ["Op"], op: new Int32Array(3), devices: ["/device:cpu:0"] },
     executions: { ...once, node: once.node.map((index) => index >> 1) },
     traces: { stack: new Int32Array(3).fill(-1) },

@@ -67,7 +67,8 @@ export function select(state: TimelineState, place: Place | null, together: bool
     if (!together) selection.value = [];
     return;
   }
-  const name = state.nameAt(place);
+  const name = state.nodeAt(place);
+  if (!name) return;
   const others = selection.value.filter((each) => each !== name);
   if (!together) selection.value = [name];
   else selection.value = others.length < selection.value.length ? others : [...others, name];

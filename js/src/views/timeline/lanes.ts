@@ -10,8 +10,11 @@ export interface Lane {
   readonly thread: number;
   /** How many slices of the thread run at least while one of this lane does. */
   readonly level: number;
+  /** Whether it holds transfers to the device, which belong to none of its threads. */
+  readonly isTransfers: boolean;
   readonly start: Float64Array;
   readonly end: Float64Array;
+  /** Rows of the slices: of executions, or of transfers. */
   readonly execution: Int32Array;
 }
 
@@ -24,20 +27,36 @@ export interface Track {
   readonly busy: Ranges;
 }
 
-/** The tracks of executions that come by start; `start` has the place of each execution. */
-export function tracksOf(executions: Executions, order: Int32Array, start: Float64Array): Track[] {
+const NONE = new Int32Array(0);
+
+/** The tracks of slices that come by start; `start` has the place of each, and from `firstTransfer` on they are transfers. */
+export function tracksOf(
+  executions: Executions,
+  order: Int32Array,
+  start: Float64Array,
+  firstTransfer: number,
+): Track[] {
   const duration = executions.durationNanos;
+  const lanesOf = (slices: Int32Array, lane: Pick<Lane, "device" | "thread" | "isTransfers">): Lane[] =>
+    levels(slices, start, duration).map((each, level) => ({
+      ...lane,
+      level,
+      ...placed(each, start, duration),
+    }));
   return groups(order, executions.device).map(([device, members]) => {
-    const threads = groups(members, executions.thread);
+    const moved = firstTransfer < start.length ? members.filter((index) => index >= firstTransfer) : NONE;
+    const executed = moved.length ? members.filter((index) => index < firstTransfer) : members;
+    const threads = groups(executed, executions.thread);
     const lanes = threads.flatMap(([, slices], thread) =>
-      levels(slices, start, duration).map((lane, level) => ({
-        device,
-        thread,
-        level,
-        ...placed(lane, start, duration),
-      })),
+      lanesOf(slices, { device, thread, isTransfers: false }),
     );
-    return { device, lanes, hasThreads: threads.length > 1, busy: busyRanges(members, start, duration) };
+    const transfers = moved.length ? lanesOf(moved, { device, thread: 0, isTransfers: true }) : [];
+    return {
+      device,
+      lanes: [...lanes, ...transfers],
+      hasThreads: threads.length > 1,
+      busy: busyRanges(executed, start, duration),
+    };
   });
 }
 

@@ -3,6 +3,7 @@
 import { memoryOf } from "../../engine/memory.ts";
 import type { Executions, Profile } from "../../profile.ts";
 import { type Track, tracksOf } from "./lanes.ts";
+import { type Slices, slicesOf } from "./slices.ts";
 import { sortedByKey } from "./sorting.ts";
 
 /** Where a step lies; `step` is its index in the profile. */
@@ -17,8 +18,9 @@ export interface Layout {
   readonly tracks: readonly Track[];
   readonly steps: readonly StepSpan[];
   readonly end: number;
-  /** How many executions have a place, and how many have none because they have no start time. */
+  /** How many executions and transfers have a place, and how many have none because they have no start time. */
   readonly slices: number;
+  readonly transfers: number;
   readonly untimed: number;
 }
 
@@ -27,24 +29,33 @@ const SPACE = 0.04;
 
 /** The layout of some steps of a profile, remembered with the profile. */
 export function layoutOf(profile: Profile, chosen: readonly number[]): Layout {
-  const make = () => laidOut(profile.executions, chosen);
+  const make = () => laidOut(slicesOf(profile), chosen);
   return memoryOf(profile).recent(`timeline ${chosen.join()}`, make);
 }
 
-/** The layout of the executions of some steps. */
-export function laidOut(executions: Executions, chosen: readonly number[]): Layout {
-  const { step, startNanos, durationNanos } = executions;
+/** The layout of what happened in some steps; steps of one moment start together. */
+export function laidOut(executions: Executions & Partial<Slices>, chosen: readonly number[]): Layout {
+  const { step, startNanos, durationNanos, firstTransfer = step.length } = executions;
   const { timed, untimed } = timedOf(executions, new Set(chosen));
-  const spans = stepSpans(executions, timed, chosen);
-  const from = new Float64Array(Math.max(-1, ...chosen) + 1);
+  const moment =
+    executions.moment ?? Int32Array.from({ length: Math.max(-1, ...chosen) + 1 }, (_, each) => each);
+  const spans = stepSpans(executions, timed, chosen, moment);
+  const from = new Float64Array(moment.length);
   for (const span of spans) from[span.step] = span.from;
   const start = new Float64Array(step.length);
   for (const index of timed)
-    start[index] = (startNanos[index] as number) + (from[step[index] as number] as number);
+    start[index] = (startNanos[index] as number) + (from[moment[step[index] as number] as number] as number);
   const order = sortedByKey(timed, start);
   putLongerFirst(order, start, durationNanos);
   const end = Math.max(spans.at(-1)?.to ?? 0, 1);
-  return { tracks: tracksOf(executions, order, start), steps: spans, end, slices: timed.length, untimed };
+  return {
+    tracks: tracksOf(executions, order, start, firstTransfer),
+    steps: spans,
+    end,
+    slices: timed.length,
+    transfers: firstTransfer < step.length ? timed.filter((index) => index >= firstTransfer).length : 0,
+    untimed,
+  };
 }
 
 /** The executions of some steps that have a start time. */
@@ -61,16 +72,22 @@ function timedOf({ step, startNanos }: Executions, chosen: ReadonlySet<number>) 
   return { timed: timed.slice(0, count), untimed };
 }
 
-/** Each step's place, as long as from its first start to the last end in it. */
-function stepSpans(executions: Executions, timed: Int32Array, chosen: readonly number[]): StepSpan[] {
+/** The place of each moment's step, as long as from its first start to the last end in it. */
+function stepSpans(
+  executions: Executions,
+  timed: Int32Array,
+  chosen: readonly number[],
+  moment: Int32Array,
+): StepSpan[] {
   const { step, startNanos, durationNanos } = executions;
-  const lengths = new Float64Array(Math.max(-1, ...chosen) + 1).fill(-1);
+  const lengths = new Float64Array(moment.length).fill(-1);
   for (const index of timed) {
     const end = (startNanos[index] as number) + (durationNanos[index] as number);
-    const at = step[index] as number;
+    const at = moment[step[index] as number] as number;
     if (end > (lengths[at] as number)) lengths[at] = end;
   }
-  const found = chosen.filter((each) => (lengths[each] as number) >= 0);
+  const moments = new Set(chosen.map((each) => moment[each] as number));
+  const found = [...moments].filter((each) => (lengths[each] as number) >= 0);
   const total = found.reduce((sum, each) => sum + (lengths[each] as number), 0);
   const space = Math.ceil((SPACE * total) / Math.max(found.length, 1));
   let from = 0;

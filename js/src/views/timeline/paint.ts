@@ -60,7 +60,7 @@ export class Painter {
     palette: Palette,
   ): void {
     const lanes = state.painted.value;
-    const { step } = state.profile.value.executions;
+    const { step } = state.slices.value;
     const width = Math.round((plot.right - plot.left) * ratio);
     if (this.tops.length < lanes.length) this.tops = new Int32Array(lanes.length);
     this.runs.clear();

@@ -34,7 +34,7 @@ function paintLaneName(
   const track = state.layout.value.tracks[row.track];
   const lane = state.lanes.value[row.lane];
   // The levels of a thread stand below its name.
-  if (!track || !lane || (track.hasThreads && lane.level > 0)) return;
+  if (!track || !lane || ((track.hasThreads || lane.isTransfers) && lane.level > 0)) return;
   context.font = `11px ${palette.font}`;
   context.fillStyle = palette.dim;
   context.fillText(laneLabel(track, lane), LANE_INDENT, row.y + row.height / 2, plot.left - LANE_INDENT - 4);

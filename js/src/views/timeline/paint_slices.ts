@@ -1,7 +1,8 @@
 // Paints what was planned of the lanes: slices, the gaps between them, and names where there is room.
 
+import { hatching } from "./hatching.ts";
 import type { Palette } from "./palette.ts";
-import { GAP, RECEDING, type Runs } from "./plan.ts";
+import { GAP, RECEDING, type Runs, TRANSFER } from "./plan.ts";
 
 /** Where the lanes are: in pixels of the screen, of which a CSS pixel has `ratio`. */
 export interface Ground {
@@ -27,7 +28,9 @@ export function paintRuns(
   context.setTransform(1, 0, 0, 1, 0, 0);
   for (let colour = 0; colour < GAP; colour++) {
     context.globalAlpha = colour < RECEDING ? 1 : RECEDING_OPACITY;
-    context.fillStyle = palette.categories[colour % RECEDING] ?? palette.dim;
+    const tone = colour % RECEDING;
+    context.fillStyle =
+      tone === TRANSFER ? hatching(context, palette) : (palette.categories[tone] ?? palette.dim);
     fill(context, runs, colour, ground, 0, ground.height);
   }
   context.globalAlpha = 1;
@@ -72,7 +75,8 @@ export function paintNames(
     const room = width - 8;
     const name = shortened(nameOf(lane, slice), Math.floor(room / LETTER));
     const y = ((tops[lane] as number) + height / 2) / ratio + 0.5;
-    context.fillStyle = (runs.colour[run] as number) < RECEDING ? palette.ink : palette.dim;
+    const colour = runs.colour[run] as number;
+    context.fillStyle = colour === TRANSFER ? palette.text : colour < RECEDING ? palette.ink : palette.dim;
     context.fillText(name, (left + (runs.left[run] as number)) / ratio + 4, y, room);
   }
 }

@@ -12,6 +12,7 @@ export interface Palette {
   readonly groove: string;
   readonly accent: string;
   readonly ink: string;
+  readonly transfer: string;
   readonly categories: readonly string[];
   readonly font: string;
 }
@@ -29,6 +30,7 @@ export function paletteOf(element: Element): Palette {
     groove: colour("groove"),
     accent: colour("accent"),
     ink: colour("ink"),
+    transfer: colour("transfer"),
     categories: CATEGORIES.map((_, index) => colour(`category-${index + 1}`)),
     font: style.fontFamily,
   };

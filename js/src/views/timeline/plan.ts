@@ -1,11 +1,14 @@
 // What to paint of a lane: one pass over its visible slices, and of each pixel its dominant colour, not a blend.
 
+import { CATEGORIES } from "../../op_categories.ts";
 import type { Lane } from "./lanes.ts";
 import { firstAbove } from "./searching.ts";
 import type { Viewport } from "./viewport.ts";
 
+/** The colour of transfers, after those of the categories. */
+export const TRANSFER = CATEGORIES.length;
 /** The colours of slices that are meant, and of those that recede; the category counts within each. */
-export const RECEDING = 6;
+export const RECEDING = TRANSFER + 1;
 const COLOURS = 2 * RECEDING;
 /** The colour of the time between two slices. */
 export const GAP = COLOURS;

@@ -94,7 +94,9 @@ function nameOf(state: TimelineState, { track: index, lane: number }: StripLane)
   const lane = state.lanes.value[number];
   if (!track || !lane) return "";
   const device = state.deviceName(track.device);
-  return track.lanes.length === 1 ? device : `${device} · ${laneLabel(track, lane)}`;
+  return track.lanes.filter(({ isTransfers }) => !isTransfers).length === 1
+    ? device
+    : `${device} · ${laneLabel(track, lane)}`;
 }
 
 /** Keep the strip painted; returns what ends this. */
@@ -111,12 +113,11 @@ function keptStrip(state: TimelineState, canvas: HTMLCanvasElement): () => void 
     palette ??= paletteOf(canvas);
     runs.clear();
     const tops = new Int32Array(state.lanes.value.length);
-    const { layout, painted, profile } = state;
+    const { layout, painted, slices } = state;
     stripLanes(layout.value).forEach(({ lane }, row) => {
       const own = painted.value[lane];
       tops[lane] = Math.round((row * ROW + (ROW - SLICE) / 2) * ratio);
-      if (own)
-        planLane(runs, lane, own, fitted(layout.value.end), canvas.width, profile.value.executions.step);
+      if (own) planLane(runs, lane, own, fitted(layout.value.end), canvas.width, slices.value.step);
     });
     paintRuns(context, runs, { left: 0, tops, height: Math.round(SLICE * ratio), ratio }, palette);
   });

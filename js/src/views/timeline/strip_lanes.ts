@@ -10,10 +10,12 @@ export interface StripLane {
 
 const MOST = 6;
 
-/** The lanes in which most time was spent, in their usual order. */
+/** The lanes in which most time was spent executing, in their usual order. */
 export function stripLanes({ tracks }: Layout): readonly StripLane[] {
-  const all = tracks.flatMap(({ lanes }, track) => lanes.map((lane) => ({ track, work: workIn(lane) })));
-  const counted = all.map((each, lane) => ({ ...each, lane }));
+  const all = tracks.flatMap(({ lanes }, track) =>
+    lanes.map((lane) => ({ track, work: workIn(lane), isTransfers: lane.isTransfers })),
+  );
+  const counted = all.map((each, lane) => ({ ...each, lane })).filter(({ isTransfers }) => !isTransfers);
   const busiest = counted.sort((one, other) => other.work - one.work).slice(0, MOST);
   return busiest.sort((one, other) => one.lane - other.lane).map(({ track, lane }) => ({ track, lane }));
 }

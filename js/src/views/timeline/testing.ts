@@ -1,6 +1,6 @@
 // Executions and lanes written as drawings, for the tests beside this.
 
-import type { Executions } from "../../profile.ts";
+import type { Executions, Transfers } from "../../profile.ts";
 import type { Lane } from "./lanes.ts";
 
 /** An execution: its place from the first to the last character of its letter, 10 ns each. */
@@ -24,6 +24,29 @@ export function executionsOf(rows: readonly Drawn[]): Executions {
     thread: Int32Array.from(rows, ({ thread }) => thread ?? 0),
     startNanos: Float64Array.from(rows, (row) => (row.drawn ? start(row) * NANOS : -1)),
     durationNanos: Float64Array.from(rows, (row) => (row.drawn.length - start(row)) * NANOS),
+  };
+}
+
+/** The 64 bytes of node 0 on their way in step 0, drawn as executions are. */
+export function transferOf(way: {
+  readonly from: string;
+  readonly to: string;
+  readonly drawn: string;
+}): Transfers {
+  const { startNanos, durationNanos } = executionsOf([way]);
+  return {
+    devices: [way.from, way.to],
+    tensors: ["w:0"],
+    kinds: ["RecvTensor"],
+    step: Int32Array.of(0),
+    kind: Int32Array.of(0),
+    source: Int32Array.of(0),
+    target: Int32Array.of(1),
+    tensor: Int32Array.of(0),
+    node: Int32Array.of(0),
+    startNanos,
+    durationNanos,
+    bytes: Float64Array.of(64),
   };
 }
 

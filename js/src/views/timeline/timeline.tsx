@@ -35,6 +35,12 @@ export function Timeline({ store }: { readonly store: Store }) {
             {category}
           </li>
         ))}
+        {layout.transfers > 0 && (
+          <li>
+            <i class="hatched" />
+            transfer between devices
+          </li>
+        )}
       </ul>
     </section>
   );
@@ -42,8 +48,10 @@ export function Timeline({ store }: { readonly store: Store }) {
 
 /** What there is to see, for who does not see it. */
 function summaryOf(state: TimelineState): string {
-  const { steps, slices } = state.layout.value;
+  const { steps, slices, transfers } = state.layout.value;
   const devices = state.uses.value.map((use) => `${state.deviceName(use.device)}: ${useText(use)}`);
   const count = steps.length === 1 ? "1 step" : `${steps.length} steps`;
-  return `timeline of ${slices.toLocaleString("en")} executions in ${count}. ${devices.join(". ")}`;
+  const moved = transfers ? ` and ${transfers.toLocaleString("en")} transfers` : "";
+  const executions = (slices - transfers).toLocaleString("en");
+  return `timeline of ${executions} executions${moved} in ${count}. ${devices.join(". ")}`;
 }

@@ -6,12 +6,12 @@ import type { Profile } from "../../profile.ts";
 import type { Store } from "../../store.ts";
 import { stepsOf, stepsShown } from "../steps_shown.ts";
 import { type Use, useOf } from "./busy.ts";
-import { deviceLabel } from "./device_label.ts";
 import type { Lane, Track } from "./lanes.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 import { endOf, type Place, startOf } from "./places.ts";
 import { type PaintedLane, RECEDING } from "./plan.ts";
 import { type Row, rowsOf } from "./rows.ts";
+import { laidDeviceLabel, type Slices, slicesOf } from "./slices.ts";
 import { either, nodesFound, paintedLanes } from "./tones.ts";
 import { fitted, type Viewport } from "./viewport.ts";
 
@@ -27,6 +27,7 @@ export function timelineStateOf(store: Store): TimelineState {
 /** A timeline's state; what is seen, pointed at, chosen and marked is forgotten with the layout it belongs to. */
 export class TimelineState {
   readonly profile: ReadonlySignal<Profile>;
+  readonly slices: ReadonlySignal<Slices>;
   readonly layout: ReadonlySignal<Layout>;
   readonly rows: ReadonlySignal<readonly Row[]>;
   readonly lanes: ReadonlySignal<readonly Lane[]>;
@@ -49,13 +50,16 @@ export class TimelineState {
   constructor(readonly store: Store) {
     this.profile = computed(() => store.shown.profile);
     const steps = stepsShown(store);
+    this.slices = computed(() => slicesOf(this.profile.value));
     this.layout = computed(() => layoutOf(this.profile.value, stepsOf(steps.value)));
     this.rows = computed(() => rowsOf(this.layout.value));
     this.lanes = computed(() => this.layout.value.tracks.flatMap(({ lanes }) => lanes));
     const selected = selectedNodes(store);
     const found = computed(() => nodesFound(this.profile.value.nodes, store.search.value));
     this.meant = computed(() => either(found.value, selected.value));
-    this.painted = computed(() => paintedLanes(this.profile.value, this.layout.value, this.meant.value));
+    this.painted = computed(() =>
+      paintedLanes(this.profile.value, this.slices.value, this.layout.value, this.meant.value),
+    );
     this.uses = computed(() => this.usesOf(fitted(this.layout.value.end)));
     this.meantSlices = computed(() => (this.meant.value ? meantIn(this.painted.value) : null));
     this.settled = this.layout.value;
@@ -78,15 +82,26 @@ export class TimelineState {
     return tracks.map((track) => useOf(track, steps, from, to));
   }
 
-  /** The execution that a slice shows. */
+  /** The row of the slices that a slice shows: of an execution, or of a transfer. */
   executionAt({ lane, slice }: Place): number {
     return this.lanes.value[lane]?.execution[slice] ?? -1;
   }
 
-  /** The name of the node that a slice shows. */
+  /** The row of the transfers that a slice shows; -1 where it shows an execution. */
+  transferAt(place: Place): number {
+    return Math.max(this.executionAt(place) - this.slices.value.firstTransfer, -1);
+  }
+
+  /** The name of the node that a slice shows, or of the tensor that was moved. */
   nameAt(place: Place): string {
-    const { nodes, executions } = this.profile.value;
-    return nodes.names[executions.node[this.executionAt(place)] ?? -1] ?? "";
+    const { tensor, tensors } = this.profile.value.transfers;
+    const moved = this.transferAt(place);
+    return moved < 0 ? this.nodeAt(place) : (tensors[tensor[moved] as number] as string);
+  }
+
+  /** The name of the node that a slice shows, or that made what was moved; empty where it is not known. */
+  nodeAt(place: Place): string {
+    return this.profile.value.nodes.names[this.slices.value.node[this.executionAt(place)] ?? -1] ?? "";
   }
 
   /** The device's track that a lane belongs to. */
@@ -97,7 +112,7 @@ export class TimelineState {
 
   /** A device by the name that people say. */
   deviceName(device: number): string {
-    return deviceLabel(this.profile.value.nodes.devices[device] ?? "");
+    return laidDeviceLabel(this.slices.value, device, this.profile.value.nodes.devices);
   }
 
   /** A step by its number and what ran in it. */

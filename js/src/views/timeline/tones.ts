@@ -3,7 +3,8 @@
 import { categoryOf } from "../../op_categories.ts";
 import type { Nodes, Profile } from "../../profile.ts";
 import type { Layout } from "./layout.ts";
-import { type PaintedLane, RECEDING } from "./plan.ts";
+import { type PaintedLane, RECEDING, TRANSFER } from "./plan.ts";
+import type { Slices } from "./slices.ts";
 
 /** A flag a node whose name or op type has the text in it, whatever the case; null if there is no text. */
 export function nodesFound({ names, ops, op }: Nodes, text: string): Uint8Array | null {
@@ -22,8 +23,12 @@ export function either(one: Uint8Array | null, other: Uint8Array | null): Uint8A
 }
 
 /** The lanes of a layout, device by device, with their colours; nodes that are not `meant` recede. */
-export function paintedLanes(profile: Profile, layout: Layout, meant: Uint8Array | null): PaintedLane[] {
-  const { nodes, executions } = profile;
+export function paintedLanes(
+  { nodes }: Pick<Profile, "nodes">,
+  executions: Pick<Slices, "node">,
+  layout: Layout,
+  meant: Uint8Array | null,
+): PaintedLane[] {
   const categories = nodes.ops.map(categoryOf);
   const ofNode = Uint8Array.from(nodes.op, (op, node) => {
     const category = categories[op] ?? categoryOf("");
@@ -33,6 +38,11 @@ export function paintedLanes(profile: Profile, layout: Layout, meant: Uint8Array
     lanes.map((lane) => {
       const colour = new Uint8Array(lane.execution.length);
       for (let slice = 0; slice < colour.length; slice++) {
+        if (lane.isTransfers) {
+          const node = executions.node[lane.execution[slice] as number] as number;
+          colour[slice] = meant && !meant[node] ? TRANSFER + RECEDING : TRANSFER;
+          continue;
+        }
         colour[slice] = ofNode[executions.node[lane.execution[slice] as number] as number] as number;
       }
       return { lane, colour };

@@ -2,6 +2,23 @@
 
 import type { View } from "../../engine/view.ts";
 import type { Column } from "./columns.ts";
+import { activePosition } from "./keys.ts";
+import type { Listing } from "./listing.ts";
+import type { TreeState } from "./tree_state.ts";
+
+/** Put the selected rows, or the active one, into the clipboard. */
+export function copyRows(
+  page: Document,
+  state: TreeState,
+  listing: Listing,
+  columns: readonly Column[],
+): void {
+  const { view, seen } = listing;
+  const selected = new Set(state.store.selection.value);
+  const rows = [...seen].filter((row) => selected.has(view.name(row)));
+  const active = seen[activePosition(state, listing)];
+  copy(page, tabSeparated(view, columns, rows.length || active === undefined ? rows : [active]));
+}
 
 /** The rows as lines, each the name and the values in microseconds, bytes, runs and so on. */
 export function tabSeparated(view: View, columns: readonly Column[], rows: Iterable<number>): string {
@@ -19,7 +36,7 @@ function cell(text: string): string {
  * Put a text into the clipboard. The old command does it in pages without the permission for the new way; its event
  * goes to the document, whatever has the focus.
  */
-export function copy(page: Document, text: string): void {
+function copy(page: Document, text: string): void {
   if (!text) return;
   const fill = (event: ClipboardEvent): void => {
     event.clipboardData?.setData("text/plain", text);

@@ -42,7 +42,7 @@ function counted(count: number): string {
 
 function deviceOf({ profile: { nodes } }: View, node: number): string {
   const device = nodes.devices[nodes.device[node] as number];
-  return device ? deviceLabel(device) : "";
+  return device ? deviceLabel(device, nodes.devices) : "";
 }
 
 function shapesOf(view: View, node: number): string {

@@ -30,6 +30,7 @@ beforeEach(() => {
     selection: signal<readonly string[]>([]),
     search: signal(""),
     graph: signal(0),
+    shown: {},
   } as unknown as Store);
 });
 

@@ -160,7 +160,7 @@ export class TreeState {
   }
 
   private key({ kind }: View): string {
-    return `${this.store.graph.value} ${kind}`;
+    return `${this.store.graph.value} ${this.store.shown.cuts} ${kind}`;
   }
 }
 

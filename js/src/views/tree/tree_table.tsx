@@ -7,7 +7,6 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Store } from "../../store.ts";
 import { Lazy } from "../../ui/lazy.tsx";
 import { type Column, columnsOf, fitting } from "./columns.ts";
-import { copy, tabSeparated } from "./copying.ts";
 import { Header } from "./header.tsx";
 import { activePosition, pressed } from "./keys.ts";
 import { linksOf } from "./links.ts";
@@ -149,17 +148,9 @@ function keyed(
 ): void {
   // The buttons in the header have keys of their own.
   if (event.target !== event.currentTarget) return;
-  if (event.key === "c" && !event.altKey)
-    copy(event.currentTarget.ownerDocument, copied(state, listing, columns));
-  else if (!pressed(state, listing, event, page)) return;
+  if (event.key === "c" && !event.altKey) {
+    const { value: pictures } = state.store.host.pictures.arrival.peek();
+    pictures?.copyRows(event.currentTarget.ownerDocument, state, listing, columns);
+  } else if (!pressed(state, listing, event, page)) return;
   event.preventDefault();
-}
-
-/** The selected rows, or the active one, as text. */
-function copied(state: TreeState, listing: Listing, columns: readonly Column[]): string {
-  const { view, seen } = listing;
-  const selected = new Set(state.store.selection.value);
-  const rows = [...seen].filter((row) => selected.has(view.name(row)));
-  const active = seen[activePosition(state, listing)];
-  return tabSeparated(view, columns, rows.length || active === undefined ? rows : [active]);
 }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfprof_widget.tables import Integers
+from tfprof_widget.tables import Flags, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,37 @@ class Intervals:
         """
         bounds = np.unique(np.concatenate([self.start, self.end, other.start, other.end]))
         start, end = bounds[:-1], bounds[1:]
-        kept = self._covers(start) & ~other._covers(start)
+        kept = self.covers(start) & ~other.covers(start)
         return Intervals.of(start[kept], end[kept])
+
+    def shared(self, other: Intervals) -> int:
+        """For how long these and the others go on at once.
+
+        >>> one, other = Intervals.of(np.array([0]), np.array([9])), Intervals.of(np.array([2, 8]), np.array([4, 12]))
+        >>> one.shared(other)
+        3
+        """
+        return self.length - self.without(other).length
+
+    def gaps(self, shortest: int = 1) -> Intervals:
+        """The stretches between these, as far as they are so long.
+
+        >>> Intervals.of(np.array([0, 4, 9]), np.array([3, 5, 10])).gaps(2).drawn()
+        '5-9'
+        """
+        return Intervals(self.end[:-1], self.start[1:]).at_least(shortest)
+
+    def covers(self, moment: Integers) -> Flags:
+        """Which moments these contain.
+
+        >>> Intervals.of(np.array([0, 4]), np.array([3, 5])).covers(np.array([2, 3, 4])).tolist()
+        [True, False, True]
+        """
+        if not len(self.start):
+            return np.zeros(len(moment), np.bool_)
+        place = np.searchsorted(self.start, moment, "right") - 1
+        found: Flags = (place >= 0) & (moment < self.end[place])
+        return found
 
     def at_least(self, length: int) -> Intervals:
         """Those that are as long as this.
@@ -67,10 +96,3 @@ class Intervals:
         '0-3'
         """
         return " ".join(f"{start}-{end}" for start, end in zip(self.start.tolist(), self.end.tolist(), strict=True))
-
-    def _covers(self, moment: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        if not len(self.start):
-            return np.zeros(len(moment), np.bool_)
-        place = np.searchsorted(self.start, moment, "right") - 1
-        found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (place >= 0) & (moment < self.end[place])
-        return found

@@ -1,0 +1,81 @@
+// What goes from task to task in a step, as a matrix: the more bytes, the darker.
+
+import { useMemo } from "preact/hooks";
+import type { Cluster } from "../../cluster.ts";
+import { shortBytes, shortCount } from "../../lib/short.ts";
+import { visible } from "../../lib/visible.ts";
+import { placed, rate, time } from "./figures.ts";
+import { type Cell, linkMatrix } from "./link_matrix.ts";
+import { Wide } from "./wide.tsx";
+
+// As many as can be looked at.
+const MOST = 16;
+
+/** The matrix; nothing where nothing went between tasks. */
+export function Links({ cluster: { links, tasks } }: { readonly cluster: Cluster }) {
+  const matrix = useMemo(
+    () =>
+      linkMatrix(
+        links,
+        MOST,
+        tasks.map(({ task }) => task),
+      ),
+    [links, tasks],
+  );
+  if (!links.length) return null;
+  return (
+    <section aria-label="links">
+      <header>
+        <h3>Between tasks</h3>
+        <span class="dim">
+          bytes a step · rate · how long the one who got it stood still before it was on its way
+        </span>
+      </header>
+      <Wide label="matrix of links">
+        <table class="figures matrix">
+          <caption>What each task got from each other</caption>
+          <thead>
+            <tr>
+              <th scope="col">from ↓ to →</th>
+              {matrix.targets.map((target) => (
+                <th key={target} scope="col" title={target}>
+                  {placed(target)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {matrix.sources.map((source) => (
+              <tr key={source}>
+                <th scope="row" title={source}>
+                  {placed(source)}
+                </th>
+                {matrix.targets.map((target) => (
+                  <LinkCell key={target} cell={matrix.cell(source, target)} largest={matrix.largest} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Wide>
+      {matrix.others > 0 && <p class="dim">{matrix.others} more sent or got less.</p>}
+    </section>
+  );
+}
+
+function LinkCell({ cell, largest }: { readonly cell: Cell | undefined; readonly largest: number }) {
+  if (!cell) return <td class="dim">–</td>;
+  const { bytes, count, kinds, transfer_nanos, wait_nanos } = cell;
+  return (
+    <td
+      style={{ "--depth": `${largest ? Math.round((60 * bytes) / largest) : 0}%` }}
+      title={`${bytes.toLocaleString("en")} B in ${shortCount(count)} transfers by ${visible(kinds.join(", "))}`}
+    >
+      {shortBytes(bytes)}
+      <small>
+        {rate(bytes, transfer_nanos)}
+        {wait_nanos > 0 && ` · waits ${time(wait_nanos)}`}
+      </small>
+    </td>
+  );
+}

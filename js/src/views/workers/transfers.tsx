@@ -1,0 +1,136 @@
+// The tensors whose way between devices costs most.
+
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { Cluster } from "../../cluster.ts";
+import { shortBytes, shortCount } from "../../lib/short.ts";
+import { visible } from "../../lib/visible.ts";
+import type { Profile } from "../../profile.ts";
+import type { Store } from "../../store.ts";
+import { selectionAfter } from "../charts/selecting.ts";
+import { placed, rate, time } from "./figures.ts";
+import { type Sorting, sortedTransfers, type TransferColumn, turned } from "./sorted_transfers.ts";
+import { Wide } from "./wide.tsx";
+
+const COLUMNS: readonly (readonly [column: TransferColumn, title: string, help: string])[] = [
+  ["tensor", "tensor", "what was moved"],
+  ["kind", "by", "how it was moved"],
+  ["source", "from", "the device that made it"],
+  ["target", "to", "the device that asked for it"],
+  ["count", "count", "how often in a step"],
+  ["bytes", "bytes", "bytes a step"],
+  ["time", "time", "how long it was on its way"],
+  ["rate", "rate", "bytes over that time"],
+  ["wait", "waits", "how long the one who got it stood still before it was on its way"],
+];
+const SHOWN_AT_FIRST = 12;
+
+/** A row a tensor; the heads of the columns sort them. */
+export function Transfers({ store, cluster }: { readonly store: Store; readonly cluster: Cluster }) {
+  const { transfers, transfers_left_out: leftOut } = cluster;
+  const sorting = useSignal<Sorting>({ column: "time", isDescending: true });
+  const isWhole = useSignal(false);
+  const nodes = useMemo(() => nodesOf(store.shown.profile), [store.shown.profile]);
+  if (!transfers.length) return null;
+  const sorted = sortedTransfers(transfers, sorting.value);
+  const shown = isWhole.value ? sorted : sorted.slice(0, SHOWN_AT_FIRST);
+  return (
+    <section aria-label="transfers">
+      <header>
+        <h3>Costliest transfers</h3>
+        {leftOut > 0 && <span class="dim">{shortCount(leftOut)} more cost less</span>}
+      </header>
+      <Wide label="table of transfers">
+        <table class="figures transfers">
+          <caption>Tensors that devices got from others</caption>
+          <thead>
+            <tr>
+              {COLUMNS.map(([column, title, help]) => (
+                <th key={column} scope="col" aria-sort={sortOf(sorting.value, column)}>
+                  <button
+                    type="button"
+                    title={help}
+                    onClick={() => {
+                      sorting.value = turned(sorting.value, column);
+                    }}
+                  >
+                    {title}
+                    <span aria-hidden="true">{markOf(sorting.value, column)}</span>
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map(({ tensor, kind, source, target, count, bytes, transfer_nanos, wait_nanos }) => (
+              <tr key={JSON.stringify([tensor, kind, source, target])}>
+                <th scope="row" title={visible(tensor)}>
+                  <Tensor store={store} tensor={tensor} node={nodes.get(tensor)} />
+                </th>
+                <td class="dim">{visible(kind)}</td>
+                <td title={source}>{placed(source)}</td>
+                <td title={target}>{placed(target)}</td>
+                <td>{shortCount(count)}</td>
+                <td title={`${bytes.toLocaleString("en")} B`}>{shortBytes(bytes)}</td>
+                <td>{time(transfer_nanos)}</td>
+                <td>{rate(bytes, transfer_nanos)}</td>
+                <td>{time(wait_nanos)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Wide>
+      {sorted.length > SHOWN_AT_FIRST && (
+        <button
+          type="button"
+          aria-expanded={isWhole.value}
+          onClick={() => {
+            isWhole.value = !isWhole.value;
+          }}
+        >
+          {isWhole.value ? "show fewer" : `show all ${sorted.length}`}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** The tensor's name, which selects the node that made it, where that is known. */
+function Tensor(props: {
+  readonly store: Store;
+  readonly tensor: string;
+  readonly node: string | undefined;
+}) {
+  const { store, tensor, node } = props;
+  if (node === undefined) return <>{visible(tensor)}</>;
+  return (
+    <button
+      type="button"
+      aria-pressed={store.selection.value.includes(node)}
+      onClick={({ ctrlKey, metaKey }) => {
+        store.selection.value = selectionAfter(store.selection.value, node, ctrlKey || metaKey);
+      }}
+    >
+      {visible(tensor)}
+    </button>
+  );
+}
+
+/** The nodes that made tensors, by the tensors' names. */
+function nodesOf({ transfers, nodes }: Profile): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  transfers.node.forEach((node, row) => {
+    const name = nodes.names[node];
+    if (name !== undefined) found.set(transfers.tensors[transfers.tensor[row] as number] as string, name);
+  });
+  return found;
+}
+
+function sortOf({ column, isDescending }: Sorting, of: TransferColumn) {
+  if (column !== of) return "none";
+  return isDescending ? "descending" : "ascending";
+}
+
+function markOf(sorting: Sorting, column: TransferColumn): string {
+  return { none: "", ascending: " ▴", descending: " ▾" }[sortOf(sorting, column)];
+}

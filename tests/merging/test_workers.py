@@ -1,0 +1,163 @@
+"""Profiles of several workers in one: their mean, their sum, the slowest, and each by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from tests.sketches import profile_of
+from tfprof_widget import merge
+from tfprof_widget.engine.measures import measures
+from tfprof_widget.options import Options
+from tfprof_widget.profiles import Profile
+
+# a takes 10, 20 (mean 15) and 50 us; b takes 1 us in one of two steps of the fast worker, and 3 us on the slow one.
+FAST = profile_of("""
+    a = MatMul() 10us;20us 5flops 2x2
+    b = Relu()   1us;-
+""")
+SLOW = profile_of("""
+    a = MatMul() 50us 5flops 2x2
+    b = Relu()   3us
+    c = Add()    2us
+""")
+BOTH = merge({"slow": SLOW, "fast": FAST})
+
+
+@dataclass
+class Captured:
+    """What a capture has that counts here."""
+
+    profile: Profile
+
+
+def costs(measure: str = "micros", **options: Any) -> list[Fraction]:
+    found = measures(BOTH, Options.of(**options))
+    return [Fraction(value, found.unit(measure)) for value in found.columns[measure].tolist()]
+
+
+def test_the_steps_of_one_number_are_told_apart_by_worker() -> None:
+    assert list(zip(BOTH.steps, BOTH.step_workers, strict=True)) == [(0, "fast"), (0, "slow"), (1, "fast")]
+
+
+def test_the_mean_is_over_all_steps_of_all_workers_in_which_a_node_ran() -> None:
+    assert costs() == [Fraction(10 + 20 + 50, 3), Fraction(1 + 3, 2), 2]
+
+
+def test_the_sum_is_that_of_what_each_worker_takes_a_step() -> None:
+    assert costs(across_workers="sum") == [15 + 50, 1 + 3, 2]
+    assert costs("runs", across_workers="sum") == [2, 2, 1]
+    assert costs("float_ops", across_workers="sum") == [10, 0, 0]
+    assert costs("params", across_workers="sum") == [4, 0, 0]
+
+
+def test_the_slowest_worker_is_shown_as_a_whole() -> None:
+    assert costs(across_workers="slowest") == [50, 3, 2]
+    assert costs(across_workers="slowest", step=1) == [20, 0, 0]
+
+
+def test_each_worker_can_be_shown_by_itself() -> None:
+    assert costs(worker_regexes=["fast"]) == [15, 1, 0]
+    assert costs(worker_regexes=["s.*"]) == [50, 3, 2]
+
+
+def test_a_step_is_that_step_of_every_worker_that_ran_it() -> None:
+    assert costs(step=0) == [30, 2, 2]
+    assert costs(step=0, across_workers="sum") == [60, 4, 2]
+    assert costs(step=1) == [20, 0, 0]
+
+
+def test_natives_clock_cuts_what_is_left_of_each_workers_mean() -> None:
+    odd = merge({"one": profile_of("a = Op() 1us;2us"), "two": profile_of("a = Op() 4us")})
+    found = measures(odd, Options.of(across_workers="sum", timing="tfprof"))
+    assert found.columns["micros"].tolist() == [1 + 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"worker_regexes": ["medium"]}, r"worker_regexes \['medium'\] match no worker; .* are 'fast', 'slow'"),
+        ({"worker_regexes": ["slow"], "step": 1}, "step 1 was run by no worker that worker_regexes match"),
+        ({"step": 2}, "step 2 is not in the profile; its steps are 0, 1"),
+    ],
+)
+def test_what_was_not_run_is_said(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        BOTH.view("op", **options)
+
+
+def test_a_node_has_a_device_of_its_own_on_each_worker() -> None:
+    workers = {
+        f"worker {task}": profile_of(f"a = Op() {task + 1}us @/job:worker/task:{task}/cpu:0") for task in range(2)
+    }
+    both = merge(workers)
+    types = {both.nodes.type_names[code] for code in both.nodes.types[0]}
+    assert types == {"Op", "/job:worker/task:0/cpu:0", "/job:worker/task:1/cpu:0"}
+    assert [Fraction(value, 1000) for value in both.step_totals.cpu_nanos.tolist()] == [1, 2]
+
+
+def test_workers_of_workers_have_both_names() -> None:
+    nested = merge({"host": BOTH, "other": FAST})
+    assert set(nested.step_workers) == {"host/fast", "host/slow", "other"}
+
+
+def test_a_run_that_would_count_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"step 0: the same run is in two of the profiles .* merge each profile once"):
+        merge([FAST, FAST])
+
+
+def test_a_worker_needs_a_name() -> None:
+    with pytest.raises(ValueError, match="the name of a worker is empty"):
+        merge({"": FAST})
+
+
+def test_a_capture_counts_as_its_profile() -> None:
+    assert merge({"fast": Captured(FAST)}).step_workers == ("fast", "fast")
+
+
+@pytest.mark.parametrize("given", [3, FAST, [3], {"a": 3}])
+def test_what_is_no_profile_is_told(given: Any) -> None:
+    with pytest.raises(ValueError, match="merge: got"):
+        merge(given)
+
+
+def test_nothing_merged_is_an_empty_profile() -> None:
+    assert len(merge([]).nodes) == 0
+
+
+def test_two_workers_are_compared_row_by_row_the_largest_difference_first() -> None:
+    table = BOTH.compare("op")
+    assert table.columns.tolist() == ["name", "fast", "slow", "difference", "ratio"]
+    assert table[["name", "fast", "slow", "difference"]].to_numpy().tolist() == [
+        ["MatMul", 15, 50, 35],
+        ["Add", 0, 2, 2],
+        ["Relu", 1, 3, 2],
+    ]
+    assert table.ratio.dropna().tolist() == [50 / 15, 3]  # there is none to nothing
+
+
+def test_in_a_tree_a_row_costs_what_is_below_it_too() -> None:
+    table = BOTH.compare("scope", "float_ops", show_name_regexes=["_TFProfRoot"])
+    assert table.to_numpy().tolist() == [["_TFProfRoot", 5, 5, 0, 1]]
+
+
+def test_of_several_workers_the_slowest_is_told_by_its_ratio_to_the_mean() -> None:
+    three = merge({"host": BOTH, "idle": profile_of("a = MatMul() 1us")})
+    table = three.compare("op", show_name_regexes=["MatMul"])
+    assert table.columns.tolist() == ["name", "host/fast", "host/slow", "idle", "mean", "slowest_to_mean"]
+    assert table.to_numpy().tolist() == [["MatMul", 15, 50, 1, 22, 50 / 22]]
+
+
+def test_one_worker_is_not_compared() -> None:
+    for profile in (FAST, merge({"alone": FAST})):
+        with pytest.raises(ValueError, match="no two workers to compare; merge profiles by name first"):
+            profile.compare()
+
+
+def test_what_was_before_comes_first() -> None:
+    table = merge({"after": FAST, "Before": SLOW}).compare("op")
+    assert table.columns.tolist()[1:4] == ["Before", "after", "difference"]
+    assert table.difference.tolist()[0] == 15 - 50

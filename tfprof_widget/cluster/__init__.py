@@ -1,0 +1,1 @@
+"""What the tasks of a cluster did for and because of each other: pure functions of a Profile."""

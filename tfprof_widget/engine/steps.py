@@ -1,0 +1,71 @@
+"""Which steps of which workers the options choose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfprof_widget.engine.matching import Names
+from tfprof_widget.options import Options
+from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import Flags
+
+
+def chosen_steps(profile: Profile, options: Options) -> tuple[int, ...]:
+    """The indices of the steps to look at: those of the number, or whose run has a matching name, of all workers meant.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> chosen_steps(demo_profile(), Options.of())
+    (0,)
+    """
+    of_workers = _of_workers(profile, options)
+    if not profile.steps:
+        _check_number(profile, options)
+        Names(()).matching("run_name_regexes", options.run_name_regexes)
+        return ()
+    if options.step >= 0:
+        chosen = of_workers & (np.array(profile.steps) == options.step)
+        if not chosen.any():
+            _check_number(profile, options)
+            workers = ", ".join(sorted(set(profile.step_workers)))
+            raise ValueError(f"step {options.step} was run by no worker that worker_regexes match; there are {workers}")
+    else:
+        chosen = of_workers & _matching(profile.step_names, "run_name_regexes", options.run_name_regexes, "run")
+        if not chosen.any():
+            raise ValueError("run_name_regexes and worker_regexes match no step together; change one of them")
+    return tuple(np.flatnonzero(chosen).tolist())
+
+
+def by_worker(profile: Profile, steps: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The same steps, a group a worker.
+
+    >>> from dataclasses import replace
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = replace(demo_profile(), steps=(0, 0, 1), step_workers=("a", "b", "a"))
+    >>> by_worker(profile, (0, 1, 2))
+    [(0, 2), (1,)]
+    """
+    groups: dict[str, list[int]] = {}
+    for step in steps:
+        groups.setdefault(profile.step_workers[step] if profile.step_workers else "", []).append(step)
+    return [tuple(groups[worker]) for worker in sorted(groups)]
+
+
+def _of_workers(profile: Profile, options: Options) -> Flags:
+    if not profile.step_workers:
+        Names(()).matching("worker_regexes", options.worker_regexes)
+        return np.ones(len(profile.steps), np.bool_)
+    return _matching(profile.step_workers, "worker_regexes", options.worker_regexes, "worker")
+
+
+def _matching(names: tuple[str, ...], option: str, regexes: tuple[str, ...], what: str) -> Flags:
+    matching = Names(names).matching(option, regexes)
+    if not matching.any():
+        known = ", ".join(sorted({repr(name) for name in names}))
+        raise ValueError(f"{option} {list(regexes)} match no {what}; the {what}s are {known}")
+    return matching
+
+
+def _check_number(profile: Profile, options: Options) -> None:
+    if options.step >= 0 and options.step not in profile.steps:
+        known = ", ".join(map(str, dict.fromkeys(profile.steps))) or "none: no run metadata was given"
+        raise ValueError(f"step {options.step} is not in the profile; its steps are {known}")

@@ -1,0 +1,226 @@
+"""The nodes of several profiles as one table; where profiles say different things of a node, by a fixed rule.
+
+A node's op is one that is not merely its name; a known shape is better than none, the longer known list of output
+shapes better than the shorter; of two that are as good the first in order counts. What was read from runs, kernels and
+the float operations that they show, is what the profile says that met the node first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfprof_widget.ingest.assemble import parameters_of
+from tfprof_widget.ingest.devices import canonical
+from tfprof_widget.merging.dictionaries import recoded, united
+from tfprof_widget.merging.recordings import MergedRecordings
+from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import ABSENT, Executions, Indices, Integers, Lists, Nodes
+
+NOT_KNOWN = np.iinfo(np.int64).max
+Item = tuple[int, ...]
+
+
+def merged_nodes(
+    profiles: Sequence[Profile],
+    names: tuple[str, ...],
+    rows: Sequence[Indices],
+    shapes: tuple[tuple[int, ...], ...],
+    shape_codes: Sequence[Indices],
+    devices: tuple[str, ...],
+    found: MergedRecordings,
+) -> Nodes:
+    """One node for each of the names."""
+    tables = [profile.nodes for profile in profiles]
+    ops, op = _ops(tables, names, rows, found.met)
+    shape = _smallest(
+        [recoded(table.shape, code).astype(np.int64) for table, code in zip(tables, shape_codes, strict=True)],
+        rows,
+        len(names),
+    )
+    type_names, types = _types(profiles, rows, len(names), ops, op, devices, found.recorded.executions)
+    inputs = _lists(
+        [
+            _items(table.inputs, recoded(table.inputs.values, row), table.input_ports)
+            for table, row in zip(tables, rows, strict=True)
+        ],
+        rows,
+        len(names),
+        _goodness_of_inputs,
+    )
+    output_shapes = _lists(
+        [
+            _items(table.output_shapes, recoded(table.output_shapes.values, code))
+            for table, code in zip(tables, shape_codes, strict=True)
+        ],
+        rows,
+        len(names),
+        _goodness_of_shapes,
+    )
+    known_shape = np.where(shape == NOT_KNOWN, ABSENT, shape).astype(np.int32)
+    return Nodes(
+        names=names,
+        ops=ops,
+        op=op,
+        type_names=type_names,
+        types=types,
+        devices=devices,
+        device=_first_own(found.own_device, len(names)),
+        shapes=shapes,
+        shape=known_shape,
+        output_shapes=_column_of(output_shapes, 0)[0],
+        inputs=_column_of(inputs, 0)[0],
+        input_ports=_column_of(inputs, 1)[1],
+        parameters=parameters_of(names, known_shape, shapes),
+        float_ops=_float_ops(tables, rows, found.met),
+        identity=np.arange(len(names), dtype=np.int32),
+    )
+
+
+def _ops(
+    tables: Sequence[Nodes], names: tuple[str, ...], rows: Sequence[Indices], met: Sequence[Integers]
+) -> tuple[tuple[str, ...], Indices]:
+    """The ops; one that is the node's own name says nothing, and is taken where nothing else is known."""
+    ops, codes = united([table.ops for table in tables])
+    columns, named = [], []
+    for table, code in zip(tables, codes, strict=True):
+        nameless = np.fromiter(
+            (table.ops[op] == name for op, name in zip(table.op.tolist(), table.names, strict=True)),
+            np.bool_,
+            len(table),
+        )
+        columns.append(np.where(nameless, ABSENT, code[table.op]).astype(np.int64))
+        named.append(code[table.op].astype(np.int64))
+    best = _earliest(columns, rows, met)
+    best = np.where(best == NOT_KNOWN, _smallest(named, rows, len(names)), best)
+    used, op = np.unique(best, return_inverse=True)
+    return tuple(ops[code] for code in used.tolist()), op.astype(np.int32)
+
+
+def _earliest(columns: Sequence[Integers], rows: Sequence[Indices], met: Sequence[Integers]) -> Integers:
+    """What the table says that met a node first, but for ABSENT; of those that never met it the smallest."""
+    best = np.full(len(met[0]), NOT_KNOWN)
+    when = np.full(len(met[0]), NOT_KNOWN)
+    for column, row, each in zip(columns, rows, met, strict=True):
+        is_better = (column != ABSENT) & ((each[row] < when[row]) | ((each[row] == when[row]) & (column < best[row])))
+        better = row[is_better]
+        best[better], when[better] = column[is_better], each[better]
+    return best
+
+
+def _smallest(columns: Sequence[Integers], rows: Sequence[Indices], count: int) -> Integers:
+    """The smallest of what each table has for a node, of which ABSENT is the last choice."""
+    best = np.full(count, NOT_KNOWN)
+    for column, row in zip(columns, rows, strict=True):
+        best[row] = np.minimum(best[row], np.where(column == ABSENT, NOT_KNOWN, column))
+    return best
+
+
+def _float_ops(tables: Sequence[Nodes], rows: Sequence[Indices], met: Sequence[Integers]) -> Integers:
+    known = [np.where(table.float_ops == 0, ABSENT, table.float_ops) for table in tables]
+    found = _earliest(known, rows, met)
+    return np.where(found == NOT_KNOWN, 0, found)
+
+
+def _first_own(own_device: Indices, count: int) -> Indices:
+    """The device of each node for the first worker that ran it."""
+    device = np.full(count, ABSENT, np.int32)
+    for own in own_device[::-1]:
+        device = np.where(own == ABSENT, device, own)
+    return device
+
+
+def _types(
+    profiles: Sequence[Profile],
+    rows: Sequence[Indices],
+    count: int,
+    ops: tuple[str, ...],
+    op: Indices,
+    devices: tuple[str, ...],
+    executions: Executions,
+) -> tuple[tuple[str, ...], Lists]:
+    """What profiles say besides op and device, the op, and all devices that are a node's own for some worker."""
+    pairs = {
+        (int(row[node]), profile.nodes.type_names[code])
+        for profile, row in zip(profiles, rows, strict=True)
+        for node, code in _own_types(profile).tolist()
+    }
+    placed_node, placed_device = _places(executions, devices).T
+    used = {devices[code] for code in np.unique(placed_device).tolist()}
+    names = tuple(sorted({*ops, *used, *(name for _, name in pairs)}))
+    code_of = {name: code for code, name in enumerate(names)}
+    device_code = np.array([code_of.get(name, ABSENT) for name in devices], np.int64)
+    op_code = np.array([code_of[name] for name in ops], np.int64)
+    node = np.concatenate([np.arange(count), placed_node, [node for node, _ in pairs]]).astype(np.int64)
+    code = np.concatenate([op_code[op], device_code[placed_device], [code_of[name] for _, name in pairs]])
+    keys = np.unique(node * len(names) + code.astype(np.int64))
+    start = np.searchsorted(keys, np.arange(count + 1) * len(names))
+    return names, Lists(start, (keys % max(len(names), 1)).astype(np.int32))
+
+
+def _own_types(profile: Profile) -> Integers:
+    """Pairs of a node and a type that is neither its op nor a device that it ran on."""
+    nodes = profile.nodes
+    node = np.repeat(np.arange(len(nodes)), np.diff(nodes.types.start))
+    code = nodes.types.values.astype(np.int64)
+    type_code = {name: code for code, name in enumerate(nodes.type_names)}
+    op_type = np.array([type_code.get(name, ABSENT) for name in nodes.ops], np.int64)
+    device_type = np.array([type_code.get(name, ABSENT) for name in nodes.devices], np.int64)
+    of_op = code == op_type[nodes.op][node] if len(nodes) else np.zeros(0, np.bool_)
+    places = _places(profile.executions, nodes.devices)
+    width = max(len(nodes.type_names), 1)
+    of_device = np.isin(node * width + code, places[:, 0] * width + device_type[places[:, 1]])
+    return np.stack([node, code], 1)[~(of_op | of_device)]
+
+
+def _places(executions: Executions, devices: tuple[str, ...]) -> Integers:
+    """Pairs of a node and a device that is its own, from what it ran there."""
+    own = canonical(devices)[executions.device]
+    keys = np.unique(executions.node[own].astype(np.int64) * max(len(devices), 1) + executions.device[own])
+    return np.stack(np.divmod(keys, max(len(devices), 1)), 1)
+
+
+def _items(lists: Lists, *columns: Indices) -> tuple[Integers, Integers]:
+    """Where the lists start, and their items, each of as many numbers as there are columns."""
+    return lists.start, np.stack([column.astype(np.int64) for column in columns], 1)
+
+
+def _lists(
+    parts: Sequence[tuple[Integers, Integers]],
+    rows: Sequence[Indices],
+    count: int,
+    goodness: Callable[[Sequence[Item]], Any],
+) -> tuple[Integers, Integers]:
+    """The best list for each node, from what each profile has."""
+    first = parts[0]
+    if all(len(row) == count for row in rows) and all(
+        np.array_equal(start, first[0]) and np.array_equal(items, first[1]) for start, items in parts[1:]
+    ):
+        return first
+    best: list[list[Item] | None] = [None] * count
+    for (start, items), row in zip(parts, rows, strict=True):
+        told = [tuple(item) for item in items.tolist()]
+        for node, begin, end in zip(row.tolist(), start[:-1].tolist(), start[1:].tolist(), strict=True):
+            own, known = told[begin:end], best[node]
+            if known is None or (own != known and goodness(own) < goodness(known)):
+                best[node] = own
+    lists = [each or [] for each in best]
+    start = np.zeros(count + 1, np.int64)
+    np.cumsum([len(each) for each in lists], out=start[1:])
+    flat = [item for each in lists for item in each]
+    return start, np.array(flat, np.int64).reshape(len(flat), first[1].shape[1])
+
+
+def _goodness_of_inputs(items: Sequence[Item]) -> Any:
+    return (-len(items), sum(row == ABSENT for row, _ in items), items)
+
+
+def _goodness_of_shapes(items: Sequence[Item]) -> Any:
+    return (-sum(shape != ABSENT for (shape,) in items), -len(items), items)
+
+
+def _column_of(lists: tuple[Integers, Integers], column: int) -> tuple[Lists, Indices]:
+    values = lists[1][:, column].astype(np.int32)
+    return Lists(lists[0], values), values

@@ -1,0 +1,99 @@
+"""The workers of a profile side by side: what each row of a view costs with each of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfprof_widget.engine.evaluate import evaluate
+from tfprof_widget.engine.measures import MEASURES, measures
+from tfprof_widget.engine.steps import chosen_steps
+from tfprof_widget.engine.sums import Sums
+from tfprof_widget.engine.view import View
+from tfprof_widget.integers import NANOS_A_MICRO
+from tfprof_widget.options import Options, one_of
+from tfprof_widget.output.numbers import writer
+from tfprof_widget.profiles import Profile
+from tfprof_widget.visible import visible
+
+if TYPE_CHECKING:
+    import pandas
+
+RATIOS = ("ratio", "slowest_to_mean")
+# What others are compared with comes first, as in js/src/views/workers/worker_names.ts.
+_BASE = re.compile("before|base|old", re.IGNORECASE)
+
+
+def compare(profile: Profile, view: str, measure: str, options: Options) -> pandas.DataFrame:
+    """The rows of the view with a column a worker: the largest difference first.
+
+    Workers come by name, but one called before, base or old is what the others are compared with.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> from tfprof_widget.merging.merge import merge
+    >>> twice = merge({"a": demo_profile(), "b": demo_profile()})
+    >>> compare(twice, "op", "micros", Options.of()).difference.abs().max().item()
+    0.0
+    """
+    import pandas
+
+    one_of("measure", measure, MEASURES)
+    shown = evaluate(profile, view, options)
+    chosen = {profile.step_workers[step] for step in chosen_steps(profile, options)} if profile.step_workers else set()
+    if len(chosen) < 2:
+        raise ValueError(
+            "compare: there are no two workers to compare; merge profiles by name first, "
+            "as in tfprof_widget.merge({'before': one, 'after': other}).compare()"
+        )
+    workers = sorted(chosen, key=lambda worker: (_BASE.match(worker) is None, worker))
+    costs = {worker: _of_worker(shown, worker, measure) for worker in workers}
+    table = pandas.DataFrame({"name": list(shown.names), **costs})
+    lowest, highest = table[workers].min(axis=1), table[workers].max(axis=1)
+    if len(workers) == 2:
+        first, second = (table[worker] for worker in workers)
+        table["difference"], table["ratio"] = second - first, second / first.where(first != 0)
+    else:
+        mean = table[workers].mean(axis=1)
+        table["mean"], table["slowest_to_mean"] = mean, highest / mean.where(mean != 0)
+    order = np.argsort(-(highest - lowest).to_numpy(), kind="stable")
+    return table.iloc[order].reset_index(drop=True)
+
+
+def comparison_text(table: pandas.DataFrame, measure: str) -> str:
+    """The table as text, each cost with its unit; of names that are not harmless the signs are shown.
+
+    >>> import pandas
+    >>> print(comparison_text(pandas.DataFrame({"name": ["Add"], "a": [1.5], "ratio": [2.0]}), "micros"))
+    name       a  ratio
+    Add   1.50us   2.00
+    """
+    write = writer(measure)
+    columns = [[visible(str(name)), *_cells(table[name], name, write)] for name in table]
+    widths = [max(map(len, column)) for column in columns]
+    lines = zip(*columns, strict=True)
+    return "\n".join(
+        "  ".join(cell.rjust(width) if index else cell.ljust(width) for index, (cell, width) in enumerate(row)).rstrip()
+        for row in (zip(line, widths, strict=True) for line in lines)
+    )
+
+
+def _cells(column: Any, name: Any, write: Callable[[int, int], str]) -> list[str]:
+    if name == "name":
+        return [visible(str(each)) for each in column]
+    if name in RATIOS:
+        return ["-" if math.isnan(each) else f"{each:.2f}" for each in column.tolist()]
+    return [f"{'-' * (each < 0)}{write(round(abs(each) * NANOS_A_MICRO), NANOS_A_MICRO)}" for each in column.tolist()]
+
+
+def _of_worker(shown: View, worker: str, measure: str) -> Any:
+    """What each row costs with one worker: itself and all below it, in op view the op type."""
+    of_worker = replace(shown.options, worker_regexes=(re.escape(worker),))
+    found = measures(shown.profile, of_worker)
+    sums = Sums(shown.forest, found)
+    column = sums.own(measure) if shown.view == "op" else sums.total(measure)
+    return column[shown.places] / found.unit(measure)
