@@ -67,7 +67,7 @@ NATIVE = {name: getattr(file, name) for file in NATIVE_FILES for name in file.DE
 
 _FIELD = descriptor_pb2.FieldDescriptorProto
 # What our messages have beyond TensorFlow's: (message, field) -> (number, type). Fields of pprof's are from the younger
-# profile.proto of google/pprof; those of ProfileProto are our own, far from native's numbers, and native passes over them.
+# profile.proto of google/pprof; those of ProfileProto are our own, and native passes over them.
 BEYOND = {
     ("Label", "num_unit"): (4, _FIELD.TYPE_INT64),
     ("Location", "is_folded"): (5, _FIELD.TYPE_BOOL),
