@@ -38,6 +38,17 @@ def test_what_is_compared_is_what_is_ordered_by(words: list[str], capsys: Captur
     assert capsys.readouterr().out.startswith("params by op type")
 
 
+def test_it_prints_only_and_says_so(words: list[str], tmp_path: Path, capsys: Captured) -> None:
+    assert main(["compare", *words, "-o", f"file:outfile={tmp_path / 'table'}"]) != 0
+    assert "compare: it prints only" in capsys.readouterr().err
+    assert not (tmp_path / "table").exists()
+
+
+def test_files_without_names_are_told_how_to_name_them(tmp_path: Path, words: list[str], capsys: Captured) -> None:
+    assert main(["compare", str(tmp_path / "fast"), str(tmp_path / "slow")]) != 0
+    assert "tfprof compare before=FILE after=FILE" in capsys.readouterr().err
+
+
 def test_views_and_options_are_of_all_workers(words: list[str], capsys: Captured) -> None:
     assert main(["op", *words, "--across_workers=sum", "--order_by=micros", "--max_depth=0"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].split()[:2] == ["Add", "2.50ms"]

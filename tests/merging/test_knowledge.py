@@ -16,19 +16,19 @@ def part(step: int, number: int | None = None) -> Profile:
     return Profile.from_protos(PROTOS.graph, {step if number is None else number: PROTOS.run_metas[step]})
 
 
-def test_a_kernel_is_what_ran_first() -> None:
-    first = replace(part(0), kernels={"a": Kernel("_ZKernel")})
-    later = replace(part(1), kernels={"a": Kernel("_AKernel")})
-    for parts in ([first, later], [later, first]):
-        assert merge(parts).kernels == {"a": Kernel("_ZKernel")}
+def test_of_kernels_that_differ_the_first_in_the_order_of_words_stands() -> None:
+    one = replace(part(0), kernels={"a": Kernel("_ZKernel")})
+    other = replace(part(1), kernels={"a": Kernel("_AKernel")})
+    for parts in ([one, other], [other, one], [merge([part(2), one]), other]):
+        assert merge(parts).kernels == {"a": Kernel("_AKernel")}
 
 
-def test_float_operations_are_those_of_what_ran_first_and_shows_any() -> None:
+def test_of_float_operations_that_differ_the_most_stand_however_they_are_grouped() -> None:
     none, some, more = part(0), part(1), part(2)
     some = replace(some, nodes=replace(some.nodes, float_ops=some.nodes.float_ops + 7))
     more = replace(more, nodes=replace(more.nodes, float_ops=more.nodes.float_ops + 900))
-    for parts in ([none, some, more], [more, some, none]):
-        assert merge(parts).nodes.float_ops.tolist() == [7]
+    for parts in ([none, some, more], [more, some, none], [merge([none, more]), some], [merge([none, some]), more]):
+        assert merge(parts).nodes.float_ops.tolist() == [900]
 
 
 def test_a_graph_tells_the_op_of_a_node_of_which_a_run_has_the_name_only() -> None:

@@ -8,9 +8,12 @@ import pytest
 from tensorflow.core.profiler.tfprof_log_pb2 import ProfileProto as NativeProfileProto
 
 from tests.merging.contents import content
+from tests.oracle.random_profiles import random_profile
 from tests.sketches import profile_of
 from tfprof_widget import Profile, ProfileError, merge
 from tfprof_widget.messages import ProfileProto, StoredTransfer
+
+pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 
 BOTH = merge(
     {
@@ -82,3 +85,18 @@ def test_transfers_are_kept_and_those_of_each_worker_stay_its_own(tmp_path: Path
         ]  # no step 7 is in it, and nothing starts before there was time
         assert [profile.nodes.names[node] for node in profile.transfers.node.tolist()] == ["b", "b"]
         assert profile.transfers.bytes.tolist() == [64, 64]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_what_was_saved_by_itself_and_together_is_the_same(seed: int, tmp_path: Path) -> None:
+    workers = {}
+    for number, name in enumerate(("a", "b")):
+        random = random_profile(seed * 2 + number, (0, 1, 4))
+        workers[name] = Profile.from_protos(random.graph, dict(random.steps), random.op_log)
+        workers[name].save(tmp_path / name)
+    merge(workers).save(tmp_path / "both")
+    alone = {name: Profile.load(tmp_path / name) for name in workers}
+    for name, profile in alone.items():
+        told = [(*each[:1], each[1][0], *each[2:]) for each in content(merge({name: profile}))["step_totals"]]
+        assert told == [(*each[:1], each[1][0], *each[2:]) for each in content(profile)["step_totals"]]
+    assert content(Profile.load(tmp_path / "both"))["step_totals"] == content(merge(alone))["step_totals"]

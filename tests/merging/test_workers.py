@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +13,7 @@ from tfprof_widget import merge
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.options import Options
 from tfprof_widget.profiles import Profile
+from tfprof_widget.tables import Runs
 
 # a takes 10, 20 (mean 15) and 50 us; b takes 1 us in one of two steps of the fast worker, and 3 us on the slow one.
 FAST = profile_of("""
@@ -110,7 +111,7 @@ def test_a_run_that_would_count_twice_is_refused() -> None:
 
 
 def test_a_worker_needs_a_name() -> None:
-    with pytest.raises(ValueError, match="the name of a worker is empty"):
+    with pytest.raises(ValueError, match="a worker is called ''"):
         merge({"": FAST})
 
 
@@ -161,3 +162,54 @@ def test_what_was_before_comes_first() -> None:
     table = merge({"after": FAST, "Before": SLOW}).compare("op")
     assert table.columns.tolist()[1:4] == ["Before", "after", "difference"]
     assert table.difference.tolist()[0] == 15 - 50
+
+
+def test_workers_stand_in_the_order_of_their_numbers() -> None:
+    many = merge({f"engine {number}": profile_of(f"a = Op() {number + 1}us") for number in (10, 2, 0)})
+    assert many.compare().columns.tolist()[1:4] == ["engine 0", "engine 2", "engine 10"]
+
+
+def test_names_with_the_signs_of_a_regex_are_names() -> None:
+    odd = merge({"a.b": profile_of("a = Op() 3us"), "axb": profile_of("a = Op() 5us")})
+    assert odd.compare().iloc[0].tolist() == ["Op", 3, 5, 2, 5 / 3]
+
+
+@pytest.mark.parametrize(
+    ("profiles", "options", "reason"),
+    [
+        ({"slow": SLOW, "fast": FAST}, {"step": 1}, "step and regexes leave one worker only, 'fast'"),
+        ({"slow": SLOW, "name": FAST}, {}, "a worker is called 'name', as a column is"),
+        ({"a": Profile.from_protos(), "b": Profile.from_protos()}, {}, "nothing ran in these profiles"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(profiles: Any, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        merge(profiles).compare(**options)
+
+
+@pytest.mark.parametrize("name", [1, None, "a\n", "\ud800"])
+def test_a_name_that_no_one_can_read_is_refused(name: Any) -> None:
+    with pytest.raises(ValueError, match="a worker is called"):
+        merge({name: FAST})
+
+
+def test_two_workers_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two of the workers are called 'host/fast'"):
+        merge({"host": BOTH, "host/fast": SLOW})
+
+
+def test_of_workers_that_take_as_long_the_first_by_name_is_the_slowest() -> None:
+    even = merge({"b": profile_of("x = Op() 5us\ny = Op() 1us"), "a": profile_of("x = Op() 1us\ny = Op() 5us")})
+    found = measures(even, Options.of(across_workers="slowest"))
+    assert [value // found.time_scale for value in found.columns["micros"].tolist()] == [1, 5]
+
+
+def test_the_device_of_a_node_is_the_first_workers() -> None:
+    tasks = {f"worker {task}": profile_of(f"a = Op() 1us @/job:worker/task:{task}/cpu:0") for task in (1, 0)}
+    both = merge(tasks)
+    assert both.nodes.devices[both.nodes.device[0]] == "/job:worker/task:0/cpu:0"
+
+
+def test_a_profile_that_does_not_tell_its_runs_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not tell of which runs its executions are"):
+        merge([replace(FAST, runs=Runs.none())])

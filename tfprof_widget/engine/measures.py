@@ -56,6 +56,16 @@ def measures(profile: Profile, options: Options) -> Measures:
     )
 
 
+def measures_of(profile: Profile, steps: tuple[int, ...], *, exact: bool) -> Measures:
+    """The mean of some steps, which is not kept: there may be many workers to go through.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> int(measures_of(demo_profile(), (0,), exact=True).columns["micros"].sum())
+    320802
+    """
+    return _added_up(profile, [steps], exact)
+
+
 def _measures(profile: Profile, steps: tuple[int, ...], exact: bool, across: str) -> Measures:
     workers = by_worker(profile, steps)
     if across == "sum" and len(workers) > 1:
@@ -71,13 +81,14 @@ def _whole_time(found: Measures) -> Fraction:
 
 def _added_up(profile: Profile, groups: Sequence[tuple[int, ...]], exact: bool) -> Measures:
     """The sum over groups of steps of each one's mean."""
-    parts = [_summed(profile, steps, exact) for steps in groups]
-    scale = _common_divisor(np.concatenate([part.steps_seen for part in parts])) if exact else 1
-    columns, *others = [_means(part, scale) for part in parts]
-    for means in others:
-        for name, values in means.items():
+    first, others = _summed(profile, groups[0], exact), groups[1:]
+    seen = [first.steps_seen, *(_steps_seen(profile, steps) for steps in others)]
+    scale = _common_divisor(np.concatenate(list(map(np.unique, seen)))) if exact else 1
+    columns = _means(first, scale)
+    for steps in others:  # one after another: there may be many
+        for name, values in _means(_summed(profile, steps, exact), scale).items():
             check_sum(name, columns[name], values)
-            columns[name] = columns[name] + values
+            columns[name] += values
     ran = profile.memory.kept("ran", lambda: _ran(profile))
     columns |= _static(profile, columns["runs"], ran, scale)
     return Measures(columns, scale, scale * NANOS_A_MICRO if exact else scale)
@@ -115,6 +126,10 @@ def _summed(profile: Profile, steps: tuple[int, ...], exact: bool) -> _Summed:
     steps_seen = np.zeros(count, np.int64)
     steps_seen[nodes] = np.diff(first, append=len(node))
     return _Summed({name: spread(name, values) for name, values in _recorded(totals, rows, exact).items()}, steps_seen)
+
+
+def _steps_seen(profile: Profile, steps: tuple[int, ...]) -> Integers:
+    return np.bincount(profile.step_totals.node[_rows(profile, steps)], minlength=len(profile.nodes))
 
 
 def _rows(profile: Profile, steps: tuple[int, ...]) -> slice | Integers:

@@ -82,7 +82,7 @@ class RunColumns:
             values=PackedColumns.of(values),
             outputs=PackedColumns.of(outputs),
             allocations=PackedColumns.of(allocations),
-            digest=_digest(node_names.known, node, values.get("start_nanos")),
+            digest=_digest(node_names.known, node, devices, device, values),
         )
 
     def __len__(self) -> int:
@@ -114,8 +114,14 @@ class RunColumns:
         return replace(self, outputs=self.outputs.having(shape=moved))
 
 
-def _digest(names: Sequence[str], node: Indices, start: NDArray[np.generic] | None) -> bytes:
-    digest = blake2b("\n".join(names).encode("utf-8", "surrogatepass"), digest_size=16)
-    digest.update(node.tobytes())
-    digest.update(b"" if start is None else start.tobytes())
+def _digest(
+    names: Sequence[str],
+    node: Indices,
+    devices: Sequence[str],
+    device: NDArray[np.integer],
+    values: Mapping[str, NDArray[np.integer]],
+) -> bytes:
+    digest = blake2b("\n".join((*names, "", *devices)).encode("utf-8", "surrogatepass"), digest_size=16)
+    for column in (node, device, *(values[name] for name in sorted(values))):
+        digest.update(np.ascontiguousarray(column, np.int64).data)
     return digest.digest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -11,12 +12,12 @@ from tfprof_widget.ingest.step_totals import add_up
 from tfprof_widget.memory import Memory
 from tfprof_widget.merging.dictionaries import united
 from tfprof_widget.merging.nodes import merged_nodes
-from tfprof_widget.merging.recordings import NEVER, Codes, merged_recordings
+from tfprof_widget.merging.recordings import Codes, merged_recordings
 from tfprof_widget.merging.steps import merged_steps
 from tfprof_widget.merging.traces import merged_traces
 from tfprof_widget.merging.transfers import merged_transfers
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Indices, Integers, Kernel
+from tfprof_widget.tables import Kernel
 
 
 class Captured(Protocol):
@@ -36,6 +37,8 @@ def merge(profiles: Mapping[str, Profile | Captured] | Iterable[Profile | Captur
     they are, and runs of one step are added up. In which order profiles come, and whether some were merged before,
     makes no difference, and no run may be in two of them. A capture counts as its profile.
 
+    Runs of a step come in the order in which they started.
+
     >>> from tfprof_widget.demo import demo_profile
     >>> both = merge({"before": demo_profile(), "after": demo_profile()})
     >>> both.steps, both.step_workers
@@ -44,12 +47,21 @@ def merge(profiles: Mapping[str, Profile | Captured] | Iterable[Profile | Captur
     True
     """
     if isinstance(profiles, Mapping):
-        return _merged([of_worker(_checked(profile), str(worker)) for worker, profile in profiles.items()])
+        return _merged(_of_workers([(worker, _checked(profile)) for worker, profile in profiles.items()]))
     if isinstance(profiles, Profile) or not isinstance(profiles, Iterable):
         raise ValueError(
             f"merge: got {profiles!r}; give a mapping of names to profiles, or a list of parts of one profile"
         )
     return _merged([_checked(profile) for profile in profiles])
+
+
+def _of_workers(profiles: Sequence[tuple[str, Profile]]) -> list[Profile]:
+    named = [of_worker(profile, worker) for worker, profile in profiles]
+    workers = [worker for profile in named for worker in sorted(set(profile.step_workers))]
+    twice = [worker for worker, count in Counter(workers).items() if count > 1]
+    if twice:
+        raise ValueError(f"merge: two of the workers are called {twice[0]!r}; give each a name of its own")
+    return named
 
 
 def _checked(given: Any) -> Profile:
@@ -67,8 +79,8 @@ def of_worker(profile: Profile, worker: str) -> Profile:
     >>> of_worker(of_worker(demo_profile(), "engine 0"), "host").step_workers
     ('host/engine 0',)
     """
-    if not worker:
-        raise ValueError("the name of a worker is empty; give each profile a name, such as its host or its job's")
+    if not isinstance(worker, str) or not worker or not worker.isprintable():
+        raise ValueError(f"merge: a worker is called {worker!r}; give it a name in text, such as its host or its job's")
     within = profile.step_workers or ("",) * len(profile.steps)
     workers = tuple(f"{worker}/{each}" if each else worker for each in within)
     return replace(profile, step_workers=workers, memory=Memory())  # what is remembered is of the profile as it was
@@ -100,7 +112,7 @@ def _merged(profiles: Sequence[Profile]) -> Profile:
             key=lambda checkpoint: checkpoint.path,
             default=None,
         ),
-        kernels=_kernels(profiles, rows, found.met),
+        kernels=_kernels(profiles),
         compiled=_compiled(profiles),
         transfers=merged_transfers(profiles, names, steps.codes),
         step_workers=steps.workers,
@@ -119,16 +131,15 @@ def _graphs(profiles: Sequence[Profile]) -> tuple[Any, ...]:
     return tuple(by_digest[digest] for digest in sorted(by_digest))
 
 
-def _kernels(profiles: Sequence[Profile], rows: Sequence[Indices], met: Sequence[Integers]) -> dict[str, Kernel]:
-    """What ran for each node, as the profile says that met it first."""
-    found: dict[str, tuple[int, str, Kernel]] = {}
-    for profile, row, each in zip(profiles, rows, met, strict=True):
-        if profile.kernels:
-            when = dict(zip(profile.nodes.names, each[row].tolist(), strict=True))
-            for name, kernel in profile.kernels.items():
-                told = (when.get(name, NEVER), repr(kernel), kernel)
-                found[name] = min(found.get(name, told), told, key=lambda each: each[:2])
-    return {name: kernel for name, (_, _, kernel) in found.items()}
+def _kernels(profiles: Sequence[Profile]) -> dict[str, Kernel]:
+    """What ran for each node; where profiles differ, what is first in the order of words."""
+    kernels: dict[str, Kernel] = {}
+    for profile in profiles:
+        for name, kernel in profile.kernels.items():
+            known = kernels.setdefault(name, kernel)
+            if known is not kernel and known != kernel:
+                kernels[name] = min(known, kernel, key=repr)
+    return kernels
 
 
 def _compiled(profiles: Sequence[Profile]) -> dict[str, frozenset[str]]:

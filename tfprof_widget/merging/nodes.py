@@ -1,8 +1,8 @@
 """The nodes of several profiles as one table; where profiles say different things of a node, by a fixed rule.
 
 A node's op is one that is not merely its name; a known shape is better than none, the longer known list of output
-shapes better than the shorter; of two that are as good the first in order counts. What was read from runs, kernels and
-the float operations that they show, is what the profile says that met the node first.
+shapes better than the shorter; of two that are as good the first in order counts, and of float operations the most.
+No rule looks at which profile says it, or when: that would depend on what was merged before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def merged_nodes(
 ) -> Nodes:
     """One node for each of the names."""
     tables = [profile.nodes for profile in profiles]
-    ops, op = _ops(tables, names, rows, found.met)
+    ops, op = _ops(tables, names, rows)
     shape = _smallest(
         [recoded(table.shape, code).astype(np.int64) for table, code in zip(tables, shape_codes, strict=True)],
         rows,
@@ -74,40 +74,33 @@ def merged_nodes(
         inputs=_column_of(inputs, 0)[0],
         input_ports=_column_of(inputs, 1)[1],
         parameters=parameters_of(names, known_shape, shapes),
-        float_ops=_float_ops(tables, rows, found.met),
-        identity=np.arange(len(names), dtype=np.int32),
+        float_ops=_most_float_ops(tables, rows, len(names)),
+        identity=_identity(tables, names),
     )
 
 
-def _ops(
-    tables: Sequence[Nodes], names: tuple[str, ...], rows: Sequence[Indices], met: Sequence[Integers]
-) -> tuple[tuple[str, ...], Indices]:
+def _identity(tables: Sequence[Nodes], names: tuple[str, ...]) -> Indices:
+    """The numbers of the nodes where all profiles have the same, else in the order of names."""
+    first = tables[0].identity
+    if all(table.names == names and np.array_equal(table.identity, first) for table in tables):
+        return first
+    return np.arange(len(names), dtype=np.int32)
+
+
+def _ops(tables: Sequence[Nodes], names: tuple[str, ...], rows: Sequence[Indices]) -> tuple[tuple[str, ...], Indices]:
     """The ops; one that is the node's own name says nothing, and is taken where nothing else is known."""
     ops, codes = united([table.ops for table in tables])
-    columns, named = [], []
+    columns = []
     for table, code in zip(tables, codes, strict=True):
         nameless = np.fromiter(
             (table.ops[op] == name for op, name in zip(table.op.tolist(), table.names, strict=True)),
             np.bool_,
             len(table),
         )
-        columns.append(np.where(nameless, ABSENT, code[table.op]).astype(np.int64))
-        named.append(code[table.op].astype(np.int64))
-    best = _earliest(columns, rows, met)
-    best = np.where(best == NOT_KNOWN, _smallest(named, rows, len(names)), best)
+        columns.append(code[table.op].astype(np.int64) + nameless * len(ops))
+    best = _smallest(columns, rows, len(names)) % max(len(ops), 1)
     used, op = np.unique(best, return_inverse=True)
     return tuple(ops[code] for code in used.tolist()), op.astype(np.int32)
-
-
-def _earliest(columns: Sequence[Integers], rows: Sequence[Indices], met: Sequence[Integers]) -> Integers:
-    """What the table says that met a node first, but for ABSENT; of those that never met it the smallest."""
-    best = np.full(len(met[0]), NOT_KNOWN)
-    when = np.full(len(met[0]), NOT_KNOWN)
-    for column, row, each in zip(columns, rows, met, strict=True):
-        is_better = (column != ABSENT) & ((each[row] < when[row]) | ((each[row] == when[row]) & (column < best[row])))
-        better = row[is_better]
-        best[better], when[better] = column[is_better], each[better]
-    return best
 
 
 def _smallest(columns: Sequence[Integers], rows: Sequence[Indices], count: int) -> Integers:
@@ -118,10 +111,11 @@ def _smallest(columns: Sequence[Integers], rows: Sequence[Indices], count: int) 
     return best
 
 
-def _float_ops(tables: Sequence[Nodes], rows: Sequence[Indices], met: Sequence[Integers]) -> Integers:
-    known = [np.where(table.float_ops == 0, ABSENT, table.float_ops) for table in tables]
-    found = _earliest(known, rows, met)
-    return np.where(found == NOT_KNOWN, 0, found)
+def _most_float_ops(tables: Sequence[Nodes], rows: Sequence[Indices], count: int) -> Integers:
+    most = np.zeros(count, np.int64)
+    for table, row in zip(tables, rows, strict=True):
+        most[row] = np.maximum(most[row], table.float_ops)
+    return most
 
 
 def _first_own(own_device: Indices, count: int) -> Indices:

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.ingest.executions import placed, runs_of
+from tfprof_widget.ingest.devices import canonical
+from tfprof_widget.ingest.executions import Placed, placed, runs_of
 from tfprof_widget.merging.dictionaries import recoded
 from tfprof_widget.merging.steps import MergedSteps
 from tfprof_widget.profiles import Profile
@@ -43,15 +44,11 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class MergedRecordings:
-    """What counts and what does not, and the device of each node for each worker, a row a worker.
-
-    `met` says for each profile when it first met each node: a smaller number is earlier, NEVER the largest.
-    """
+    """What counts and what does not, and the device of each node for each worker, a row a worker."""
 
     recorded: Recorded
     runs: Runs
     own_device: Indices
-    met: list[Integers]
 
 
 @dataclass(frozen=True)
@@ -69,18 +66,24 @@ class _Run:
 def merged_recordings(
     profiles: Sequence[Profile], codes: Sequence[Codes], steps: MergedSteps, devices: tuple[str, ...], nodes: int
 ) -> MergedRecordings:
-    """All executions, run by run; for each worker anew, which of them are on the node's own device."""
+    """All executions, run by run.
+
+    Which of them are on the node's own device is found anew for each worker whose runs come from several profiles.
+    """
     parts = [_recoded(_whole(profile), code) for profile, code in zip(profiles, codes, strict=True)]
     runs = sorted(
         chain.from_iterable(map(_runs, count(), profiles, codes, (part.executions for part in parts))),
         key=lambda run: (run.step, run.started, run.digest),
     )
     _check_no_run_twice(runs, steps)
-    whole = _in_order(parts, runs)
+    order = _order(parts, runs)
+    whole = _taken(_joined(parts), order)
     executions = whole.executions
     workers = int(steps.worker.max(initial=0)) + 1
     worker = steps.worker[executions.step].astype(np.int64) if len(steps.worker) else np.zeros(0, np.int64)
     found = placed(worker * nodes + executions.node, executions.device.astype(np.int64), devices, workers * nodes)
+    was_kept = np.concatenate([_was_kept(profile) for profile in profiles])[order]
+    found = _as_it_was(found, whole, was_kept, _alone(runs, steps)[worker], worker * nodes + executions.node, devices)
     counting = found.counts_memory & (executions.start_micros > 0)
     ends = np.cumsum([run.count for run in runs]).astype(np.int64)
     return MergedRecordings(
@@ -93,7 +96,6 @@ def merged_recordings(
             _chosen(whole, found.elsewhere, counting) if found.elsewhere.any() else None,
         ),
         own_device=found.own.reshape(workers, nodes),
-        met=[_met(executions.node, runs, profile, nodes) for profile in range(len(profiles))],
     )
 
 
@@ -111,12 +113,35 @@ def _whole(profile: Profile) -> Recorded:
     return _taken(_joined([kept, elsewhere]), order)
 
 
-def _met(node: Indices, runs: Sequence[_Run], profile: int, nodes: int) -> Integers:
-    of_profile = np.repeat([run.profile == profile for run in runs], [run.count for run in runs]).astype(np.bool_)
-    rows = np.flatnonzero(of_profile)
-    met = np.full(nodes, NEVER)
-    np.minimum.at(met, node[rows], rows)
-    return met
+def _was_kept(profile: Profile) -> Flags:
+    """Which of all that was recorded counts in the profile."""
+    before = profile.runs.kept_before
+    kept = np.ones(len(profile.executions) + len(before), np.bool_)
+    kept[before + np.arange(len(before))] = False
+    return kept
+
+
+def _alone(runs: Sequence[_Run], steps: MergedSteps) -> Flags:
+    """Whether the runs of each worker all come from one profile."""
+    profiles_of: dict[int, set[int]] = {}
+    for run in runs:
+        profiles_of.setdefault(int(steps.worker[run.step]), set()).add(run.profile)
+    return np.array([len(profiles_of.get(worker, ())) < 2 for worker in range(int(steps.worker.max(initial=0)) + 1)])
+
+
+def _as_it_was(
+    found: Placed, whole: Recorded, was_kept: Flags, alone: Flags, node: Integers, devices: tuple[str, ...]
+) -> Placed:
+    """What one profile knows of a worker stands: a saved one is in another order than its runs were."""
+    executions, own = whole.executions, found.own.copy()
+    rows = np.flatnonzero(alone & was_kept & canonical(devices)[executions.device])[::-1]
+    own[node[rows]] = executions.device[rows]
+    return Placed(
+        own,
+        np.where(alone, was_kept, found.kept),
+        np.where(alone, ~was_kept, found.elsewhere),
+        np.where(alone, executions.counts_memory, found.counts_memory),
+    )
 
 
 def _recoded(recorded: Recorded, codes: Codes) -> Recorded:
@@ -136,6 +161,8 @@ def _recoded(recorded: Recorded, codes: Codes) -> Recorded:
 def _runs(number: int, profile: Profile, codes: Codes, executions: Executions) -> Iterator[_Run]:
     runs = profile.runs
     counts = (runs.count + runs.count_elsewhere).tolist()
+    if sum(counts) != len(executions):
+        raise ValueError("merge: a profile does not tell of which runs its executions are; load or capture it again")
     started = np.where(executions.start_nanos > 0, executions.start_nanos, NEVER)
     first = 0
     for step, size, digest in zip(codes.step[runs.step].tolist(), counts, runs.digests, strict=True):
@@ -154,12 +181,11 @@ def _check_no_run_twice(runs: Sequence[_Run], steps: MergedSteps) -> None:
             )
 
 
-def _in_order(parts: Sequence[Recorded], runs: Sequence[_Run]) -> Recorded:
-    """The rows of all parts, run after run."""
+def _order(parts: Sequence[Recorded], runs: Sequence[_Run]) -> Integers:
+    """The rows of all parts, one after another, in the order of the runs."""
     before = np.cumsum([0, *(len(part.executions) for part in parts)])
     rows = [np.arange(run.first, run.first + run.count) + before[run.profile] for run in runs]
-    order = np.concatenate([np.zeros(0, np.int64), *rows])
-    return _taken(_joined(parts), order)
+    return np.concatenate([np.zeros(0, np.int64), *rows])
 
 
 def _joined(parts: Sequence[Recorded]) -> Recorded:

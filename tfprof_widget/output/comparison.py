@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfprof_widget.engine.evaluate import evaluate
-from tfprof_widget.engine.measures import MEASURES, measures
-from tfprof_widget.engine.steps import chosen_steps
+from tfprof_widget.engine.measures import MEASURES, measures_of
+from tfprof_widget.engine.steps import by_worker, chosen_steps
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.view import View
 from tfprof_widget.integers import NANOS_A_MICRO
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
 
 RATIOS = ("ratio", "slowest_to_mean")
 # What others are compared with comes first, as in js/src/views/workers/worker_names.ts.
-_BASE = re.compile("before|base|old", re.IGNORECASE)
+_BASE = re.compile(r"(before|base|baseline|old)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d+)")
 
 
 def compare(profile: Profile, view: str, measure: str, options: Options) -> pandas.DataFrame:
@@ -44,14 +44,8 @@ def compare(profile: Profile, view: str, measure: str, options: Options) -> pand
 
     one_of("measure", measure, MEASURES)
     shown = evaluate(profile, view, options)
-    chosen = {profile.step_workers[step] for step in chosen_steps(profile, options)} if profile.step_workers else set()
-    if len(chosen) < 2:
-        raise ValueError(
-            "compare: there are no two workers to compare; merge profiles by name first, "
-            "as in tfprof_widget.merge({'before': one, 'after': other}).compare()"
-        )
-    workers = sorted(chosen, key=lambda worker: (_BASE.match(worker) is None, worker))
-    costs = {worker: _of_worker(shown, worker, measure) for worker in workers}
+    costs = {worker: _costs(shown, steps, measure) for worker, steps in _workers(profile, options).items()}
+    workers = list(costs)
     table = pandas.DataFrame({"name": list(shown.names), **costs})
     lowest, highest = table[workers].min(axis=1), table[workers].max(axis=1)
     if len(workers) == 2:
@@ -62,6 +56,33 @@ def compare(profile: Profile, view: str, measure: str, options: Options) -> pand
         table["mean"], table["slowest_to_mean"] = mean, highest / mean.where(mean != 0)
     order = np.argsort(-(highest - lowest).to_numpy(), kind="stable")
     return table.iloc[order].reset_index(drop=True)
+
+
+def _workers(profile: Profile, options: Options) -> dict[str, tuple[int, ...]]:
+    """The steps of each worker that the options choose, in the order of the columns."""
+    groups = by_worker(profile, chosen_steps(profile, options)) if profile.step_workers else []
+    found = {profile.step_workers[steps[0]]: steps for steps in groups}
+    if len(found) == 1 and len(set(profile.step_workers)) > 1:
+        raise ValueError(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; let more through")
+    if len(found) < 2 and not profile.steps:
+        raise ValueError(
+            "compare: nothing ran in these profiles; a worker is known by its runs: compare their views"
+        )
+    if len(found) < 2:
+        raise ValueError(
+            "compare: there are no two workers to compare; merge profiles by name first, "
+            "as in tfprof_widget.merge({'before': one, 'after': other}).compare(), "
+            "or at the command line: tfprof compare before=FILE after=FILE"
+        )
+    if taken := sorted({"name", "difference", "mean", *RATIOS} & set(found)):
+        raise ValueError(f"compare: a worker is called {taken[0]!r}, as a column is; merge it by another name")
+    return {worker: found[worker] for worker in sorted(found, key=_rank)}
+
+
+def _rank(worker: str) -> tuple[bool, list[tuple[int, str]]]:
+    """Where a worker stands: what the others are compared with first, then by name, with 2 before 10."""
+    parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(worker)]
+    return _BASE.match(worker) is None, parts
 
 
 def comparison_text(table: pandas.DataFrame, measure: str) -> str:
@@ -90,10 +111,9 @@ def _cells(column: Any, name: Any, write: Callable[[int, int], str]) -> list[str
     return [f"{'-' * (each < 0)}{write(round(abs(each) * NANOS_A_MICRO), NANOS_A_MICRO)}" for each in column.tolist()]
 
 
-def _of_worker(shown: View, worker: str, measure: str) -> Any:
-    """What each row costs with one worker: itself and all below it, in op view the op type."""
-    of_worker = replace(shown.options, worker_regexes=(re.escape(worker),))
-    found = measures(shown.profile, of_worker)
+def _costs(shown: View, steps: tuple[int, ...], measure: str) -> Any:
+    """What each row costs with the worker of these steps: itself and all below it, in op view the op type."""
+    found = measures_of(shown.profile, steps, exact=shown.options.timing == "exact")
     sums = Sums(shown.forest, found)
     column = sums.own(measure) if shown.view == "op" else sums.total(measure)
     return column[shown.places] / found.unit(measure)
