@@ -17,11 +17,26 @@ from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_recorder import COST_UNKNOWN, FunctionRecorder
 from tfprof_widget.capturing.recorded import Recorded, Runs
 from tfprof_widget.capturing.sampling import EVERYTHING, Policy
+from tfprof_widget.capturing.traces import EAGER
 from tfprof_widget.profiles import Profile
 
 BATCH, CLASSES = 16, 10
 FOR_EVER = 3600.0
 TRAIN, TEST, PREDICT = "fit: train_step", "evaluate: test_step", "predict: predict_step"
+
+STEADY = {TRAIN: 5, TEST: 2, PREDICT: 2}
+"""How many steps there are in `fit_evaluate_and_predict` after each kind's first."""
+
+# A dense layer multiplies once forward, once for its weights' and once for its inputs' gradient.
+OPS_OF_A_STEP = {
+    TRAIN: {"Conv2D": 2, "Conv2DBackpropFilter": 1, "MatMul": 3},
+    TEST: {"Conv2D": 1, "Conv2DBackpropFilter": 0, "MatMul": 1},
+    PREDICT: {"Conv2D": 1, "Conv2DBackpropFilter": 0, "MatMul": 1},
+}
+PRODUCTS_OF_GRADIENTS = {
+    "gradient_tape/small/dense/MatMul/MatMul",
+    "gradient_tape/small/dense/MatMul/MatMul_1",
+}
 
 
 def function(python: Callable[..., Any], **options: Any) -> Any:
@@ -50,6 +65,11 @@ class Captured:
     def runs(self) -> dict[str, Runs]:
         (graph,) = self.recorded.graphs
         return {runs.name: runs for runs in graph.runs}
+
+    @property
+    def seen_and_traced(self) -> dict[str, tuple[int, int]]:
+        """How many steps of each name were seen and traced, eager ops aside."""
+        return {name: (runs.seen, runs.traced) for name, runs in self.runs.items() if name != EAGER}
 
     def counts(self, *names: str) -> Counter[str]:
         """How often each type of op was executed in the steps of these names."""
@@ -91,6 +111,23 @@ def small_model() -> Any:
     )
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
     return model
+
+
+def fit_evaluate_and_predict() -> Captured:
+    """Of the small model: a fit of two epochs of three steps, an evaluation and a prediction of three steps each."""
+    model = small_model()
+    x, y = data(3)
+    with capturing() as captured:
+        model.fit(x, y, batch_size=BATCH, epochs=2, verbose=0)
+        model.evaluate(x, y, batch_size=BATCH, verbose=0)
+        model.predict(x, batch_size=BATCH, verbose=0)
+    return captured
+
+
+def ops_of_a_step(fitted: Captured, name: str) -> dict[str, float]:
+    """How many ops of the types in OPS_OF_A_STEP a step after the first one executed."""
+    counts = fitted.counts(name)
+    return {op: like(counts, op) / STEADY[name] for op in OPS_OF_A_STEP[name]}
 
 
 def data(batches: int) -> tuple[Any, Any]:

@@ -46,7 +46,7 @@ def test_cost_that_nobody_notices_is_no_share(profile: Profile) -> None:
     runs = Runs("loss", 3, 2, 1.0, 2.0, 8.0)
     cost = next(fact for fact in of(profile, runs, 0.0225, 0.0125).measurement.facts() if fact.label == "tracing cost")
     assert str(cost) == "tracing cost 12.5 ms"
-    assert cost.help == "time that tracing and watching added; of the time without them, 125.0 %"
+    assert cost.help == "time that tracing, watching and reading added; of the time without them, 125.0 %"
     cost = next(fact for fact in of(profile, runs, 0.01, 0.0125).measurement.facts() if fact.label == "tracing cost")
     assert cost.help.endswith("unknown")
 
@@ -109,3 +109,13 @@ def test_what_is_asked_of_an_empty_capture_says_why() -> None:
     for ask in (lambda: capture.profile, capture.advice, capture.to_dataframe, capture.widget):
         with pytest.raises(ProfileError, match="Nothing was captured: nothing ran"):
             ask()
+
+
+def test_ops_at_once_are_by_the_clock_of_the_runs_that_were_traced(profile: Profile) -> None:
+    """Tracing slowed the one run to 3 s, where others take 2 s: its ops are not beside these."""
+    measurement = of(profile, Runs("loss", 6, 2, 8.0, 3.0, 9.0, untraced=4)).measurement
+    assert (measurement.run_seconds, measurement.traced_run_seconds) == (2.0, 3.0)
+    assert f"wall 2 s · {measurement.op_seconds / 3.0:.2f} ops at once" in measurement.sentence()
+    assert [each for each in measurement.warnings if each.startswith("traced runs of loss took 3 s, others 2 s: ")]
+    slightly = of(profile, Runs("loss", 6, 2, 8.0, 2.9, 9.0, untraced=4)).measurement
+    assert slightly.warnings == ()

@@ -115,11 +115,36 @@ def test_seconds_spent_elsewhere_count() -> None:
 
 
 def test_group_becomes_due_again_once_it_can_be_afforded() -> None:
-    sampler = Sampler(Adaptive())
+    """It takes most of the time, and so has one traced run, which costs nothing, before 20 s pay for 2 s."""
+    sampler, traced = Sampler(Adaptive()), []
     sampler.spent(2.0)
-    while not (choice := sampler.choose("train")).traced:
+    for _ in range(21):
+        choice = sampler.choose("train")
+        traced += [choice.number] * choice.traced
         sampler.ran("train", choice, 1.0)
-    assert choice.number == 20
+    assert traced == [1, 20]
+
+
+def test_what_takes_most_is_traced_once_whatever_it_costs() -> None:
+    """Nothing may be spent: the first run sets up for 20 ms, the 21st of 1 ms has taken as long, others less."""
+    sampler, traced = Sampler(Adaptive(0.0, allowance=0.0)), []
+    sampler.ran("initialize", sampler.choose("initialize"), 0.02)
+    for _ in range(100):
+        for group, seconds in (("train", 0.001), ("evaluate", 0.0005)):
+            choice = sampler.choose(group)
+            traced += [(group, choice.number)] * choice.traced
+            sampler.ran(group, choice, seconds * (5 if choice.traced else 1))
+    assert traced == [("train", 20)]
+
+
+def test_cost_beside_the_run_has_to_be_affordable_too() -> None:
+    """Half a second may be spent, and 0.6 s that a window costs are a tenth of 6 s."""
+    sampler, costs = Sampler(Adaptive()), []
+    for number in range(8):
+        choice = sampler.choose("train", cost=0.6 if number > 1 else 0.0)
+        costs += [number] * choice.traced
+        sampler.ran("train", choice, 1.0)
+    assert costs == [0, 1, 6]
 
 
 def test_runs_that_overlap_are_told_apart() -> None:

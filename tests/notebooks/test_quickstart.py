@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def test_setting_a_control_changes_what_is_shown(quickstart: Notebook) -> None:
 
 def test_advice_names_the_line_of_the_fit_and_the_function_that_is_traced_anew(quickstart: Notebook) -> None:
     """The kernel's own lines, from which everything is called, are of no use to anyone."""
-    assert ".py:2:<module>, cpu: " in printed(quickstart, "fit-advice")
+    assert re.search(r"^In\[\d+\]:2:<module>, cpu: ", printed(quickstart, "fit-advice"), re.MULTILINE)
     assert "runpy" not in printed(quickstart, "fit-advice")
     assert "RetracingChecker:\nsimilarity was traced in " in printed(quickstart, "similarity-advice")
 

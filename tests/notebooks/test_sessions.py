@@ -41,7 +41,7 @@ def test_the_code_view_shows_the_lines_of_the_notebook_only(sessions: Notebook) 
     (shown,) = outputs_of(sessions, "code")
     _, *lines = shown.data["text/plain"].partition("_TFProfRoot")[2].splitlines()
     assert lines
-    assert all(".py:" in line and "<module>" in line for line in lines)
+    assert all(line.strip().startswith("In[") and "<module>" in line for line in lines)
 
 
 def test_the_calls_of_tf_profiler_count_the_trainable_parameters(sessions: Notebook) -> None:

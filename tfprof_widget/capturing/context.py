@@ -13,6 +13,7 @@ from typing import Any, TypeVar, overload
 from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_recorder import FunctionRecorder
 from tfprof_widget.capturing.interrupts import interrupted_later
+from tfprof_widget.capturing.printed import ran_on_cpus
 from tfprof_widget.capturing.recorded import Recorded, joined
 from tfprof_widget.capturing.recorder import Recorder
 from tfprof_widget.capturing.result import Capture
@@ -46,9 +47,9 @@ def capture(
 def capture(function: Any = None, *, name: str = "", **sampling: Any) -> Any:
     """Profile what TensorFlow runs in a block, or in each call of a function.
 
-    At most one of these says what is traced: `overhead` is the share of the untraced time that tracing may cost (0.1,
-    or half a second if that is more), `every` traces each so-many-th run of a kind, `steps` a range of them, as
-    `range(10, 20)`, `trace_all` all.
+    At most one of these says what is traced: `overhead` is the share of the untraced time that tracing may cost (if
+    not given 0.1, or half a second if that is more), `every` traces each so-many-th run of a kind, `steps` a range
+    of them, as `range(10, 20)`, `trace_all` all.
 
     >>> with capture(name="nothing") as prof:
     ...     pass
@@ -56,7 +57,11 @@ def capture(function: Any = None, *, name: str = "", **sampling: Any) -> Any:
     0
     """
     if function is not None:
-        return Capturing(function.__name__, policy(**sampling))(function)
+        if not callable(function):
+            raise ValueError(
+                f"capture: {function!r} is no function; write `with capture() as prof:`, or @capture above a def"
+            )
+        return Capturing(getattr(function, "__name__", ""), policy(**sampling))(function)
     return Capturing(name, policy(**sampling))
 
 
@@ -69,6 +74,16 @@ def last() -> Capture | None:
     True
     """
     return _LAST[-1] if _LAST else None
+
+
+def remember(capture: Capture | None) -> None:
+    """Let this be the capture that ended last, or none.
+
+    >>> remember(None)
+    >>> last() is None
+    True
+    """
+    _LAST[:] = [] if capture is None else [capture]
 
 
 class Capturing(ContextDecorator, AbstractContextManager[Capture]):
@@ -85,6 +100,8 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
             with interrupted_later():
                 entered.enter_context(hooked_sessions(sessions))
                 entered.enter_context(hooked_functions(functions))
+                entered.enter_context(sessions.own_thread.opened())
+                entered.enter_context(functions.own_thread.opened())
             stack = entered.pop_all()
         capture.counting(
             lambda: tuple(map(sum, zip(sessions.counts(), functions.counts(), strict=True))),
@@ -106,7 +123,7 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
             if not isinstance(own, Exception):  # one of ours must not take the place of the user's
                 raise
         finally:
-            _LAST[:] = [capture]
+            remember(capture)
 
 
 def policy(
@@ -136,7 +153,7 @@ def policy(
         return Every(every)
     if steps is not None:
         return _range(steps)
-    return Adaptive() if overhead is None else Adaptive(overhead=overhead)
+    return Adaptive() if overhead is None else Adaptive(overhead, allowance=0.0)
 
 
 def _range(steps: Any) -> Steps:
@@ -168,8 +185,7 @@ def _lost(error: BaseException) -> str:
 
 def _with_memory_noted(functions: Recorded) -> Recorded:
     """What was recorded of functions, and that it lacks memory where no accelerator took part."""
-    devices = {device for graph in functions.graphs for device in graph.profile.nodes.devices}
-    if not functions.traced or not all("cpu:" in device for device in devices):
+    if not functions.traced or not all(ran_on_cpus(graph.profile) for graph in functions.graphs):
         return functions
     return replace(functions, warnings=(*functions.warnings, CPU_MEMORY))
 

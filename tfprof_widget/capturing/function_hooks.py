@@ -13,7 +13,7 @@ from tfprof_widget.capturing.function_recorder import FunctionRecorder
 from tfprof_widget.capturing.imports import when_imported
 from tfprof_widget.capturing.keras_steps import ModelSteps
 from tfprof_widget.capturing.patches import Hook, Patch, put_patches
-from tfprof_widget.capturing.profiler import Profiler
+from tfprof_widget.capturing.profiler import MakingWay, Profiler
 from tfprof_widget.capturing.sessions import SESSION
 from tfprof_widget.capturing.tracebacks import SHORTENERS, shortener_hooks
 from tfprof_widget.ingest.xspace_names import function_label
@@ -133,8 +133,8 @@ def _calling(recorder: FunctionRecorder) -> Callable[[Any], Callable[..., Any]]:
 def _profiler_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
     original = getattr(module, profiler.SESSION, None)
     if original is not None:
-        ours = Profiler(original)
-        yield module, profiler.SESSION, ours.making_way(recorder.make_way)
+        ours = Profiler(profiler.without_captures(original))
+        yield module, profiler.SESSION, MakingWay(ours, recorder.make_way, recorder.give_way)
         recorder.use(ours, eagerly=_executes_eagerly())
 
 

@@ -14,16 +14,27 @@ import numpy as np
 from tfprof_widget.capturing.forks import FORKED, OwnProcess
 from tfprof_widget.capturing.functions import CalledFunctions
 from tfprof_widget.capturing.kinds import LOOP, Kind, Run
+from tfprof_widget.capturing.own_thread import OwnThread
 from tfprof_widget.capturing.profiler import Profiler
 from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.capturing.sampling import Adaptive, Choice, Policy, Sampler, Steps
 from tfprof_widget.capturing.traces import EAGER, ROOM, Traces
-from tfprof_widget.capturing.windows import Windows
+from tfprof_widget.capturing.windows import SHARED, Windows
 from tfprof_widget.flops.filling import with_flops
 from tfprof_widget.ingest.tf_functions import Words
 from tfprof_widget.ingest.xspace_notes import notes_on
 from tfprof_widget.ingest.xspace_profile import profile_of_functions
+from tfprof_widget.output.numbers import percent
+from tfprof_widget.output.numbers import seconds as seconds_text
 from tfprof_widget.profiles import Profile
+
+OTHERS_OPS = (
+    "steps of another capture ran in another thread meanwhile; some of their ops are among those here, "
+    "for TensorFlow does not tell them apart: capture one after the other"
+)
+WAIT_SECONDS = 0.2
+UNNOTICED_SECONDS = 0.1
+"""What tracing may cost more than it was asked to, without a word."""
 
 COST_UNKNOWN = "what recording cost is not known, since no steps of one kind were both recorded and left out"
 
@@ -64,6 +75,7 @@ class FunctionRecorder:
 
     def __init__(self, policy: Policy, *, room: int = ROOM) -> None:
         self.functions = CalledFunctions()
+        self.own_thread = OwnThread()
         self._policy = policy
         self._process = OwnProcess()
         self._sampler = Sampler(policy)
@@ -106,12 +118,17 @@ class FunctionRecorder:
         """Take note of a step that begins now; None within another step of this thread."""
         if self._is_over or self._thread.run is not None or self._process.is_another:
             return None
+        if self.own_thread.is_elsewhere:
+            if self._windows.is_open:
+                self.note(OTHERS_OPS)
+            return None
         try:
             with self._lock:
                 kind = self._kinds.get(key)
                 if kind is None:
                     kind = self._kinds[key] = Kind(self._free_name(name), owner)
-                choice = self._sampler.choose(key)
+                cost = self._windows.costs.of_one(kind.name) + self._traces.waiting_seconds
+                choice = self._sampler.choose(key, cost=cost)
                 self._adjust(kind, choice)
                 number = self._windows.add_step(kind.name + (WARM_UP if choice.warm_up else ""))
                 self._windows.under_way += 1
@@ -163,6 +180,24 @@ class FunctionRecorder:
         except Exception as error:
             self.broke(error)
 
+    def give_way(self) -> bool:
+        """Let another capture use TensorFlow's profiler, after the steps under way; says whether it may now.
+
+        It waits for the lock a short while only: the other holds its own, and may be asked for the same.
+        """
+        self._windows.is_wanted = True
+        if self._process.is_another or not self._lock.acquire(timeout=WAIT_SECONDS):
+            return False
+        try:
+            if self._is_over or not self._windows.under_way:
+                self._windows.close()
+            return not self._windows.is_open
+        except Exception as error:
+            self.broke(error)
+            return False
+        finally:
+            self._lock.release()
+
     def end_eager_ops(self) -> None:
         """Record no more for now if only eager ops are being recorded."""
         if self._windows.is_of_eager_ops and not self._process.is_another:
@@ -201,7 +236,6 @@ class FunctionRecorder:
         """Stop recording, and give all that was recorded."""
         if self._process.is_another:
             return Recorded((), 0.0, 0.0, 0, (FORKED,))
-        wall_seconds = perf_counter() - self._started
         with self._lock:
             self._is_over = True
             if self._windows.under_way:
@@ -213,12 +247,18 @@ class FunctionRecorder:
         if self._raised:
             self.note(f"{_steps(self._raised)} not counted, having ended in an exception")
         overhead = self._overhead()
+        reading_began = perf_counter()
         dropped = 0
         graphs: tuple[GraphRecord, ...] = ()
         try:
             graphs, dropped = self._graphs()
         except Exception as error:
             self.note(f"the steps are missing, for they could not be read ({_said(error)})")
+        ended = perf_counter()
+        wall_seconds = ended - self._started
+        if overhead is not None:
+            overhead += ended - reading_began
+            self._note_on_cost(overhead, wall_seconds - overhead)
         return Recorded(graphs, wall_seconds, overhead, dropped, tuple(self._notes))
 
     def _adjust(self, kind: Kind, choice: Choice) -> None:
@@ -232,10 +272,14 @@ class FunctionRecorder:
         else:
             wanted = choice.traced
         before = windows.seconds
-        if windows.is_open and (not wanted or windows.is_full):
+        is_others_turn = windows.is_open and windows.is_wanted
+        if windows.is_open and (not wanted or windows.is_full or is_others_turn):
             windows.close()
-        if wanted:
-            windows.open()
+        if wanted and is_others_turn:
+            self.note(SHARED)
+        elif wanted:
+            affordable = self._sampler.affordable_seconds() - self._traces.waiting_seconds
+            windows.open(windows.costs.affordable_steps(kind.name, affordable))
         self._sampler.spent(windows.seconds - before)
 
     def _count(self, run: Run, seconds: float) -> None:
@@ -252,6 +296,17 @@ class FunctionRecorder:
             self.note(COST_UNKNOWN)
             return None
         return self._windows.seconds + self._reading_seconds + cost
+
+    def _note_on_cost(self, overhead: float, untraced_seconds: float) -> None:
+        """Say so where tracing cost noticeably more than was asked for."""
+        policy = self._policy
+        if not isinstance(policy, Adaptive) or policy.allowance or overhead < UNNOTICED_SECONDS:
+            return
+        if overhead > policy.overhead * untraced_seconds:
+            self.note(
+                f"tracing cost {seconds_text(overhead)}, more than the {percent(policy.overhead)} asked for: two steps "
+                "of what takes most are recorded whatever they cost, which weighs less in a longer cell"
+            )
 
     def _make_room(self) -> None:
         """Turn traces into columns; other threads run on meanwhile."""

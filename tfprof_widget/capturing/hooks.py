@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -72,15 +73,15 @@ class Begun:
         """Give the user what he asked for; what this raises is his."""
 
 
-class Watcher:
+class Watcher(ABC):
     """Is told of the calls of a function, and says what becomes of them."""
 
     def __init__(self, recorder: Recording) -> None:
         self.recorder = recorder
 
+    @abstractmethod
     def begin(self, *arguments: Any, **keywords: Any) -> Begun | None:
         """Take note of a call; None lets it pass."""
-        raise NotImplementedError
 
     def hook(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The original under watch.

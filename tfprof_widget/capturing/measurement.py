@@ -12,6 +12,9 @@ from tfprof_widget.output.numbers import percent, seconds
 
 _NOTICED_SECONDS = 1.0
 
+SLOWED = 1.5
+"""So many times as long a traced run has to take before that is told."""
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -29,10 +32,11 @@ class Fact:
 class Measurement:
     """How a capture was measured: what ran, what of it was traced, and what that cost.
 
-    `op_seconds` is the summed time of all ops of one run of the busiest kind, `run_seconds` what that run took by the
-    clock when it was not traced: their ratio says how many ops ran at once. `coverage` is the share of the
-    op time for which float operations are known. `overhead_seconds` is what capturing cost, the tracing and the
-    watching; it is None where nothing tells, as when all runs were traced and none is there to compare with.
+    `op_seconds` is the summed time of all ops of one run of the busiest kind, `traced_run_seconds` what that run took
+    by the clock: their ratio says how many ops ran at once. `run_seconds` is what such a run took when not traced.
+    `coverage` is the share of the op time for which float operations are known. `overhead_seconds` is what capturing
+    cost, the tracing, the watching and the reading at the end; it is None where nothing tells, as when all runs were
+    traced and none is there to compare with.
     """
 
     name: str
@@ -41,6 +45,7 @@ class Measurement:
     overhead_seconds: float | None
     runs: tuple[Runs, ...]
     run_seconds: float
+    traced_run_seconds: float
     op_seconds: float
     coverage: float
     dropped_events: int
@@ -65,9 +70,10 @@ class Measurement:
         yield Fact("runs traced", seen, "runs whose operations were recorded, of all that were made")
         yield Fact("step", seconds(self.op_seconds), "summed time of all operations of one run of the busiest kind")
         wall = seconds(self.run_seconds)
-        if self.run_seconds:
-            wall += f" · {self.op_seconds / self.run_seconds:.2f} ops at once"
-        yield Fact("wall", wall, "what such a run takes by the clock when it is not traced, and the ratio of the two")
+        if self.traced_run_seconds:
+            wall += f" · {self.op_seconds / self.traced_run_seconds:.2f} ops at once"
+        at_once = f"the op time beside the {seconds(self.traced_run_seconds)} that the traced runs took"
+        yield Fact("wall", wall, f"what such a run takes by the clock when it is not traced; ops at once is {at_once}")
         yield self._cost()
         coverage = f"{percent(self.coverage, 0)} of time"
         yield Fact("FLOP formulas for", coverage, "share of the op time for which float operations are known")
@@ -79,10 +85,27 @@ class Measurement:
         spent, without = self.overhead_seconds, self.wall_seconds - (self.overhead_seconds or 0.0)
         share = "unknown" if spent is None or without <= 0 else percent(spent / without)
         if spent is None or spent >= _NOTICED_SECONDS:
-            return Fact("tracing cost", share, "time that tracing and watching added, of the time without them")
-        help_ = f"time that tracing and watching added; of the time without them, {share}"
+            return Fact(
+                "tracing cost", share, "time that tracing, watching and reading added, of the time without them"
+            )
+        help_ = f"time that tracing, watching and reading added; of the time without them, {share}"
         return Fact("tracing cost", seconds(spent), help_)
 
     def sentence(self) -> str:
         """The facts in a line, after the name."""
         return " · ".join(filter(None, [self.name, *map(str, self.facts())]))
+
+
+def note_on_slow_runs(runs: Runs) -> str | None:
+    """Says that runs took much longer while they were traced, if they did.
+
+    >>> note_on_slow_runs(Runs("train", 9, 2, 3.0, 2.0, 8.0, untraced=6))
+    'traced runs of train took 1 s, others 500 ms: tracing slows small ops, whose times and gaps are too long here'
+    >>> note_on_slow_runs(Runs("train", 9, 2, 3.0, 1.4, 8.0, untraced=6))
+    """
+    if not runs.untraced or not runs.traced_seconds or runs.traced_run_seconds < SLOWED * runs.run_seconds:
+        return None
+    return (
+        f"traced runs of {runs.name} took {seconds(runs.traced_run_seconds)}, others {seconds(runs.run_seconds)}: "
+        "tracing slows small ops, whose times and gaps are too long here"
+    )

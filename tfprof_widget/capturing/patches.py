@@ -40,6 +40,7 @@ class Patch:
     def __init__(self, owner: Any, name: str, replacement: Callable[[Any], Callable[..., Any]]) -> None:
         self.owner = owner
         self.name = name
+        self.replacement = replacement
         self.original = vars(owner)[name]
         self.is_undone = False
         self.replaced = wraps(self.original)(replacement(self.original))
@@ -61,6 +62,17 @@ def _patch_of(function: Any) -> Patch | None:
     """The patch that put this function where it is; a wrapper of it may have the mark too."""
     patch = getattr(function, PATCH, None)
     return patch if patch is not None and patch.replaced is function else None
+
+
+def patches_of(function: Any) -> Iterator[Patch]:
+    """The patches that lie over one another where this function is, the last one first.
+
+    >>> list(patches_of(print))
+    []
+    """
+    while (patch := _patch_of(function)) is not None:
+        yield patch
+        function = patch.original
 
 
 def put_patches(hooks: Callable[[], Iterator[Hook]], patches: list[Patch], recorder: Noting) -> None:

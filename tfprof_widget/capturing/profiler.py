@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from time import time_ns
 from typing import Any
 
 from tfprof_widget.capturing.cheap_ops import record_cheap_ops
+from tfprof_widget.capturing.patches import patches_of
 
 BINDINGS = "tensorflow.python.profiler.internal._pywrap_profiler"
 PUBLIC = "tensorflow.python.profiler.profiler_v2"
@@ -21,6 +23,10 @@ _LIBRARIES = ("/tensorflow/", "/keras/", "/tf_keras/", "/tfprof_widget/")
 
 class ProfilerBusy(Exception):
     """Another session of the profiler is active; says whose as far as that is known."""
+
+
+class ProfilerShared(Exception):
+    """Another capture of this process records, and was asked to make way after its step."""
 
 
 class ProfilerDisk(Exception):
@@ -47,20 +53,20 @@ class Profiler:
         self._directory = ""
 
     def open(self) -> None:
-        """Start recording; raises ProfilerBusy if someone else records, ProfilerDisk where there is no place for it."""
+        """Start recording, as soon as another capture makes way.
+
+        Raises ProfilerShared if that takes a while, ProfilerBusy if someone else records, and ProfilerDisk where there
+        is no place for it.
+        """
         try:
             directory = tempfile.mkdtemp(prefix="tfprof_widget-")
         except OSError as error:
             raise ProfilerDisk(_disk(error.strerror or str(error))) from None
         try:
-            session = self.session_type()
-            self.started = time_ns()
-            session.start(directory, dict(_OPTIONS))
-        except Exception as error:
+            session = self._started(directory)
+        except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
-            if type(error).__name__ != "AlreadyExistsError":
-                raise
-            raise ProfilerBusy(self._whose()) from None
+            raise
         self._session, self._directory, self.is_open = session, directory, True
         bindings = sys.modules.get(BINDINGS)
         self.has_cheap_ops = bindings is not None and record_cheap_ops(bindings)
@@ -77,19 +83,24 @@ class Profiler:
         finally:
             shutil.rmtree(directory, ignore_errors=True)
 
-    def making_way(self, make_way: Callable[[], None]) -> Callable[[Any], Callable[..., Any]]:
-        """A replacement of TensorFlow's session type: calls `make_way` before others get a session."""
-
-        def replace(original: Any) -> Callable[..., Any]:
-            def make(*arguments: Any, **named: Any) -> Any:
-                __tracebackhide__ = True
-                self.others = _caller()
-                make_way()
-                return original(*arguments, **named)
-
-            return make
-
-        return replace
+    def _started(self, directory: str) -> Any:
+        """A session that records; other captures are asked once to make way for it."""
+        for is_last in (False, True):
+            session = self.session_type()
+            self.started = time_ns()
+            try:
+                session.start(directory, dict(_OPTIONS))
+            except Exception as error:
+                if type(error).__name__ != "AlreadyExistsError":
+                    raise
+                holders = [each for each in _captures() if each.profiler is not self and each.profiler.is_open]
+                if not holders:
+                    raise ProfilerBusy(self._whose()) from None
+                if is_last or not holders[0].give_way():  # there is one session, and so one holder
+                    raise ProfilerShared from None
+            else:
+                return session
+        raise ProfilerShared
 
     def _whose(self) -> str:
         if self.others:
@@ -98,6 +109,47 @@ class Profiler:
         if getattr(public, "_profiler", None) is not None:
             return "started before with tf.profiler.experimental.start, or by a TensorBoard callback"
         return "started by a profiler server or another library"
+
+
+@dataclass(frozen=True)
+class MakingWay:
+    """A replacement of TensorFlow's session type: `make_way` is called before others than captures get a session.
+
+    `give_way` is what another capture calls; it says whether this one is out of the way already.
+    """
+
+    profiler: Profiler
+    make_way: Callable[[], None]
+    give_way: Callable[[], bool]
+
+    def __call__(self, original: Any) -> Callable[..., Any]:
+        """What takes the place of the original."""
+
+        def make(*arguments: Any, **named: Any) -> Any:
+            __tracebackhide__ = True
+            self.profiler.others = _caller()
+            self.make_way()
+            return original(*arguments, **named)
+
+        return make
+
+
+def without_captures(session_type: Any) -> Any:
+    """TensorFlow's own session type, of what is in its place while others capture.
+
+    >>> without_captures(int)
+    <class 'int'>
+    """
+    for patch in patches_of(session_type):
+        session_type = patch.original
+    return session_type
+
+
+def _captures() -> Iterator[MakingWay]:
+    """The captures that go on in this process."""
+    for patch in patches_of(getattr(sys.modules.get(BINDINGS), SESSION, None)):
+        if isinstance(patch.replacement, MakingWay):
+            yield patch.replacement
 
 
 def _disk(reason: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from tfprof_widget.capturing.costliest import CostliestOps, TracedRun
 from tfprof_widget.capturing.forks import FORKED, OwnProcess
+from tfprof_widget.capturing.own_thread import OwnThread
 from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.capturing.sampling import Choice, Policy, Sampler
 from tfprof_widget.errors import ProfileError
@@ -81,6 +82,7 @@ class Recorder:
         self, policy: Policy, *, clock: Callable[[], float] = perf_counter, room: int = ROOM, most: int = MOST
     ) -> None:
         self.clock = clock
+        self.own_thread = OwnThread()
         self._process = OwnProcess()
         self._sampler = Sampler(policy)
         self._costliest = CostliestOps(clock)
@@ -106,6 +108,8 @@ class Recorder:
         `untraceable` is the reason why no run like this can be traced, if there is one.
         """
         if not self._open or self._process.is_another:  # no lock, and nothing else that may fail too
+            return None
+        if self.own_thread.is_elsewhere:
             return None
         fetched = tuple(sorted(set(nodes)))
         with self._lock:
@@ -203,6 +207,7 @@ class Recorder:
         """Stop recording, and give all that was recorded."""
         if self._process.is_another:
             return Recorded((), 0.0, 0.0, 0, (FORKED,))
+        began = self.clock()
         with self._lock:
             self._open = False
             if self._under_way:
@@ -212,12 +217,13 @@ class Recorder:
             graphs = list(self._graphs.values())
         records = [record for runs in graphs if (record := self._record(runs)) is not None]
         self._graphs.clear()
+        reading = self.clock() - began
         cost = self._sampler.measured_cost() if self._traced else 0.0
         if cost is None:
             self.note("what tracing cost is not known, since no runs of one kind were both traced and left untraced")
         else:
-            cost += self._sampler.spent_seconds
-        return Recorded(tuple(records), self._busy_seconds, cost, 0, self._warnings())
+            cost += self._sampler.spent_seconds + reading
+        return Recorded(tuple(records), self._busy_seconds + reading, cost, 0, self._warnings())
 
     def _ended(self, run: Run) -> float | None:
         """The seconds that a run took; None if it ended after the recording."""

@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tfprof_widget.capturing.measurement import Measurement
+from tfprof_widget.capturing.cell_names import with_cell_numbers
+from tfprof_widget.capturing.measurement import Measurement, note_on_slow_runs
+from tfprof_widget.capturing.printed import narrowed
 from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Runs
 from tfprof_widget.capturing.traces import EAGER
 from tfprof_widget.engine.view import View
@@ -18,6 +20,7 @@ from tfprof_widget.flops.coverage import flops_coverage
 from tfprof_widget.options import EVERYTHING
 from tfprof_widget.output.destination import write_whole
 from tfprof_widget.output.numbers import seconds
+from tfprof_widget.output.text import counted_rows
 from tfprof_widget.profiles import Profile
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from tfprof_widget.advisor.advice import Advice
     from tfprof_widget.exhibit import Exhibit
     from tfprof_widget.widget import TfprofWidget
+
+Found = TypeVar("Found")
 
 # So many of the costliest ops are in a line of progress.
 PROGRESS_OPS = 3
@@ -41,6 +46,7 @@ class Capture:
 
     def __init__(self) -> None:
         self._recorded: Recorded | None = None
+        self._named: tuple[GraphRecord, ...] | None = None
         self._measurement: Measurement | None = None
         self._counts: Callable[[], tuple[int, ...]] = lambda: (0, 0)
         self._costliest: Callable[[int], list[tuple[str, float]]] = lambda limit: []
@@ -56,7 +62,8 @@ class Capture:
     def finish(self, recorded: Recorded, name: str = "") -> None:
         """Take what was recorded; from now on it can be looked at."""
         self._recorded = recorded
-        self._measurement = _measured(recorded, name)
+        self._named = with_cell_numbers(recorded.graphs)
+        self._measurement = _measured(recorded, _busiest(self._named), name)
 
     def counting(
         self, counts: Callable[[], tuple[int, ...]], costliest: Callable[[int], list[tuple[str, float]]]
@@ -80,22 +87,18 @@ class Capture:
 
     @property
     def recorded(self) -> Recorded:
-        """All that was recorded, graph by graph."""
-        if self._recorded is None:
-            raise ProfileError("the capture is not over; look at it after the block")
-        return self._recorded
+        """All that was recorded, graph by graph, before the cells of a notebook were named."""
+        return _once_over(self._recorded)
 
     @property
     def measurement(self) -> Measurement:
         """How it was measured."""
-        if self._measurement is None:
-            raise ProfileError("the capture is not over; look at it after the block")
-        return self._measurement
+        return _once_over(self._measurement)
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
         """One profile a graph, in the order first seen."""
-        return tuple(graph.profile for graph in self.recorded.graphs)
+        return tuple(graph.profile for graph in self._graphs)
 
     @property
     def profile(self) -> Profile:
@@ -121,10 +124,17 @@ class Capture:
         return graph.profile.view(chosen, **asked)
 
     def text(self, view: str | None = None, **options: Any) -> str:
-        """The head line and a view of the busiest graph as text."""
-        if _busiest(self.recorded) is None:
+        """The head line and a view of the busiest graph as text, without what tells nothing there.
+
+        That is the frames of libraries in code view, and where there are but CPUs the columns of accelerators.
+        """
+        if _busiest(self._graphs) is None:
             return self._why_empty()
-        return "\n".join([self.measurement.sentence(), *self._notes(), repr(self.view(view, **options))])
+        whole = self.view(view, **options)
+        shown = self.view(view, **{**options, **narrowed(whole, {**self.options, **options})})
+        left_out = len(whole) - len(shown)
+        told = [f"... {counted_rows(left_out)} of libraries left out: see .view('code')"] if left_out else []
+        return "\n".join([self.measurement.sentence(), *self._notes(), repr(shown), *told])
 
     def widget(self, view: str | None = None, **options: Any) -> TfprofWidget:
         """All graphs to look at, the busiest first: tables, charts and timeline, with live options."""
@@ -150,7 +160,7 @@ class Capture:
         chosen = view or asked.pop("view", "scope")
         asked.pop("view", None)
         facts, notes = tuple(self.measurement.facts()), self.measurement.warnings
-        graphs = sorted(self.recorded.graphs, key=lambda graph: graph is not busiest)
+        graphs = sorted(self._graphs, key=lambda graph: graph is not busiest)
         return Exhibit(
             title=self.measurement.name,
             graphs=tuple(
@@ -162,9 +172,14 @@ class Capture:
             taken=self.measurement.taken,
         )
 
+    @property
+    def _graphs(self) -> tuple[GraphRecord, ...]:
+        """The graphs to show: the recorded ones, with the numbers of cells."""
+        return _once_over(self._named)
+
     def _shown(self) -> GraphRecord:
         """The busiest graph, which is the one to show."""
-        graph = _busiest(self.recorded)
+        graph = _busiest(self._graphs)
         if graph is None:
             raise ProfileError(self._why_empty())
         return graph
@@ -181,23 +196,23 @@ class Capture:
 
     def _why_empty(self) -> str:
         reasons = self.recorded.warnings or ("no session ran and no function was called while capturing",)
-        return "Nothing was captured: " + " ".join(reasons)
+        return "Nothing was captured: " + "; ".join(reasons)
 
     def __repr__(self) -> str:
         return "Capture, not over yet" if self._recorded is None else self.text()
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        if self._recorded is None or _busiest(self._recorded) is None:
+        if self._named is None or _busiest(self._named) is None:
             return {"text/plain": repr(self)}
         lines = "".join(f"<p>{escape(line)}</p>" for line in [self.measurement.sentence(), *self._notes()])
         return {"text/plain": repr(self), "text/html": lines + self.view()._repr_html_()}
 
     def _ipython_display_(self) -> None:
-        """Show the widget where there is one, else what can be shown without."""
+        """Show the widget where there is one, else what can be shown without; at a terminal what `print` prints."""
         from IPython.display import display
 
         bundle: Any = self._repr_mimebundle_()
-        if "text/html" in bundle:
+        if "text/html" in bundle and not _shows_text_alone():
             try:
                 self.widget()._ipython_display_()
             except (ImportError, ProfileError) as error:
@@ -207,10 +222,25 @@ class Capture:
         display(bundle, raw=True)
 
 
-def _measured(recorded: Recorded, name: str) -> Measurement:
-    graph = _busiest(recorded)
+def _once_over(found: Found | None) -> Found:
+    if found is None:
+        raise ProfileError("the capture is not over; look at it after the block")
+    return found
+
+
+def _shows_text_alone() -> bool:
+    """Whether what is displayed now goes to a terminal."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    formatter = getattr(shell, "display_formatter", None)
+    return formatter is not None and formatter.active_types == ["text/plain"]
+
+
+def _measured(recorded: Recorded, graph: GraphRecord | None, name: str) -> Measurement:
     runs = _busiest_runs(graph)
     op_seconds, coverage = _op_time(graph) if graph is not None else (0.0, 0.0)
+    slowed = note_on_slow_runs(runs) if runs is not None else None
     return Measurement(
         name=name,
         taken=datetime.datetime.now(datetime.UTC),
@@ -218,16 +248,17 @@ def _measured(recorded: Recorded, name: str) -> Measurement:
         overhead_seconds=recorded.overhead_seconds,
         runs=tuple(each for graph in recorded.graphs for each in graph.runs),
         run_seconds=runs.run_seconds if runs is not None else 0.0,
+        traced_run_seconds=runs.traced_run_seconds if runs is not None else 0.0,
         op_seconds=op_seconds,
         coverage=coverage,
         dropped_events=recorded.dropped_events,
-        warnings=recorded.warnings,
+        warnings=recorded.warnings if slowed is None else (*recorded.warnings, slowed),
     )
 
 
-def _busiest(recorded: Recorded) -> GraphRecord | None:
+def _busiest(graphs: tuple[GraphRecord, ...]) -> GraphRecord | None:
     """The graph whose traced kinds of runs took longest, those that ran but once, as initializers do, aside."""
-    traced = [graph for graph in recorded.graphs if _busiest_runs(graph) is not None]
+    traced = [graph for graph in graphs if _busiest_runs(graph) is not None]
     return max(traced, key=lambda graph: _rank(*graph.runs), default=None)
 
 

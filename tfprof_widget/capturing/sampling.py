@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 
 # An adaptively traced run is followed by at least one untraced run to compare with, then by ever more of them.
 GROWTH = 1.25
@@ -17,6 +17,8 @@ SUSPECTED_SECONDS = 0.05
 @dataclass(frozen=True)
 class Adaptive:
     """Trace as long as the extra cost keeps within a share of the untraced time, or within some seconds in total.
+
+    But what takes most of the time is traced once, whatever it costs: else there would be nothing to show.
 
     >>> Adaptive(overhead=0.05)
     Adaptive(overhead=0.05, allowance=0.5)
@@ -137,12 +139,13 @@ class Sampler:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._groups: dict[Hashable, Times] = {}
+        self._longest_seconds = 0.0
         self.spent_seconds = 0.0
         self._extra_seconds = 0.0
         self._seconds = 0.0
 
-    def choose(self, group: Hashable, *, traceable: bool = True) -> Choice:
-        """Say whether this group's next run, which starts now, is to be traced.
+    def choose(self, group: Hashable, *, traceable: bool = True, cost: float = 0.0) -> Choice:
+        """Say whether this group's next run, which starts now, is to be traced; `cost` is known to come beside the run.
 
         >>> Sampler(EVERYTHING).choose("a partial run", traceable=False)
         Choice(number=0, traced=False)
@@ -150,7 +153,7 @@ class Sampler:
         times = self._groups.setdefault(group, Times())
         number = times.seen
         times.seen += 1
-        return Choice(number, traceable and self._wants(times, number))
+        return Choice(number, traceable and self._wants(times, number, cost))
 
     def ran(self, group: Hashable, choice: Choice, seconds: float) -> None:
         """Note how long a run took that has come to its end."""
@@ -167,6 +170,7 @@ class Sampler:
             times.untraced += 1
             times.untraced_seconds += seconds
         self._seconds += seconds
+        self._longest_seconds = max(self._longest_seconds, times.seconds)
         self._extra_seconds += times.extra_seconds - extra_before
 
     def spent(self, seconds: float) -> None:
@@ -194,21 +198,32 @@ class Sampler:
         measured = [times.extra_seconds for times in self._groups.values() if times.cost is not None]
         return sum(measured) if measured else None
 
-    def _wants(self, times: Times, number: int) -> bool:
+    def affordable_seconds(self) -> float:
+        """What tracing may cost from now on; negative where it cost too much, without end where that is no matter.
+
+        >>> Sampler(Adaptive()).affordable_seconds(), Sampler(EVERYTHING).affordable_seconds()
+        (0.5, inf)
+        """
+        if not isinstance(self.policy, Adaptive):
+            return inf
+        untraced = self._seconds - self._extra_seconds
+        return max(self.policy.overhead * untraced, self.policy.allowance) - self._extra_seconds
+
+    def _wants(self, times: Times, number: int, cost: float) -> bool:
         match self.policy:
             case Every(count):
                 return number % count == 0
             case Steps(start, stop):
                 return start <= number and (stop is None or number < stop)
             case Adaptive():
-                return self._affords(self.policy, times, number)
+                return self._affords(times, number, cost)
 
-    def _affords(self, policy: Adaptive, times: Times, number: int) -> bool:
+    def _affords(self, times: Times, number: int, cost: float) -> bool:
         """Whether a run is due and within what tracing may cost; one that is not within stays due."""
         if number < times.due:
             return False
-        affordable = max(policy.overhead * (self._seconds - self._extra_seconds), policy.allowance)
-        if self._extra_seconds + (times.cost or 0.0) > affordable:
+        is_missing = number > 0 and not times.traced and times.seconds >= self._longest_seconds
+        if not is_missing and (times.cost or 0.0) + cost > self.affordable_seconds():
             return False
         times.due = 1 if number == 0 else max(number + 2, ceil(number * GROWTH))
         return True

@@ -29,6 +29,9 @@ READING_SHARE = 0.02
 SECONDS_A_BYTE = 5e-8
 """What reading takes, until it is known better."""
 
+JOINED_SHARE = 0.25
+"""To join what was read with the graph takes so much of the time to read it."""
+
 
 class Traces:
     """The traces of one capture; `note` is told sentences for the result. Threads may call it at the same time.
@@ -63,6 +66,19 @@ class Traces:
     def is_full(self) -> bool:
         """Whether no more should be added."""
         return self.nbytes > self._most
+
+    @property
+    def waiting_seconds(self) -> float:
+        """How long it will take to read what lies as it came, and to join it with the graph."""
+        return self.reading_seconds(self._waiting_bytes)
+
+    def reading_seconds(self, size: int) -> float:
+        """How long it will take to read so many bytes, and to join what is in them with the graph.
+
+        >>> round(Traces(print).reading_seconds(2_000_000), 3)
+        0.125
+        """
+        return size * self._seconds_a_byte * (1 + JOINED_SHARE)
 
     def read_some(self) -> float:
         """Read what there is no room for, else one trace if that costs little; returns the seconds that it took."""

@@ -8,21 +8,29 @@ from dataclasses import replace
 from time import perf_counter, time_ns
 
 from tfprof_widget.capturing.interrupts import interrupted_later
-from tfprof_widget.capturing.profiler import Profiler, ProfilerBusy, ProfilerDisk
+from tfprof_widget.capturing.profiler import Profiler, ProfilerBusy, ProfilerDisk, ProfilerShared
+from tfprof_widget.capturing.recorded import WARM_UP
 from tfprof_widget.capturing.traces import EAGER, Traces
+from tfprof_widget.capturing.window_costs import FIRST_STEPS, WindowCosts
 from tfprof_widget.ingest.xspace import Step
 
 EAGER_SECONDS = 1.0
 """How long ops are recorded that no step is made of: to write them down takes long."""
 
-MOST_STEPS, MOST_SECONDS = 8, 0.25
+SHARED = (
+    "fewer steps were recorded, for another capture in this process recorded meanwhile: TensorFlow has one profiler, "
+    "and captures take turns"
+)
+
+MOST_SECONDS = 0.25
 FULL_STEPS, FULL_SECONDS = 250, 2.0
 
 
 class Windows:
     """The windows of one capture; whoever calls its methods holds the `lock`, as its own watch does.
 
-    `note` is told sentences for the result. `seconds` is what opening and closing took.
+    `note` is told sentences for the result. `seconds` is what opening and closing took, `costs` what windows cost with
+    the reading that is to follow. `is_wanted` says that another capture waits for the open one to be closed.
 
     >>> windows = Windows(None, Traces(print), threading.RLock(), print)
     >>> windows.is_open, windows.seconds
@@ -36,13 +44,16 @@ class Windows:
         self.traces = traces
         self.lock = lock
         self.seconds = 0.0
+        self.costs = WindowCosts()
         self.under_way = 0
+        self.is_wanted = False
         self.eager_steps = 0
         self.eager_seconds = 0.0
         self._note = note
         self._steps: list[Step] = []
         self._opened = self._active = 0.0
         self._counted = 0
+        self._most_steps = FIRST_STEPS
         self._number = 0
         self._closed = threading.Event()
 
@@ -59,15 +70,15 @@ class Windows:
     @property
     def has_room(self) -> bool:
         """Whether the open window may go on for another step."""
-        return self._counted < MOST_STEPS and perf_counter() - self._opened < MOST_SECONDS
+        return self._counted < self._most_steps and perf_counter() - self._opened < MOST_SECONDS
 
     @property
     def is_full(self) -> bool:
         """Whether the open window is so long that it is better closed, and another opened."""
         return self._counted >= FULL_STEPS or perf_counter() - self._opened >= FULL_SECONDS
 
-    def open(self) -> None:
-        """Open a window, if that is possible."""
+    def open(self, steps: int = FIRST_STEPS) -> None:
+        """Open a window that has room for so many steps, if that is possible."""
         if self.profiler is None or self.is_open:
             return
         if self.traces.is_full:
@@ -83,6 +94,9 @@ class Windows:
                 "and there can be only one: end it before, or leave it out"
             )
             return
+        except ProfilerShared:
+            self._note(SHARED)
+            return
         except ProfilerDisk as lost:
             self._lost(lost)
             return
@@ -94,6 +108,7 @@ class Windows:
         self._opened = self._active = perf_counter()
         self.seconds += self._opened - started
         self._counted = 0
+        self._most_steps = steps
         self._closed = threading.Event()
         threading.Thread(target=self._watch, args=(self._closed,), name="tfprof_widget", daemon=True).start()
 
@@ -107,6 +122,7 @@ class Windows:
         assert self.profiler is not None
         started = perf_counter()
         self._closed.set()
+        self.is_wanted = False
         steps, self._steps = self._steps, []
         ends = [*(step.start for step in steps[1:]), time_ns()]
         for step, end in zip(steps, ends, strict=False):
@@ -121,6 +137,9 @@ class Windows:
         finally:
             self.seconds += perf_counter() - started
         self.traces.add(xspace, steps, self.profiler.started)
+        first = next((step.name.removesuffix(WARM_UP) for step in steps if not step.is_eager), EAGER)
+        taken = perf_counter() - started + self.traces.reading_seconds(len(xspace))
+        self.costs.add(first, max(self._counted, 1), taken)
 
     def _lost(self, lost: ProfilerDisk) -> None:
         self._note(
