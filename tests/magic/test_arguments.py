@@ -76,7 +76,7 @@ def test_every_option_of_the_table_is_an_argument_with_help(shell: InteractiveSh
 
 
 @pytest.mark.parametrize(
-    "name", ["name", "out", "text", "report", "quiet", "overhead", "every", "steps", "all", "view"]
+    "name", ["help", "name", "out", "text", "report", "quiet", "overhead", "every", "steps", "all", "view"]
 )
 def test_every_argument_of_the_magic_has_help(shell: InteractiveShell, name: str) -> None:
     told = " ".join(shell.object_inspect("%tfprof")["docstring"].split())
@@ -141,6 +141,35 @@ def test_a_wrong_argument_is_told_in_one_line_and_nothing_runs(
     assert written.err.startswith(f"UsageError: {complaint}")
     assert written.err.count("\n") == 1
     assert (written.out, stand_in.calls, hooks(shell)) == ("", [], before)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%tfprof --help",
+        "%tfprof -h",
+        "%%tfprof --help",
+        "%%tfprof -h --all\nprint('ran')",
+        "%tfprof --help print('ran')",
+        "%tfprof --engines --help",
+        "%tfprof --help\nNone",
+    ],
+)
+def test_help_is_shown_on_demand_and_nothing_is_profiled(
+    shell: InteractiveShell, stand_in: StandIn, capsys: pytest.CaptureFixture[str], cell: str
+) -> None:
+    before = hooks(shell)
+    assert shell.run_cell(cell).success
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith("%tfprof [--help] [--name TEXT]")
+    assert all(option.help in told for option in ARGUMENTS.values())
+    assert "ran" not in told.split()
+    assert (stand_in.calls, hooks(shell)) == ([], before)
+
+
+def test_a_help_that_belongs_to_the_code_is_left_to_it(shell: InteractiveShell, stand_in: StandIn) -> None:
+    assert shell.run_cell("kept = %tfprof str('--help')").success
+    assert (shell.user_ns["kept"], len(stand_in.calls)) == ("--help", 1)
 
 
 def test_a_magic_without_a_cell_below_is_told_so(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,8 +19,10 @@ from IPython.core.magic_arguments import magic_arguments
 from tfprof_widget.magic.arguments import Request, parse, tfprof_arguments
 from tfprof_widget.magic.cell import EndOfCell, restore_first_line, running_cell, unwrapped
 from tfprof_widget.magic.code import compiled_code
+from tfprof_widget.magic.elsewhere import profile_on_engines
 from tfprof_widget.magic.newer_ipython import complete_arguments, complete_no_more, silenced_by_semicolon
-from tfprof_widget.magic.profiled import Profiled, stepping_aside, tell
+from tfprof_widget.magic.profiled import Profiled
+from tfprof_widget.magic.telling import stepping_aside, tell
 
 
 def load(shell: InteractiveShell) -> None:
@@ -87,13 +89,26 @@ class TfprofMagics(Magics):
         """
         variables = self.user_shell.user_ns | (local_ns or {})
         request, code = parse(self.tfprof.parser, line, variables)
+        if request.help:
+            print(self.tfprof.parser.format_help().removeprefix("::").lstrip())
+            return None
         if cell is not None and code:
             raise UsageError(f"%%tfprof cannot read {code!r} on its first line; the code goes below it")
         if cell is not None and not cell.strip():
             raise UsageError("%%tfprof is a cell magic, but the cell body is empty")
+        if request.engines is not None:
+            return self._profile_elsewhere(request, code if cell is None else cell, variables)
         if cell is None and not code:
             return self._profile_cell(request)
         return self._profile_code(request, code if cell is None else cell, local_ns)
+
+    def _profile_elsewhere(self, request: Request, code: str, variables: dict[str, Any]) -> None:
+        """Run code on engines."""
+        if not code:
+            raise UsageError(
+                "--engines needs the code to run there: below %%tfprof, or behind %tfprof --engines rc as an expression"
+            )
+        profile_on_engines(self.user_shell, request, code, variables)
 
     def _profile_cell(self, request: Request) -> None:
         """Begin now, end with the cell."""

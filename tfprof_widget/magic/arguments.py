@@ -23,6 +23,7 @@ Magic = TypeVar("Magic", bound=Callable[..., Any])
 _CAPTURE_DEFAULTS = {"order_by": "micros", "run_name_regexes": "the busiest kind of run"}
 
 RESULT = (
+    Option("help", "flag", False, "Show this help, also by -h, and run nothing."),
     Option("name", "text", "", "Call the profile this."),
     Option("out", "text", "", "Store the capture in this variable."),
     Option("text", "flag", False, "Print the result as text."),
@@ -35,12 +36,21 @@ TRACING = (
     Option("steps", "text", "", "Trace the runs FIRST:END, END not included; either may be left out."),
     Option("all", "flag", False, "Trace every run."),
 )
+WHERE = (
+    Option(
+        "engines",
+        "text",
+        "",
+        "Run the code on the engines of an ipyparallel cluster, into one profile: on all, or on those that a client or "
+        "view (rc, rc[:2]) or their numbers (0:2) tell.",
+    ),
+)
 # A capture is shown by its costs, whereas tfprof's own defaults are those of its option table.
 SHOWN = (
     Option("view", "choice", "scope, or op as text", "The view to show.", VIEWS),
     *(replace(option, default=_CAPTURE_DEFAULTS.get(option.name, option.default)) for option in OPTIONS),
 )
-GROUPS = (("result", RESULT), ("what is traced", TRACING), ("what is shown", SHOWN))
+GROUPS = (("result", RESULT), ("what is traced", TRACING), ("where it runs", WHERE), ("what is shown", SHOWN))
 ARGUMENTS = {option.name: option for _, options in GROUPS for option in options}
 
 _NAME = re.compile(r"\s*--?([A-Za-z][\w-]*)(=|(?!\S))")
@@ -50,7 +60,11 @@ _TRUTHS = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class Request:
-    """What a magic line asks for: `shown` and `traced` hold only what was named."""
+    """What a magic line asks for: `shown` and `traced` hold only what was named.
+
+    `engines` names the engines to run on, all of them if it is empty; None runs the code here. Where `help` is asked
+    for, all else is without effect.
+    """
 
     shown: Mapping[str, Any] = field(default_factory=dict)
     traced: Mapping[str, Any] = field(default_factory=dict)
@@ -59,6 +73,8 @@ class Request:
     report: str = ""
     text: bool = False
     quiet: bool = False
+    help: bool = False
+    engines: str | None = None
 
 
 def tfprof_arguments(magic: Magic) -> Magic:
@@ -75,12 +91,12 @@ def parse(parser: MagicArgumentParser, line: str, variables: Mapping[str, Any]) 
     words, code = split(line, variables)
     given = vars(parser.parse_args(words))
     _check(given)
-    result, traced, shown = (
+    result, traced, where, shown = (
         {option.name: given[option.name] for option in options if option.name in given} for _, options in GROUPS
     )
     if "all" in traced:
         traced["trace_all"] = traced.pop("all")
-    return Request(shown, traced, **result), code
+    return Request(shown, traced, **result, **where), code
 
 
 def split(line: str, variables: Mapping[str, Any]) -> tuple[list[str], str]:
@@ -98,6 +114,9 @@ def split(line: str, variables: Mapping[str, Any]) -> tuple[list[str], str]:
             words.extend([f"--{option.name}"] * truth)
             continue
         value = _VALUE.match(line)
+        if option.name == "engines" and (value is None or _NAME.match(line)):
+            words.append("--engines=")
+            continue
         if value is None:
             raise UsageError(f"--{option.name} wants a value, as in --{option.name} {_example(option)}")
         words.append(f"--{option.name}={_expanded(option, unquoted(value[1]), variables)}")
@@ -105,20 +124,33 @@ def split(line: str, variables: Mapping[str, Any]) -> tuple[list[str], str]:
     return words, line.strip().removeprefix("-- ")
 
 
-def has_code(line: str) -> bool:
-    """Whether there is code behind the arguments of a line, or what cannot be read.
+def keeps_cell(line: str) -> bool:
+    """Whether the code below a line of arguments is for the magic to run: for engines, or as the line is wrong.
 
-    >>> has_code("--all"), has_code("--all train()"), has_code("--alll")
-    (False, True, True)
+    >>> keeps_cell("--all"), keeps_cell("--engines"), keeps_cell("--all train()"), keeps_cell("--alll")
+    (False, True, True, True)
     """
     try:
-        return bool(split(line, {})[1])
+        words, code = split(line, {})
     except UsageError:
         return True
+    return bool(code) or any(word.startswith("--engines=") for word in words)
+
+
+def asks_for_help(line: str) -> bool:
+    """Whether a line of arguments wants to be told of them, and the code below it not to run.
+
+    >>> asks_for_help("--all -h"), asks_for_help("--all"), asks_for_help("--alll")
+    (True, False, False)
+    """
+    try:
+        return "--help" in split(line, {})[0]
+    except UsageError:
+        return False
 
 
 def _known(written: str) -> Option:
-    name = written.replace("-", "_")
+    name = "help" if written == "h" else written.replace("-", "_")
     if name in ARGUMENTS:
         return ARGUMENTS[name]
     near = difflib.get_close_matches(name, ARGUMENTS, 3)
@@ -149,6 +181,8 @@ def _argparse_settings(option: Option) -> dict[str, Any]:
     told = option.help.replace("%", "%%")
     if option.kind == "flag":
         return {"action": "store_true", "help": told}
+    if option in WHERE:
+        return {"metavar": "ENGINES", "nargs": "?", "help": told}
     if option.choices:
         told += f" One of {', '.join(option.choices)}."
     if option.default not in ((), ""):

@@ -12,7 +12,7 @@ from types import FrameType
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from tfprof_widget.magic.arguments import has_code
+from tfprof_widget.magic.arguments import asks_for_help, keeps_cell
 
 _CELL_MAGIC = "get_ipython().run_cell_magic('tfprof', "
 _LINE_MAGIC = "get_ipython().run_line_magic('tfprof', "
@@ -42,15 +42,17 @@ def _blank_lines_above(code: str) -> int:
 
 
 def _magic_call(cell: str) -> tuple[str, str] | None:
-    """The arguments and the code of a cell that is one well-formed `%%tfprof`; None for all others.
+    """The arguments and the code to run of a cell that is one well-formed `%%tfprof`; None for all others.
 
     What is not well-formed stays a cell magic, which complains of it.
     """
     if not cell.startswith(_CELL_MAGIC):
         return None
     match ast.parse(cell).body:
-        case [ast.Expr(ast.Call(args=[_, ast.Constant(str(arguments)), ast.Constant(str(code))]))] if code.strip():
-            return None if has_code(arguments) else (arguments, code)
+        case [ast.Expr(ast.Call(args=[_, ast.Constant(str(arguments)), ast.Constant(str(code))]))]:
+            if asks_for_help(arguments):
+                return arguments, ""
+            return (arguments, code) if code.strip() and not keeps_cell(arguments) else None
     return None
 
 
