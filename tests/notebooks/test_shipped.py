@@ -23,7 +23,7 @@ def cells(name: str, kind: str) -> list[Any]:
 
 def test_there_are_notebooks_for_every_job() -> None:
     jobs = {"quickstart", "sessions", "dumped_profile", "flops_and_parameters", "while_loop", "memory_hunt"}
-    assert set(NAMES) == jobs | {"export_report"}
+    assert set(NAMES) == jobs | {"distributed", "engines", "export_report"}
 
 
 @pytest.mark.parametrize("name", NAMES)
