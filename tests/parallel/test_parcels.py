@@ -67,6 +67,13 @@ def test_what_was_computed_and_open_files_stay_behind() -> None:
     assert travelled(profile).checkpoint is None
 
 
+def test_frames_of_another_process_are_not_of_this_one() -> None:
+    profile = profile_of(SKETCH)
+    # Of frames that live here the files are opened here: those of an engine may name any file of this machine.
+    live = replace(profile, traces=replace(profile.traces, live=frozenset({0, 1})))
+    assert travelled(live).traces.live == frozenset()
+
+
 def test_a_cell_of_another_kernel_has_no_number_of_its_process() -> None:
     profile = profile_of(SKETCH)
     cell = os.path.join(tempfile.gettempdir(), f"ipykernel_{os.getpid()}", "123.py")  # noqa: PTH118
