@@ -65,9 +65,7 @@ def _workers(profile: Profile, options: Options) -> dict[str, tuple[int, ...]]:
     if len(found) == 1 and len(set(profile.step_workers)) > 1:
         raise ValueError(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; let more through")
     if len(found) < 2 and not profile.steps:
-        raise ValueError(
-            "compare: nothing ran in these profiles; a worker is known by its runs: compare their views"
-        )
+        raise ValueError("compare: nothing ran in these profiles; a worker is known by its runs: compare their views")
     if len(found) < 2:
         raise ValueError(
             "compare: there are no two workers to compare; merge profiles by name first, "
