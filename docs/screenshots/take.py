@@ -1,4 +1,4 @@
-"""Takes the screenshots: captures the training of the classifier and photographs its report: `make screenshots`."""
+"""Takes the screenshots: captures trainings and photographs their reports: `make screenshots`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 import tfprof_widget as tfprof
-from docs.screenshots.classifier import train
+from docs.screenshots import classifier, servers
 from docs.screenshots.freshness import HERE, write_stamp
 from tests.browser.screen import Screen
 from tests.browser.watched import launched, watched_page
+from tests.cluster.real import serving
 
 Scheme = Literal["light", "dark"]
 
@@ -25,6 +26,7 @@ WINDOW = {"width": 1360, "height": 900}
 PIXELS_A_POINT = 2  # for sharp screens
 COLOURS = 256  # which a PNG says in a byte a pixel
 EPOCHS = 6
+STEPS_SERVED = 30
 # Gradients of normalization are many rows of little news.
 FOLDED = ("gradient_tape/classifier/norm_1", "gradient_tape/classifier/norm_2")
 STEP = 8  # when caches are warm
@@ -33,20 +35,35 @@ SELECTED = "classifier/conv_2/convolution"
 
 def main() -> None:
     """Take all pictures, and note what they are of."""
-    with tfprof.capture(name="train a small classifier") as prof:
-        train(EPOCHS)
-    print(prof.measurement.sentence())
+    captures = {"classifier": classified(), "servers": served()}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page = Path(folder) / "report.html"
-        prof.save_report(str(page))
         browser = launched(playwright)
-        for scheme in SCHEMES:
-            for name, prepare in PICTURES.items():
-                with opened(browser, page, scheme) as screen:
-                    prepare(screen)
-                    shoot(screen, HERE / f"{name}-{scheme}.png")
+        for of, capture in captures.items():
+            page = Path(folder) / f"{of}.html"
+            capture.save_report(str(page))
+            for scheme in SCHEMES:
+                for name, prepare in PICTURES[of].items():
+                    with opened(browser, page, scheme) as screen:
+                        prepare(screen)
+                        shoot(screen, HERE / f"{name}-{scheme}.png")
         browser.close()
     write_stamp()
+
+
+def classified() -> tfprof.Capture:
+    """The training of the classifier."""
+    with tfprof.capture(name="train a small classifier") as prof:
+        classifier.train(EPOCHS)
+    print(prof.measurement.sentence())
+    return prof
+
+
+def served() -> tfprof.Capture:
+    """Training on two parameter servers, all of them processes of this machine."""
+    with serving(ps=2, worker=2) as cluster, tfprof.capture(name="two workers, two servers") as prof:
+        servers.train(f"grpc://{cluster['worker'][0]}", STEPS_SERVED)
+    print(prof.measurement.sentence())
+    return prof
 
 
 @contextmanager
@@ -74,7 +91,16 @@ def timeline(screen: Screen) -> None:
         screen.root.get_by_role("button", name="next step").click()
 
 
-PICTURES: dict[str, Callable[[Screen], None]] = {"widget": widget, "timeline": timeline}
+def workers(screen: Screen) -> None:
+    """The tasks, what each holds, and what goes between them."""
+    screen.look_at("workers")
+
+
+# What is photographed of each capture.
+PICTURES: dict[str, dict[str, Callable[[Screen], None]]] = {
+    "classifier": {"widget": widget, "timeline": timeline},
+    "servers": {"workers": workers},
+}
 
 
 def shoot(screen: Screen, file: Path) -> None:
