@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -163,3 +166,12 @@ def test_the_public_names_are_there() -> None:
     assert set(tfprof.__all__) <= set(dir(tfprof))
     with pytest.raises(AttributeError, match="has no attribute 'profiel'"):
         _ = tfprof.profiel
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda profile: pickle.loads(pickle.dumps(profile))])
+def test_a_profile_can_be_copied_without_what_was_computed(copied: Callable[[Profile], Profile]) -> None:
+    profile = profile_of(MODEL)
+    text = profile.view("scope").text()
+    again = copied(profile)
+    assert again.memory is not profile.memory
+    assert again.view("scope").text() == text

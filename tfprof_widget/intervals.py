@@ -22,13 +22,13 @@ class Intervals:
 
     @classmethod
     def of(cls, start: Integers, end: Integers) -> Intervals:
-        """The times that any of these stretches covers."""
-        order = np.argsort(start, kind="stable")
-        start, latest = start[order], np.maximum.accumulate(end[order])
-        begins = np.ones(len(start), np.bool_)
-        begins[1:] = start[1:] > latest[:-1]
-        first = np.flatnonzero(begins)
-        return cls(start[first], latest[np.append(first[1:] - 1, len(latest) - 1)] if len(first) else latest)
+        """The times that any of these stretches covers; one that ends before it starts is over at once."""
+        # Nothing goes on between two starts if by then as many have ended as have started. So each side is sorted by
+        # itself, which takes a fraction of the time that it takes to bring the pairs in order.
+        start, end = np.sort(start), np.maximum(start, end)
+        end.sort()
+        last = np.flatnonzero(start[1:] > end[:-1])
+        return cls(np.concatenate([start[:1], start[last + 1]]), np.concatenate([end[last], end[-1:]]))
 
     @property
     def length(self) -> int:

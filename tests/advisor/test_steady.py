@@ -93,3 +93,16 @@ def test_evidence_has_a_view_and_options_that_there_are() -> None:
         Evidence("scop")
     with pytest.raises(ValueError, match="did you mean 'min_micros'"):
         Evidence("scope", {"min_micro": 1})
+
+
+def test_a_stretch_that_ends_before_it_starts_is_over_at_once() -> None:
+    assert Intervals.of(np.array([9, 0, 2]), np.array([-5, 3, 4])).drawn() == "0-4 9-9"
+
+
+def test_executions_of_steady_steps_between_others() -> None:
+    """The first and the last are not looked at, nor is what is in between them without a start."""
+    runs = [on_cpu(("dense", start, 5), ("loss", start + 10, 5)) for start in (100, 200, 300, 400)]
+    steady = Steady.of(ran(OPS, *runs, step_names=("fit (warm-up)", "fit", "eager ops", "fit")))
+    assert steady.start.tolist() == [200_000, 210_000, 400_000, 410_000]
+    assert steady.wall.drawn() == "200000-215000 400000-415000"
+    assert (steady.runs.tolist(), steady.nanos.tolist()) == ([2, 2], [10_000, 10_000])

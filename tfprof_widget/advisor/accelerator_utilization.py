@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Indices, Integers
+from tfprof_widget.tables import ABSENT, Indices, Integers
 
 LOW = 0.5
 
@@ -23,11 +23,11 @@ def accelerator_utilization(profile: Profile) -> Iterator[str]:
     """
     totals, devices = profile.step_totals, profile.nodes.devices
     last = _last_of_each_node(totals.node)
-    device = profile.nodes.device[totals.node]
+    device = profile.nodes.device[totals.node[last]]
     for code in np.unique(device[device >= 0]).tolist():
         if "gpu" not in devices[code]:
             continue
-        chosen = last[device[last] == code]
+        chosen = last[device == code]
         start = totals.start_micros[chosen]
         span = int(totals.end_micros[chosen].max() - start[start > 0].min(initial=2**63 - 1))
         if span > 0:
@@ -38,5 +38,5 @@ def accelerator_utilization(profile: Profile) -> Iterator[str]:
 
 def _last_of_each_node(node: Indices) -> Integers:
     """The row of each node's last step, where rows are sorted by node and then step."""
-    result: Integers = np.flatnonzero(np.diff(node, append=-1))
+    result: Integers = np.flatnonzero(np.diff(node, append=np.int32(ABSENT)))
     return result

@@ -35,7 +35,7 @@ def device_idle(profile: Profile) -> Iterator[Finding]:
         device = profile.nodes.devices[code]
         yield from _found(steady, steady.device == code, device.partition("/stream")[0], ACCELERATOR_GAP_NANOS)
     if not streams and not profile.misses_accelerator_stream:
-        yield from _found(steady, np.ones(len(steady.rows), np.bool_), "the host", HOST_GAP_NANOS)
+        yield from _found(steady, np.ones(len(steady.node), np.bool_), "the host", HOST_GAP_NANOS)
 
 
 def _found(steady: Steady, rows: Flags, device: str, least: int) -> Iterator[Finding]:
@@ -54,8 +54,9 @@ def _found(steady: Steady, rows: Flags, device: str, least: int) -> Iterator[Fin
 def _around(steady: Steady, gaps: Intervals, rows: Flags) -> tuple[str, ...]:
     """The nodes before and after the longest gap, which are in view where it is."""
     longest = int((gaps.end - gaps.start).argmax())
-    before = np.flatnonzero(rows & (steady.end <= gaps.start[longest]))
-    after = np.flatnonzero(rows & (steady.start >= gaps.end[longest]))
-    found = [before[steady.end[before].argmax()]] if len(before) else []
-    found += [after[steady.start[after].argmin()]] if len(after) else []
+    start, end = steady.start, steady.end
+    before = np.flatnonzero(rows & (end <= gaps.start[longest]))
+    after = np.flatnonzero(rows & (start >= gaps.end[longest]))
+    found = [before[end[before].argmax()]] if len(before) else []
+    found += [after[start[after].argmin()]] if len(after) else []
     return tuple(dict.fromkeys(steady.profile.nodes.names[steady.node[row]] for row in found))

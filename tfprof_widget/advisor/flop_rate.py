@@ -11,7 +11,6 @@ from tfprof_widget.advisor.precision import PRODUCTS
 from tfprof_widget.advisor.steady import WORTHWHILE, Steady
 from tfprof_widget.output.numbers import count
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Integers
 
 SLOW = 0.1
 """Of the best rate: products of usual sizes are within this of each other."""
@@ -30,7 +29,7 @@ def flop_rate(profile: Profile) -> Iterator[Finding]:
     steady = Steady.of(profile)
     nodes, nanos = profile.nodes, steady.nanos
     counted = steady.ops(PRODUCTS) & (nodes.float_ops >= FEWEST_FLOAT_OPS) & (nanos > 0)
-    rate = nodes.float_ops * _runs(steady) / np.maximum(nanos, 1)
+    rate = nodes.float_ops * steady.runs / np.maximum(nanos, 1)
     best = np.zeros(len(nodes.devices) + 1)
     np.maximum.at(best, nodes.device[counted], rate[counted])
     slow = counted & (nanos >= WORTHWHILE * nanos.sum()) & (rate < SLOW * best[nodes.device])
@@ -47,14 +46,6 @@ def flop_rate(profile: Profile) -> Iterator[Finding]:
             "Look at its shapes: a dimension of one or a few leaves the device waiting for memory (batch more "
             "together), odd sizes miss the fast kernels (multiples of 8), and so may its type and layout.",
         )
-
-
-def _runs(steady: Steady) -> Integers:
-    totals = steady.profile.step_totals
-    chosen = np.isin(totals.step, steady.steps)
-    runs = np.zeros(len(steady.profile.nodes), np.int64)
-    np.add.at(runs, totals.node[chosen], totals.run_count[chosen])
-    return runs
 
 
 def _written(float_ops_a_nano: float) -> str:

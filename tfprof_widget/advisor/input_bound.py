@@ -24,7 +24,7 @@ def input_bound(profile: Profile) -> Iterator[Finding]:
     fetches = steady.ops(INPUT)
     if not fetches.any():
         return
-    waited = steady.alone((fetches | steady.is_data)[steady.node])
+    waited = steady.alone(steady.of_nodes(fetches | steady.is_data))
     if steady.of_wall(waited) >= HIGH:
         yield Finding(
             f"Steps wait for their input: for {steady.shown(waited)} of {steady.shown(steady.wall.length)} "

@@ -18,7 +18,7 @@ from tfprof_widget.ingest.xspace_names import DATA_SCOPE
 from tfprof_widget.intervals import Intervals
 from tfprof_widget.output.numbers import time
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Flags, Integers
+from tfprof_widget.tables import ABSENT, Flags, Indices, Integers
 
 WORTHWHILE = 0.1
 """What takes a smaller share of the time is not worth a change of the program, and is no finding."""
@@ -47,18 +47,23 @@ class Steady:
         return profile.memory.kept("steady", lambda: cls(profile, _steady_steps(profile)))
 
     @cached_property
-    def rows(self) -> Integers:
+    def rows(self) -> slice | Integers:
         """The executions in these steps, as far as it is known when they started."""
         executions = self.profile.executions
         counts = np.zeros(len(self.profile.steps), np.bool_)
         counts[self.steps] = True
-        found: Integers = np.flatnonzero((executions.start_nanos > 0) & counts[executions.step])
-        return found
+        chosen = executions.start_nanos > 0
+        if not counts.all():
+            chosen &= counts[executions.step]
+        found: Integers = np.flatnonzero(chosen)
+        first, end = (int(found[0]), int(found[-1]) + 1) if len(found) else (0, 0)
+        # Most often they are one after another, so that their columns are those of the profile, and no copies.
+        return slice(first, end) if end - first == len(found) else found
 
     @cached_property
-    def node(self) -> Integers:
+    def node(self) -> Indices:
         """The node of each of the rows."""
-        return self.profile.executions.node[self.rows].astype(np.int64)
+        return self.profile.executions.node[self.rows]
 
     @cached_property
     def start(self) -> Integers:
@@ -66,19 +71,24 @@ class Steady:
         return self.profile.executions.start_nanos[self.rows]
 
     @cached_property
+    def duration(self) -> Integers:
+        """How long each of the rows took."""
+        return self.profile.executions.duration_nanos[self.rows]
+
+    @property
     def end(self) -> Integers:
         """When each of the rows ended."""
-        return self.start + self.profile.executions.duration_nanos[self.rows]
+        return self.start + self.duration
 
     @cached_property
-    def device(self) -> Integers:
+    def device(self) -> Indices:
         """The device of each of the rows."""
-        return self.profile.executions.device[self.rows].astype(np.int64)
+        return self.profile.executions.device[self.rows]
 
     @cached_property
     def is_on_stream(self) -> Flags:
         """Which of the rows ran on an accelerator, of all lines for these the one that has every kernel once."""
-        return accelerator_streams(self.profile.nodes.devices)[self.device]
+        return self.on_devices(accelerator_streams(self.profile.nodes.devices))
 
     @cached_property
     def is_data(self) -> Flags:
@@ -91,7 +101,7 @@ class Steady:
     @cached_property
     def wall(self) -> Intervals:
         """The time that the steps took: of each from the first start to the last end, `tf.data`'s aside."""
-        own = ~self.is_data[self.node]
+        own = _picked(~self.of_nodes(self.is_data))
         step = self.profile.executions.step[self.rows][own]
         start = np.full(len(self.profile.steps), np.iinfo(np.int64).max)
         end = np.zeros(len(self.profile.steps), np.int64)
@@ -104,11 +114,14 @@ class Steady:
     def nanos(self) -> Integers:
         """What each node took, on accelerators and CPUs together; those of `tf.data` nothing."""
         totals = self.profile.step_totals
-        chosen = np.isin(totals.step, self.steps)
-        sums = np.zeros(len(self.profile.nodes), np.int64)
-        np.add.at(sums, totals.node[chosen], (totals.accelerator_nanos + totals.cpu_nanos)[chosen])
+        sums = self._added_up(totals.accelerator_nanos) + self._added_up(totals.cpu_nanos)
         sums[self.is_data] = 0
         return sums
+
+    @cached_property
+    def runs(self) -> Integers:
+        """How often each node ran."""
+        return self._added_up(self.profile.step_totals.run_count)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -117,9 +130,18 @@ class Steady:
         chosen = sorted({names[step] for step in self.steps.tolist()})
         return {} if len(chosen) == len(set(names)) else {"run_name_regexes": [re.escape(name) for name in chosen]}
 
+    def of_nodes(self, nodes: Flags) -> Flags:
+        """Which of the rows are of some nodes."""
+        return _looked_up(nodes, self.node)
+
+    def on_devices(self, devices: Flags) -> Flags:
+        """Which of the rows ran on some devices."""
+        return _looked_up(devices, self.device)
+
     def during(self, rows: Flags) -> Intervals:
         """When any of some rows ran."""
-        return Intervals.of(self.start[rows], self.end[rows])
+        picked = _picked(rows)
+        return Intervals.of(self.start[picked], self.end[picked])
 
     def alone(self, rows: Flags) -> int:
         """For how long, while the steps went on, something of some rows ran and nothing else did."""
@@ -154,6 +176,31 @@ class Steady:
     def shown(self, nanos: int) -> str:
         """A time of all the steps, as that of one of them."""
         return time(nanos // max(len(self.steps), 1), 1000)
+
+    @cached_property
+    def _totals(self) -> slice | Integers:
+        """The rows of the step totals that are of these steps."""
+        counts = np.zeros(len(self.profile.steps), np.bool_)
+        counts[self.steps] = True
+        return slice(None) if counts.all() else np.flatnonzero(counts[self.profile.step_totals.step])
+
+    def _added_up(self, column: Integers) -> Integers:
+        """The sum of each node of a column of the step totals, which are sorted by node."""
+        node = self.profile.step_totals.node[self._totals]
+        first = np.flatnonzero(np.diff(node, prepend=np.int32(ABSENT)))
+        sums = np.zeros(len(self.profile.nodes), np.int64)
+        sums[node[first]] = np.add.reduceat(column[self._totals], first) if len(first) else 0
+        return sums
+
+
+def _looked_up(flags: Flags, rows: Indices) -> Flags:
+    """The flag of each row; of many executions it is soon told if there is none."""
+    return flags[rows] if flags.any() else np.zeros(len(rows), np.bool_)
+
+
+def _picked(rows: Flags) -> slice | Flags:
+    """What picks these rows, all of them without a copy."""
+    return slice(None) if rows.all() else rows
 
 
 def _steady_steps(profile: Profile) -> Integers:

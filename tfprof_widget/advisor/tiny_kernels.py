@@ -31,10 +31,11 @@ def tiny_kernels(profile: Profile) -> Iterator[Finding]:
     []
     """
     steady = Steady.of(profile)
-    cost = np.where(steady.is_on_stream, KERNEL_START_NANOS, CPU_START_NANOS)
-    tiny = (steady.end - steady.start < cost) & ~steady.is_data[steady.node]
-    count = int(tiny.sum()) // max(len(steady.steps), 1)
-    starting = int(cost[tiny].sum())
+    on_stream, counts = steady.is_on_stream, ~steady.of_nodes(steady.is_data)
+    kernels = int(np.count_nonzero((steady.duration < KERNEL_START_NANOS) & on_stream & counts))
+    ops = int(np.count_nonzero((steady.duration < CPU_START_NANOS) & ~on_stream & counts))
+    count = (kernels + ops) // max(len(steady.steps), 1)
+    starting = kernels * KERNEL_START_NANOS + ops * CPU_START_NANOS
     if count >= FEWEST and steady.of_wall(starting) >= MOST_OF_THE_STEP:
         whole = steady.shown(steady.wall.length)
         yield Finding(

@@ -25,14 +25,14 @@ def transfers(profile: Profile) -> Iterator[Finding]:
     steady = Steady.of(profile)
     yield from _found(
         steady,
-        steady.ops(COPIES)[steady.node] | _on_copying_lines(steady),
+        steady.of_nodes(steady.ops(COPIES)) | _on_copying_lines(steady),
         "copies between host and device",
         "Keep tensors where they are used: place both ends of the copy on one device, feed by tf.data with "
         "tf.data.experimental.prefetch_to_device, and fetch results every so many steps only.",
     )
     yield from _found(
         steady,
-        steady.ops(WAITS)[steady.node],
+        steady.of_nodes(steady.ops(WAITS)),
         "what sends and receives tensors between devices",
         "Send less, or earlier: put ops beside the variables that they read, spread or shard what one device "
         "sends to all, and let other work overlap with the wait.",
@@ -55,6 +55,8 @@ def _found(steady: Steady, moves: Flags, what: str, fix: str) -> Iterator[Findin
 def _on_copying_lines(steady: Steady) -> Flags:
     """The copies of an accelerator; its streams repeat what is on the line of its own that they have."""
     devices = steady.profile.nodes.devices
-    on_line = np.array([device.endswith("/memcpy") for device in devices], np.bool_)[steady.device]
+    on_line = steady.on_devices(np.array([device.endswith("/memcpy") for device in devices], np.bool_))
+    if not on_line.any():
+        return on_line
     repeated = steady.is_on_stream & np.isin(steady.start, steady.start[on_line])
     return on_line | (repeated & np.isin(steady.node, steady.node[on_line]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ from tfprof_widget.engine.forest import Forest, any_below
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
 from tfprof_widget.options import EVERYTHING, Options
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Traces
+from tfprof_widget.tables import Flags, Indices, Integers, Traces
 
 GRADIENT_SUFFIX = " (gradient)"
 LONGEST_FUNCTION, KEPT_OF_LONGER = 19, 17
@@ -23,8 +23,38 @@ class Frame:
     """A place of the tree while it grows: children by name, in the order they were first met."""
 
     name: str
+    number: int
     children: dict[str, Frame] = field(default_factory=dict)
-    rows: list[int] = field(default_factory=list)
+
+
+class Growing:
+    """The tree while it grows: its frames are numbered as they are met."""
+
+    def __init__(self, traces: Traces) -> None:
+        self.root = Frame(ROOT_NAME, 0)
+        self._frames = 1
+        self._stacks = traces.stacks
+        self._names = _frame_names(traces)
+
+    def leaves(self, stacks: Indices, suffix: str = "") -> Integers:
+        """The number of the innermost frame of each stack, grown into the tree when first met."""
+        first = np.full(len(self._stacks), len(stacks))
+        first[stacks[::-1]] = np.arange(len(stacks))[::-1]  # of those that are there repeatedly the last counts
+        leaf = np.zeros(len(self._stacks), np.int64)
+        for met in np.sort(first[first < len(stacks)]).tolist():
+            leaf[stacks[met]] = self._leaf(int(stacks[met]), suffix).number
+        return leaf[stacks]
+
+    def _leaf(self, stack: int, suffix: str) -> Frame:
+        found = self.root
+        for frame in self._stacks[stack].tolist():
+            name = self._names[frame] + suffix
+            child = found.children.get(name)
+            if child is None:
+                child = found.children[name] = Frame(name, self._frames)
+                self._frames += 1
+            found = child
+        return found
 
 
 def frame_name(file: str, line: int, function: str) -> str:
@@ -56,26 +86,16 @@ def forward_name(name: str) -> str | None:
 
 def code_tree(names: Sequence[str], traces: Traces) -> Tree:
     """The tree of frames."""
-    frame_names = _frame_names(traces)
-    root = Frame(ROOT_NAME)
-    leaves: dict[tuple[int, str], Frame] = {}
-    forward: dict[str, int] = {}
-    gradients: dict[str, list[int]] = {}
-    stack_of = traces.stack.tolist()
-    for row, name in enumerate(names):
-        stack = stack_of[row]
-        if stack < 0 or not len(traces.stacks[stack]):
-            continue
-        forward_of = names[traces.forward[row]] if row in traces.forward else forward_name(name)
-        if forward_of is not None:
-            gradients.setdefault(forward_of, []).append(row)
-            continue
-        forward[name] = stack
-        _leaf(root, leaves, traces, stack, frame_names, "").rows.append(row)
-    for name in sorted(gradients):
-        if name in forward:
-            _leaf(root, leaves, traces, forward[name], frame_names, GRADIENT_SUFFIX).rows.extend(gradients[name])
-    return _flatten(root)
+    growing = Growing(traces)
+    has_stack = (np.append(np.diff(traces.stacks.start), 0) > 0)[traces.stack]
+    forward_of = _forward_names(names, traces, has_stack)
+    is_forward = has_stack.copy()
+    is_forward[list(forward_of)] = False
+    rows = np.flatnonzero(is_forward)
+    leaves = growing.leaves(traces.stack[rows])
+    gradients, stacks = _gradients(names, traces, is_forward, forward_of)
+    gradient_leaves = growing.leaves(stacks, GRADIENT_SUFFIX)
+    return _flatten(growing.root, np.concatenate([rows, gradients]), np.concatenate([leaves, gradient_leaves]))
 
 
 def code_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
@@ -88,50 +108,49 @@ def code_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
     return Forest.of(tree, marked, any_below(tree, marked), weight)
 
 
+def _forward_names(names: Sequence[str], traces: Traces, has_stack: Flags) -> dict[int, str]:
+    """By row, the node that it is a gradient of, of those that are gradients."""
+    named = {row: forward_name(name) for row, name in enumerate(names) if "_grad/" in name}
+    told = {row: names[forward] for row, forward in traces.forward.items()}
+    return {row: name for row, name in {**named, **told}.items() if name is not None and has_stack[row]}
+
+
+def _gradients(
+    names: Sequence[str], traces: Traces, is_forward: Flags, forward_of: Mapping[int, str]
+) -> tuple[Integers, Indices]:
+    """The gradients of forward nodes that have a stack, by the names of these, and these stacks."""
+    wanted = set(forward_of.values())
+    stack_of = (
+        {name: int(traces.stack[row]) for row, name in enumerate(names) if name in wanted and is_forward[row]}
+        if wanted
+        else {}
+    )
+    found = sorted((name, row) for row, name in forward_of.items() if name in stack_of)
+    return np.array([row for _, row in found], np.int64), np.array([stack_of[name] for name, _ in found], np.int32)
+
+
 def _frame_names(traces: Traces) -> list[str]:
     strings = traces.strings
     columns = zip(traces.file.tolist(), traces.line.tolist(), traces.function.tolist(), strict=True)
     return [frame_name(strings[file], line, strings[function]) for file, line, function in columns]
 
 
-def _leaf(
-    root: Frame,
-    leaves: dict[tuple[int, str], Frame],
-    traces: Traces,
-    stack: int,
-    names: list[str],
-    suffix: str,
-) -> Frame:
-    """The innermost frame of a stack, grown into the tree when first met."""
-    found = leaves.get((stack, suffix))
-    if found is None:
-        found = root
-        for frame in traces.stacks[stack].tolist():
-            name = names[frame] + suffix
-            child = found.children.get(name)
-            if child is None:
-                child = found.children[name] = Frame(name)
-            found = child
-        leaves[stack, suffix] = found
-    return found
-
-
-def _flatten(root: Frame) -> Tree:
+def _flatten(root: Frame, rows: Integers, leaves: Integers) -> Tree:
+    """The tree, in which rows go to the frames with these numbers."""
     names: list[str] = []
     parents: list[int] = []
-    rows: list[int] = []
-    counts: list[int] = []
+    numbers: list[int] = []
     pending = [(root, -1)]
     while pending:
         frame, parent = pending.pop()
         pending.extend([(child, len(names)) for child in reversed(frame.children.values())])
         names.append(frame.name)
         parents.append(parent)
-        counts.append(len(frame.rows))
-        rows.extend(frame.rows)
+        numbers.append(frame.number)
+    place = np.argsort(numbers)[leaves]
     return Tree(
         tuple(names),
         np.array(parents, np.int32),
-        np.array(rows, np.int32),
-        prefix_sums(np.array(counts, np.int64)),
+        rows[np.argsort(place, kind="stable")].astype(np.int32),
+        prefix_sums(np.bincount(place, minlength=len(names))),
     )

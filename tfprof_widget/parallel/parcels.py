@@ -13,7 +13,6 @@ from typing import Any
 from google.protobuf.message import Message
 
 from tfprof_widget.capturing.recorded import Recorded
-from tfprof_widget.memory import Memory
 from tfprof_widget.messages import message_class
 from tfprof_widget.output.source_lines import with_source_lines
 from tfprof_widget.profiles import Profile
@@ -45,14 +44,12 @@ def unpacked(parcel: bytes) -> Recorded:
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles messages by their names and bytes, as their classes belong to no module, and no memory."""
+    """Pickles messages by their names and bytes, as their classes belong to no module."""
 
     def reducer_override(self, value: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | Any:
         """How to make the value again; all but these are pickled as ever."""
         if isinstance(value, Message):
             return _message, (value.DESCRIPTOR.name, value.SerializeToString())
-        if isinstance(value, Memory):
-            return Memory, ()
         return NotImplemented
 
 
