@@ -15,6 +15,19 @@ Flags = NDArray[np.bool_]
 
 ABSENT = -1
 
+# The columns of StepTotals that may be added up.
+STEP_SUMS = (
+    "accelerator_nanos",
+    "cpu_nanos",
+    "accelerator_micros",
+    "cpu_micros",
+    "run_count",
+    "requested_bytes",
+    "peak_bytes",
+    "residual_bytes",
+    "output_bytes",
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Lists:

@@ -17,6 +17,7 @@ from tfprof_widget.output.source_lines import with_source_lines
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import (
     ABSENT,
+    STEP_SUMS,
     Allocations,
     Executions,
     Indices,
@@ -97,17 +98,7 @@ def _nodes(nodes: Nodes) -> Iterator[Column]:
 def _step_totals(totals: StepTotals) -> Iterator[Column]:
     yield "step_totals.node", _indices(totals.node)
     yield "step_totals.step", _indices(totals.step)
-    for name in (
-        "accelerator_nanos",
-        "cpu_nanos",
-        "accelerator_micros",
-        "cpu_micros",
-        "run_count",
-        "requested_bytes",
-        "peak_bytes",
-        "residual_bytes",
-        "output_bytes",
-    ):
+    for name in STEP_SUMS:
         yield f"step_totals.{name}", _numbers(getattr(totals, name))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-ROWS, COLUMNS, STEPS = 500, 300, 4
+from tests.cluster.mirrored_training import recorded
 
 
 def main(workers: str, index: str, slow: str, path: str) -> None:
@@ -20,31 +20,14 @@ def main(workers: str, index: str, slow: str, path: str) -> None:
     os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": json.loads(workers)}, "task": task})
     import tensorflow as tf
 
-    import tfprof_widget as tfprof
     from tfprof_widget.parallel.parcels import packed
 
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
-    with strategy.scope():
-        weights = tf.Variable(tf.ones([ROWS, COLUMNS]))
 
-    def train(inputs: Any) -> Any:
-        def replica(inputs: Any) -> Any:
-            if index == slow:
-                inputs = inputs + tf.numpy_function(nap, [], tf.float32)
-            with tf.GradientTape() as tape:
-                loss = tf.reduce_mean(inputs @ weights)
-            gradient = tape.gradient(loss, weights)
-            weights.assign_sub(0.01 * tf.distribute.get_replica_context().all_reduce("sum", gradient))
-            return loss
+    def late(inputs: Any) -> Any:
+        return inputs + tf.numpy_function(nap, [], tf.float32)
 
-        return strategy.run(replica, args=(inputs,))
-
-    step = tf.function(train)
-    inputs = tf.ones([64, ROWS])
-    step(inputs)
-    with tfprof.capture(every=1) as prof:
-        for _ in range(STEPS):
-            step(inputs)
+    prof = recorded(strategy, late) if index == slow else recorded(strategy)
     Path(path).write_bytes(packed(prof.recorded))
     print("done", flush=True)
     os._exit(0)  # TensorFlow's own end of a worker may crash

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tfprof_widget as tfprof
-from tests.cluster.mirrored_worker import COLUMNS, ROWS, STEPS
+from tests.cluster.mirrored_training import COLUMNS, ROWS, STEPS
 from tests.cluster.real import free_ports, process
 from tfprof_widget.capturing.result import Capture
 from tfprof_widget.cluster.clocks import Clocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Allocations, Executions, Lists, Outputs, Traces, Transfers
+from tfprof_widget.tables import STEP_SUMS, Allocations, Executions, Lists, Outputs, Traces, Transfers
 
 IN_ROWS = (
     "start_micros",
@@ -22,19 +22,7 @@ IN_ROWS = (
     "persistent_bytes",
     "bytes_in_use",
 )
-IN_TOTALS = (
-    "start_micros",
-    "end_micros",
-    "accelerator_nanos",
-    "cpu_nanos",
-    "accelerator_micros",
-    "cpu_micros",
-    "run_count",
-    "requested_bytes",
-    "peak_bytes",
-    "residual_bytes",
-    "output_bytes",
-)
+IN_TOTALS = ("start_micros", "end_micros", *STEP_SUMS)
 
 
 def content(profile: Profile) -> dict[str, Any]:

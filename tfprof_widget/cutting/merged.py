@@ -9,19 +9,7 @@ import numpy as np
 from tfprof_widget.cutting.rows import Rows
 from tfprof_widget.engine.tree import Tree, prefix_sums
 from tfprof_widget.integers import LARGEST_INTEGER
-from tfprof_widget.tables import ABSENT, Flags, Indices, Integers, Lists, Nodes, StepTotals, Traces
-
-SUMS = (
-    "accelerator_nanos",
-    "cpu_nanos",
-    "accelerator_micros",
-    "cpu_micros",
-    "run_count",
-    "requested_bytes",
-    "peak_bytes",
-    "residual_bytes",
-    "output_bytes",
-)
+from tfprof_widget.tables import ABSENT, STEP_SUMS, Flags, Indices, Integers, Lists, Nodes, StepTotals, Traces
 
 
 def merged_nodes(nodes: Nodes, rows: Rows, graph: Tree) -> Nodes:
@@ -52,7 +40,7 @@ def merged_totals(totals: StepTotals, rows: Rows, steps: int) -> StepTotals:
     is_there[key] = True
     keys = np.flatnonzero(is_there)
     slot = (np.cumsum(is_there) - 1)[key]
-    sums = {name: _summed(getattr(totals, name), slot, len(keys)) for name in SUMS}
+    sums = {name: _summed(getattr(totals, name), slot, len(keys)) for name in STEP_SUMS}
     started = np.flatnonzero(totals.start_micros > 0)
     first = np.full(len(keys), LARGEST_INTEGER)
     np.minimum.at(first, slot[started], totals.start_micros[started])
