@@ -27,12 +27,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Show nodes with at least": ("min_micros", "min_bytes", "min_float_ops"),
     "Tree": ("max_depth", "order_by"),
     "Names (regex)": ("show_name_regexes", "hide_name_regexes", "start_name_regexes", "trim_name_regexes"),
-    "Types, devices, runs (regex)": (
-        "account_type_regexes",
-        "device_regexes",
-        "run_name_regexes",
-        "worker_regexes",
-    ),
+    "Types, devices, runs (regex)": ("account_type_regexes", "device_regexes", "run_name_regexes"),
+    "Workers (regex)": ("worker_regexes", "across_workers"),
     "More thresholds": (
         "min_peak_bytes",
         "min_residual_bytes",
@@ -42,7 +38,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "min_params",
         "min_occurrence",
     ),
-    "Counting and columns": ("step", "across_workers", "account_displayed_op_only", "select", "timing"),
+    "Counting and columns": ("step", "account_displayed_op_only", "select", "timing"),
     "Not in the widget": ("output",),
 }
 

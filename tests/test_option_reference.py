@@ -27,10 +27,11 @@ def test_every_column_has_a_meaning() -> None:
 def test_the_groups_are_those_of_the_widget() -> None:
     usual = (CONTROLS / "usual_options.ts").read_text(encoding="utf-8")
     named = {option.name for option in OPTIONS}
-    # In the order of the panel, which is that of the file.
-    shown = [name for name in re.findall(r'"(\w+)"', usual) if name in named]
+    of_workers = (CONTROLS / "more_options.tsx").read_text(encoding="utf-8").partition("USUAL")[0]
+    # In the order of the panel, which is that of the files.
+    shown = [name for name in re.findall(r'"(\w+)"', usual + of_workers) if name in named]
     titles = list(GROUPS)
-    assert shown == [name for title in titles[:4] for name in GROUPS[title]]
+    assert shown == [name for title in titles[:5] for name in GROUPS[title]]
     panel = usual + "".join(
         (CONTROLS / f"{name}.tsx").read_text(encoding="utf-8") for name in ("controls", "more_options")
     )
