@@ -13,17 +13,19 @@ NAMES = OLDEST, NEWEST, WITHOUT = ("oldest", "newest", "without")
 CORE = (
     "tfprof_widget",  # the examples in its docstrings
     "tests/cli",
+    "tests/cutting",
     "tests/engine",
     "tests/ingest",
     "tests/loading",
     "tests/magic",
+    "tests/merging",
     "tests/output",
     "tests/profile_context",
     "tests/properties",
     "tests/test_*.py",
 )
 # Run wherever TensorFlow is.
-CAPTURE = ("tests/advisor", "tests/capture", "tests/documents", "tests/flops")
+CAPTURE = ("tests/advisor", "tests/capture", "tests/cluster", "tests/documents", "tests/flops")
 
 # `make test` runs these once, and no environment of the matrix does.
 ELSEWHERE = {
@@ -37,6 +39,7 @@ ELSEWHERE = {
     "tests/notebooks": "notebooks are shipped as the newest TensorFlow ran them",
     "tests/packaging": "it builds the package, and makes environments of its own",
     "tests/pages": "it is about README and docs",
+    "tests/parallel": "it is about ipyparallel and its processes",
 }
 
 NATIVE = "it asks native tfprof, which is in TensorFlow"
@@ -60,6 +63,8 @@ LEFT_OUT = (
         (
             "tests/cli/test_native.py",
             "tests/loading/test_saved_profiles.py",
+            "tests/merging/test_merging.py",
+            "tests/merging/test_saved.py",
             "tests/output/test_op_log.py",
             "tests/output/test_pprof_native.py",
             "tests/output/test_profile_proto.py",
