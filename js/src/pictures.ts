@@ -11,7 +11,6 @@ export { MemoryPanel } from "./views/memory.tsx";
 export { SelectionPanel } from "./views/selection.tsx";
 export { TimelineStrip } from "./views/timeline/strip.tsx";
 export { Timeline } from "./views/timeline/timeline.tsx";
-export { copyRows } from "./views/tree/copying.ts";
 export { Empty } from "./views/tree/empty.tsx";
 export { Strip } from "./views/tree/strip.tsx";
 export { WorkersPanel } from "./views/workers.tsx";

@@ -8,7 +8,7 @@ import { afterPaint } from "./after_paint.ts";
 
 interface Props {
   readonly store: Store;
-  readonly panel: Exclude<keyof Pictures, "PICTURES_STYLE" | "copyRows">;
+  readonly panel: Exclude<keyof Pictures, "PICTURES_STYLE">;
   readonly waiting?: ComponentChildren;
   readonly lacking?: (reason: string) => ComponentChildren;
 }

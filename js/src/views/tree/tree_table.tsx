@@ -7,6 +7,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Store } from "../../store.ts";
 import { Lazy } from "../../ui/lazy.tsx";
 import { type Column, columnsOf, fitting } from "./columns.ts";
+import { copyRows } from "./copying.ts";
 import { Header } from "./header.tsx";
 import { activePosition, pressed } from "./keys.ts";
 import { linksOf } from "./links.ts";
@@ -149,8 +150,7 @@ function keyed(
   // The buttons in the header have keys of their own.
   if (event.target !== event.currentTarget) return;
   if (event.key === "c" && !event.altKey) {
-    const { value: pictures } = state.store.host.pictures.arrival.peek();
-    pictures?.copyRows(event.currentTarget.ownerDocument, state, listing, columns);
+    copyRows(event.currentTarget.ownerDocument, state, listing, columns);
   } else if (!pressed(state, listing, event, page)) return;
   event.preventDefault();
 }
