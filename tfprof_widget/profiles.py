@@ -144,6 +144,16 @@ class Profile:
         save(self, path)
 
     @property
+    def workers_of_steps(self) -> tuple[str, ...]:
+        """The worker of each step, without a name where all are one process's.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().workers_of_steps
+        ('',)
+        """
+        return self.step_workers or ("",) * len(self.steps)
+
+    @property
     def has_traces(self) -> bool:
         """Whether it is known of any node in which Python stack it was created, as the code view needs.
 

@@ -82,7 +82,7 @@ def _tasks(profile: Profile) -> Tasks:
     executions, transfers = profile.executions, profile.transfers
     steps = np.array(profile.steps, np.int64)
     moments, moment = np.unique(steps, return_inverse=True)
-    workers = profile.step_workers or ("",) * len(steps)
+    workers = profile.workers_of_steps
     worker_names = tuple(sorted(set(workers)))
     worker = np.array([worker_names.index(name) for name in workers], np.int64)
     texts = tuple(dict.fromkeys(task_of_device(each) for each in (*profile.nodes.devices, *transfers.devices)))

@@ -45,8 +45,9 @@ def by_worker(profile: Profile, steps: tuple[int, ...]) -> list[tuple[int, ...]]
     [(0, 2), (1,)]
     """
     groups: dict[str, list[int]] = {}
+    workers = profile.workers_of_steps
     for step in steps:
-        groups.setdefault(profile.step_workers[step] if profile.step_workers else "", []).append(step)
+        groups.setdefault(workers[step], []).append(step)
     return [tuple(groups[worker]) for worker in sorted(groups)]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.ingest.executions import join_runs
@@ -153,13 +154,31 @@ def _types(
         for type_name in given
     ]
     placed = np.flatnonzero(device >= 0)
-    used_devices = {devices[code] for code in np.unique(device[placed]).tolist()}
+    return types_of(ops, op, devices, (placed, device[placed]), own)
+
+
+def types_of(
+    ops: tuple[str, ...],
+    op: Indices,
+    devices: tuple[str, ...],
+    places: tuple[NDArray[np.integer], NDArray[np.integer]],
+    own: Collection[tuple[int, str]],
+) -> tuple[tuple[str, ...], Lists]:
+    """A dictionary of types in byte order, and each node's set: its op, its `places` on devices, and its `own`.
+
+    >>> device = np.array([0])
+    >>> names, types = types_of(("Add",), np.array([0, 0]), ("/cpu:0",), (np.array([1]), device), [(0, "mine")])
+    >>> [[names[code] for code in types[node]] for node in range(2)]
+    [['Add', 'mine'], ['/cpu:0', 'Add']]
+    """
+    node, device = places
+    used_devices = {devices[code] for code in np.unique(device).tolist()}
     names = tuple(sorted({*ops, *used_devices, *(type_name for _, type_name in own)}))
     code_of = {name: code for code, name in enumerate(names)}
     op_codes = np.array([code_of[name] for name in ops], np.int64)
     device_codes = np.array([code_of.get(name, ABSENT) for name in devices], np.int64)
-    rows = np.concatenate([np.arange(len(op)), placed, [row for row, _ in own]]).astype(np.int64)
-    codes = np.concatenate([op_codes[op], device_codes[device[placed]], [code_of[name] for _, name in own]])
+    rows = np.concatenate([np.arange(len(op)), node, [row for row, _ in own]]).astype(np.int64)
+    codes = np.concatenate([op_codes[op], device_codes[device], [code_of[name] for _, name in own]])
     pairs = np.unique(rows * len(names) + codes.astype(np.int64))
     start = np.searchsorted(pairs, np.arange(len(op) + 1) * len(names))
     return names, Lists(start, (pairs % max(len(names), 1)).astype(np.int32))

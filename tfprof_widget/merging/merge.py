@@ -81,8 +81,7 @@ def of_worker(profile: Profile, worker: str) -> Profile:
     """
     if not isinstance(worker, str) or not worker or not worker.isprintable():
         raise ValueError(f"merge: a worker is called {worker!r}; give it a name in text, such as its host or its job's")
-    within = profile.step_workers or ("",) * len(profile.steps)
-    workers = tuple(f"{worker}/{each}" if each else worker for each in within)
+    workers = tuple(f"{worker}/{each}" if each else worker for each in profile.workers_of_steps)
     return replace(profile, step_workers=workers, memory=Memory())  # what is remembered is of the profile as it was
 
 

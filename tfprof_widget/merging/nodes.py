@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfprof_widget.ingest.assemble import parameters_of
+from tfprof_widget.ingest.assemble import parameters_of, types_of
 from tfprof_widget.ingest.devices import canonical
 from tfprof_widget.merging.dictionaries import recoded, united
 from tfprof_widget.merging.recordings import MergedRecordings
@@ -40,7 +40,9 @@ def merged_nodes(
         rows,
         len(names),
     )
-    type_names, types = _types(profiles, rows, len(names), ops, op, devices, found.recorded.executions)
+    # All devices that are a node's own for some worker.
+    node, device = _places(found.recorded.executions, devices).T
+    type_names, types = types_of(ops, op, devices, (node, device), _told_types(profiles, rows))
     inputs = _lists(
         [
             _items(table.inputs, recoded(table.inputs.values, row), table.input_ports)
@@ -126,32 +128,13 @@ def _first_own(own_device: Indices, count: int) -> Indices:
     return device
 
 
-def _types(
-    profiles: Sequence[Profile],
-    rows: Sequence[Indices],
-    count: int,
-    ops: tuple[str, ...],
-    op: Indices,
-    devices: tuple[str, ...],
-    executions: Executions,
-) -> tuple[tuple[str, ...], Lists]:
-    """What profiles say besides op and device, the op, and all devices that are a node's own for some worker."""
-    pairs = {
+def _told_types(profiles: Sequence[Profile], rows: Sequence[Indices]) -> set[tuple[int, str]]:
+    """What profiles say of nodes besides op and device."""
+    return {
         (int(row[node]), profile.nodes.type_names[code])
         for profile, row in zip(profiles, rows, strict=True)
         for node, code in _own_types(profile).tolist()
     }
-    placed_node, placed_device = _places(executions, devices).T
-    used = {devices[code] for code in np.unique(placed_device).tolist()}
-    names = tuple(sorted({*ops, *used, *(name for _, name in pairs)}))
-    code_of = {name: code for code, name in enumerate(names)}
-    device_code = np.array([code_of.get(name, ABSENT) for name in devices], np.int64)
-    op_code = np.array([code_of[name] for name in ops], np.int64)
-    node = np.concatenate([np.arange(count), placed_node, [node for node, _ in pairs]]).astype(np.int64)
-    code = np.concatenate([op_code[op], device_code[placed_device], [code_of[name] for _, name in pairs]])
-    keys = np.unique(node * len(names) + code.astype(np.int64))
-    start = np.searchsorted(keys, np.arange(count + 1) * len(names))
-    return names, Lists(start, (keys % max(len(names), 1)).astype(np.int32))
 
 
 def _own_types(profile: Profile) -> Integers:

@@ -32,7 +32,7 @@ def merged_steps(profiles: Sequence[Profile]) -> MergedSteps:
     >>> merged_steps([demo_profile(), demo_profile()]).numbers
     (0,)
     """
-    keys = [list(zip(profile.steps, _workers(profile), strict=True)) for profile in profiles]
+    keys = [list(zip(profile.steps, profile.workers_of_steps, strict=True)) for profile in profiles]
     steps = sorted({key for each in keys for key in each})
     place = {key: index for index, key in enumerate(steps)}
     names: list[str] = [""] * len(steps)
@@ -49,7 +49,3 @@ def merged_steps(profiles: Sequence[Profile]) -> MergedSteps:
         worker=np.array([code[worker] for worker in workers], np.int32),
         codes=[np.array([place[key] for key in each], np.int32) for each in keys],
     )
-
-
-def _workers(profile: Profile) -> tuple[str, ...]:
-    return profile.step_workers or ("",) * len(profile.steps)

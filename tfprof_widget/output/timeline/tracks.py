@@ -33,8 +33,7 @@ class Tracks:
         """The tracks of these devices for all workers of a profile."""
         workers = tuple(sorted(set(profile.step_workers))) or ("",)
         code = {worker: place for place, worker in enumerate(workers)}
-        of_steps = profile.step_workers or ("",) * len(profile.steps)
-        return cls(workers, np.array([code[worker] for worker in of_steps], np.int32), devices, first)
+        return cls(workers, np.array([code[worker] for worker in profile.workers_of_steps], np.int32), devices, first)
 
     @property
     def end(self) -> int:
