@@ -107,7 +107,7 @@ def _costs(by_processor: bool) -> altair.LayerChart:
     label = f"truncate(datum.label, {NAME_LETTERS}, 'center')"
     axis = alt.Axis(domain=False, ticks=False, labelExpr=label, labelLimit=NAME_WIDTH, labelPadding=6, aria=False)
     base = alt.Chart(alt.NamedData("costs"), height=USUAL_BARS * BAR_HEIGHT).encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=axis),
+        y=alt.Y("name:N", title=None, axis=axis, scale=alt.Scale(domain=_as_in_rows("costs", "name"))),
         tooltip=[
             alt.Tooltip("name:N", title="op type"),
             alt.Tooltip("exact:N", title="cost"),
@@ -177,10 +177,9 @@ def _steps(by_kind: bool) -> altair.Chart:
         .encode(
             x=alt.X(
                 "step:O",
-                sort=None,
                 title=None,
                 axis=alt.Axis(domain=False, ticks=False, labelAngle=0, labelOverlap="parity", aria=False),
-                scale=alt.Scale(paddingInner=0.15, paddingOuter=0),
+                scale=alt.Scale(domain=_as_in_rows("steps", "step"), paddingInner=0.15, paddingOuter=0),
             ),
             y=alt.Y("seconds:Q", title=None, axis=_quantities("s", ticks=3)),
             opacity=alt.Opacity("opacity:Q", scale=None),
@@ -194,8 +193,8 @@ def _steps(by_kind: bool) -> altair.Chart:
     )
     if not by_kind:
         return chart
-    kinds = alt.Scale(range=[f"var({name})" for name in CATEGORIES])
-    coloured: alt.Chart = chart.encode(color=alt.Color("kind:N", sort=None, scale=kinds, legend=_legend()))
+    kinds = alt.Scale(domain=_as_in_rows("steps", "kind"), range=[f"var({name})" for name in CATEGORIES])
+    coloured: alt.Chart = chart.encode(color=alt.Color("kind:N", scale=kinds, legend=_legend()))
     return coloured
 
 
@@ -205,8 +204,7 @@ def _memory() -> altair.LayerChart:
 
     devices = alt.Color(
         "device:N",
-        sort=None,
-        scale=alt.Scale(range=[f"var({name})" for name in CATEGORIES]),
+        scale=alt.Scale(domain=_as_in_rows("memory", "device"), range=[f"var({name})" for name in CATEGORIES]),
         legend=_legend(),
     )
     time = alt.X("seconds:Q", title=None, axis=_quantities("s", ticks=8), scale=alt.Scale(nice=False))
@@ -234,6 +232,14 @@ def _memory() -> altair.LayerChart:
         aria=False,
     ).encode(y="bytes:Q", text="label:N")
     return alt.LayerChart(layer=[areas, rules, labels, stretches], description="Memory held over time by device")
+
+
+def _as_in_rows(data: str, field: str) -> dict[str, str]:
+    """The domain of a discrete scale: the values of a field in the order of the rows.
+
+    By default Vega leaves a value that it has shown before where it was, although new rows have another order.
+    """
+    return {"expr": f"pluck(data('{data}'), '{field}')"}
 
 
 def _legend() -> altair.Legend:

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.big import big_profile
 from tests.browser.conftest import Opening
+from tests.browser.moves import act_at_once
 from tests.browser.notebook_server import notebook_server, run, running, value, write_notebook
 from tests.browser.notebook_server import run_all as run_all_cells
 from tests.browser.screen import Screen
@@ -85,7 +86,14 @@ def by_enter(widget: Screen, row: str) -> None:
     widget.grid.press("Enter")
 
 
-@pytest.mark.parametrize("open_row", [by_button, by_double_click, by_enter])
+def by_enter_at_once(widget: Screen, _: str) -> None:
+    """Open a row with the key that comes right after the click that selects it."""
+    widget.root.get_by_role("button", name="clear the selection").click()
+    expect(widget.root.get_by_role("button", name="Show them")).to_have_count(0)
+    act_at_once(widget, ("[role=row].active", "click", ""), ("[role=treegrid]", "press", "Enter"))
+
+
+@pytest.mark.parametrize("open_row", [by_button, by_double_click, by_enter, by_enter_at_once])
 def test_what_is_put_together_is_shown_when_asked_for(
     notebook: Page, widget: Screen, open_row: Callable[[Screen, str], None]
 ) -> None:

@@ -3,14 +3,66 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Opening
+from tests.browser.expected import view_of
 from tests.browser.screen import Screen
-from tests.sketches import profile_of
+from tests.sketches import profile_of, protos_of
+from tfprof_widget.exhibit import Exhibit, Exhibited, starting_options
+from tfprof_widget.ingest.parts import Parts
+from tfprof_widget.messages import GraphDef, RunMetadata
+from tfprof_widget.output.costs import Costs, cost_rows
+from tfprof_widget.profiles import Profile
+from tfprof_widget.report import report
 
 BY_TIME = "Time by op type"
+TITLES = {
+    "time": BY_TIME,
+    "memory": "Bytes requested by op type",
+    "count": "Runs by op type",
+    "rate": "FLOP rate by op type",
+}
+# Each metric, each step and what is left without the blocks has another order; in count two types are equal.
+CHANGING = """
+    block/mul = Mul() 1us;9us 300B 50flops
+    block/fused = _MklMatMul() 7us;2us 10B 10flops
+    net/mul = Mul() 3us;- 10B 80flops
+    net/relu = Relu() 2us+2us;1us 200B 1flops
+    net/relu/block = Add() 5us;1us 900B 2flops
+    net/sum = Add() -;3us 40B 3flops
+    net/fused = _MklMatMul() 1us;1us 20B 90flops
+"""
+# What the axis says, what lies there for pointer and keys, and how long the bar is, each from top to bottom.
+_BARS = """figure => {
+    const found = selector => [...figure.querySelectorAll(selector)]
+        .map(each => [each, each.getBoundingClientRect()])
+        .sort(([, one], [, other]) => one.top + one.height / 2 - other.top - other.height / 2);
+    return {
+        labels: found(".role-axis-label text").map(([each]) => each.textContent),
+        marks: found("[role=option]").map(([each]) => each.ariaLabel.split(", ")[0]),
+        widths: found(".mark-rect.role-mark path").map(([, { width }]) => width),
+    };
+}"""
+
+# The bars when the marks have changed, in the same task.
+_NEXT_BARS = f"""figure => ({{
+    next: new Promise(done => {{
+        const changed = async () => {{
+            for (let turn = 0; turn < 200; turn++) await null;
+            done(({_BARS})(figure));
+        }};
+        new MutationObserver(changed).observe(figure.querySelector("[role=listbox]"), {{ childList: true }});
+    }}),
+}})"""
+# The texts of a chart that match, from left to right.
+_FROM_THE_LEFT = """(figure, wanted) => [...figure.querySelectorAll("svg text")]
+    .filter(each => each.textContent.match(wanted))
+    .sort((one, other) => one.getBoundingClientRect().left - other.getBoundingClientRect().left)
+    .map(each => each.textContent)"""
 
 
 def test_bars_are_drawn_as_svg(demo: Screen) -> None:
@@ -107,3 +159,105 @@ def test_accelerators_have_bars_of_their_own(open_profile: Opening) -> None:
     texts = screen.chart(BY_TIME).get_by_role("option")
     expect(texts).to_have_count(2)
     expect(screen.chart(BY_TIME).locator("svg")).to_be_visible()
+
+
+def test_bars_stay_in_the_order_of_what_they_show(open_profile: Opening) -> None:
+    profile = profile_of(CHANGING)
+    screen = open_profile(profile)
+    step = screen.root.get_by_role("combobox", name="step")
+    orders = [bars_agree(screen, profile, "time")]
+    screen.type_regexes("trim_name_regexes", ".*block.*")
+    orders.append(bars_agree(screen, profile, "time", trim_name_regexes=[".*block.*"]))
+    screen.root.get_by_role("button", name="reset all").click()
+    bars_agree(screen, profile, "time")
+    step.select_option("=1")
+    orders.append(bars_agree(screen, profile, "time", step=1))
+    step.select_option("=0")
+    orders.append(bars_agree(screen, profile, "time", step=0))
+    step.select_option("")
+    for metric, choice in {"memory": "memory", "count": "count", "rate": "GFLOP/s", "time": "time"}.items():
+        screen.root.get_by_role("radio", name=choice).check()
+        orders.append(bars_agree(screen, profile, metric))
+    assert len({tuple(order) for order in orders}) == 5, "what is changed no longer changes the order"
+
+
+def bars_agree(screen: Screen, profile: Profile, metric: str, **changes: Any) -> list[str]:
+    """Bars stand from the costliest down, and the pointer on a name finds the op type of that name; the names."""
+    wanted = [row["name"] for row in cost_rows(Costs.of(view_of(profile, "scope", **changes)), metric)]
+    chart = screen.chart(TITLES[metric])
+    screen.until(lambda: chart.evaluate(_BARS)["marks"], wanted)
+    expect(chart.locator(".role-axis-label text")).to_have_count(len(wanted))
+    screen.until_painted()
+    bars = chart.evaluate(_BARS)
+    assert bars["labels"] == wanted
+    assert bars["widths"] == sorted(bars["widths"], reverse=True)
+    for name in wanted:
+        label = chart.locator(".role-axis-label text").filter(has_text=re.compile(f"^{name}$")).bounding_box()
+        assert label
+        middle = (label["x"] + label["width"] / 2, label["y"] + label["height"] / 2)
+        screen.page.mouse.move(*middle)
+        expect(chart.locator(".tip b")).to_have_text(name)
+        screen.page.mouse.click(*middle)
+        expect(screen.root.get_by_role("region", name="selection")).to_contain_text(f"Selected: {name}")
+    screen.root.get_by_role("button", name="clear the selection").click()
+    return wanted
+
+
+def test_bars_and_what_is_hit_change_together(open_profile: Opening) -> None:
+    screen = open_profile(profile_of(CHANGING))
+    chart = screen.chart(BY_TIME)
+    expect(chart.get_by_role("listbox")).to_be_visible()
+    for step in ("=0", "=1"):
+        changed = chart.evaluate_handle(_NEXT_BARS)
+        screen.root.get_by_role("combobox", name="step").select_option(step)
+        bars = changed.evaluate("({ next }) => next")
+        assert bars["labels"] == bars["marks"]
+
+
+def test_steps_and_their_kinds_stay_in_the_order_of_another_graph(open_file: Opening, tmp_path: Path) -> None:
+    graphs = (steps_of({5: "eval", 7: "train"}), steps_of({3: "train", 5: "eval", 7: "train"}))
+    exhibit = Exhibit(
+        "graphs",
+        tuple(Exhibited(name, graph) for name, graph in zip("ab", graphs, strict=True)),
+        options=starting_options(graphs[0], {}),
+    )
+    file = tmp_path / "graphs.html"
+    file.write_text(report(exhibit), encoding="utf-8")
+    screen = open_file(file)
+    chart = screen.chart("Time by step")
+    screen.until(lambda: chart.evaluate(_FROM_THE_LEFT, r"^\d$"), ["5", "7"])
+    screen.until(lambda: chart.evaluate(_FROM_THE_LEFT, "train|eval"), ["eval", "train"])
+    screen.root.get_by_role("combobox", name="graph").select_option(label="b")
+    screen.until(lambda: chart.evaluate(_FROM_THE_LEFT, r"^\d$"), ["3", "5", "7"])
+    screen.until(lambda: chart.evaluate(_FROM_THE_LEFT, "train|eval"), ["train", "eval"])
+
+
+def steps_of(names: dict[int, str]) -> Profile:
+    """Runs of one node by their numbers and names."""
+    graph, (run_meta,), _ = protos_of("a = MatMul() 4us")
+    parts = Parts()
+    parts.add_graph(graph)
+    for step, name in names.items():
+        parts.add_step(step, run_meta, name)
+    return parts.assemble()
+
+
+def test_devices_have_the_colours_of_their_order_in_another_step(open_profile: Opening) -> None:
+    """In step 0 there is memory on the second device alone, in step 1 on both."""
+    parts = Parts()
+    parts.add_graph(GraphDef(node=[{"name": "a0", "op": "Mul"}, {"name": "a1", "op": "Mul"}]))
+    for step, devices in enumerate([[1], [0, 1]]):
+        run_meta = RunMetadata()
+        for device in devices:
+            stats = run_meta.step_stats.dev_stats.add(device=f"/device:GPU:{device}").node_stats.add(
+                node_name=f"a{device}"
+            )
+            stats.all_start_micros = stats.op_end_rel_micros = 10
+            records = stats.memory.add(allocator_name="gpu", total_bytes=8).allocation_records
+            records.add(alloc_micros=11, alloc_bytes=8)
+        parts.add_step(step, run_meta)
+    screen = open_profile(parts.assemble(), view="memory")
+    choice = screen.root.get_by_role("combobox", name="step")
+    for value, wanted in {"=0": ["GPU:1"], "=1": ["GPU:0", "GPU:1"]}.items():
+        choice.select_option(value)
+        screen.until(lambda: screen.root.locator(".memory figure").evaluate(_FROM_THE_LEFT, "^GPU"), wanted)

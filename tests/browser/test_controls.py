@@ -73,6 +73,12 @@ def test_what_is_no_number_is_refused_with_a_reason(demo: Screen) -> None:
     box.press("Escape")
     expect(box).to_have_value("0")
     expect(box).not_to_have_attribute("aria-invalid", "true")
+    demo.type_number("min_bytes", "many")
+    for key in ("ArrowRight", "Home"):
+        demo.slider("min_bytes").press(key)
+        expect(box).not_to_have_value("many")
+        expect(box).not_to_have_attribute("aria-invalid", "true")
+    expect(box).to_have_value("0")
 
 
 def test_max_depth_counts_levels_and_op_types(demo: Screen) -> None:

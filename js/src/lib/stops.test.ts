@@ -57,8 +57,12 @@ describe("neighbour", () => {
     [10, 1, 10],
     [0, -1, 0],
     [99, -1, 10],
-  ] as const)("of %d in direction %d is %d", (value, direction, next) => {
-    expect(neighbour(stops, value, direction)).toBe(next);
+    [1, 3, 10],
+    [5, 3, 10],
+    [3, -2, 1],
+    [2, -3, 0],
+  ])("of %d by %d is %d", (value, by, next) => {
+    expect(neighbour(stops, value, by)).toBe(next);
   });
 });
 

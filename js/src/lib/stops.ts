@@ -26,10 +26,10 @@ export function nearestStop(stops: readonly number[], value: number): number {
   return nearest;
 }
 
-/** The next stop above or below a value that may lie between two; the value itself where there is none. */
-export function neighbour(stops: readonly number[], value: number, direction: 1 | -1): number {
-  const beyond = stops.filter((stop) => (stop - value) * direction > 0);
-  return beyond.length ? (beyond.at(direction > 0 ? 0 : -1) as number) : value;
+/** The stop that is so many stops above or below a value, or the last on that side; the value if there is none. */
+export function neighbour(stops: readonly number[], value: number, by: number): number {
+  const beyond = stops.filter((stop) => (stop - value) * by > 0);
+  return (by > 0 ? beyond.slice(0, by).at(-1) : beyond.slice(by)[0]) ?? value;
 }
 
 /** How many values stand at each stop or between it and the next. */

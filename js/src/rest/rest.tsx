@@ -1,7 +1,7 @@
 // The line under the head of a graph that is cut: what a row stands for, and how to have it whole.
 
 import type { RefObject } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Cut } from "../graphs.ts";
 import type { Store } from "../store.ts";
 import { treeStateOf } from "../views/tree/tree_state.ts";
@@ -71,7 +71,8 @@ function useWantedByOptions(store: Store, asking: Asking, hasKernel: boolean): v
 
 /** Let a double click on the selected row open it, or Enter, as the table unfolds the others. */
 function useOpeningInTheTable(line: RefObject<HTMLElement | null>, openRow: (() => void) | null): void {
-  useEffect(() => {
+  // In a layout effect: Enter or a double click may come before the paint that follows the selecting click.
+  useLayoutEffect(() => {
     const widget = line.current?.closest<HTMLElement>(".tfprof");
     if (!widget || !openRow) return;
     const hear = (event: Event): void => {

@@ -1,7 +1,6 @@
 // A number to type: 5ms, 1.5k and the like; the arrow keys go from stop to stop.
 
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { signal, useComputed } from "@preact/signals";
 import { neighbour } from "../lib/stops.ts";
 import { grouped, readQuantity, spoken, unitOf } from "../lib/typed_number.ts";
 import { type ControlProps, change, described, useOption, useProblem } from "./option_state.ts";
@@ -15,38 +14,44 @@ interface Props extends ControlProps {
 const STRIDES: Readonly<Record<string, number>> = { ArrowUp: 1, ArrowDown: -1, PageUp: 3, PageDown: -3 };
 const NARROWEST = 4;
 
+/** What is typed and not committed yet, and why it cannot be. */
+interface Draft {
+  readonly text: string;
+  readonly refused?: string;
+}
+
 /** A label, the number and its unit; what is typed counts on Enter, and when the box is left. */
 export function NumberBox({ stops, ...control }: Props) {
   const { option } = control;
-  const value = useOption<number>(control).value;
+  const chosen = useOption<number>(control);
   const problem = useProblem(control).value;
-  const draft = useSignal<string | null>(null);
-  const refused = useSignal<string | null>(null);
-  useEffect(() => {
-    [draft.value, refused.value] = [null, null];
-  }, [value]);
+  // Each value has its own draft: a change drops what was typed before it, and nothing that is typed after it.
+  const box = useComputed(() => ({ value: chosen.value, draft: signal<Draft | null>(null) }));
+  const { value } = box.value;
+  const draft = box.value.draft.value;
   const unit = unitOf(option.name);
-  const text = draft.value ?? grouped(value);
-  const reason = refused.value ?? problem;
+  const text = draft?.text ?? grouped(value);
+  const reason = draft?.refused ?? problem;
+  const type = (draft: Draft | null): void => {
+    box.value.draft.value = draft;
+  };
   const put = (number: number): void => {
-    [draft.value, refused.value] = [null, null];
+    type(null);
     change(control, number);
   };
   const commit = (): void => {
-    if (draft.value === null) return;
-    const read = readQuantity(draft.value, unit, option.minimum ?? 0);
+    const draft = box.value.draft.value;
+    if (!draft) return;
+    const read = readQuantity(draft.text, unit, option.minimum ?? 0);
     if ("value" in read) put(read.value);
-    else refused.value = read.reason;
+    else type({ ...draft, refused: read.reason });
   };
   const press = (event: KeyboardEvent): void => {
     const stride = STRIDES[event.key];
-    if (stride !== undefined) {
-      let next = value;
-      for (let taken = 0; taken < Math.abs(stride); taken++)
-        next = neighbour(stops, next, stride > 0 ? 1 : -1);
-      put(next);
-    } else if (event.key === "Enter") commit();
-    else if (event.key === "Escape" && text !== grouped(value)) [draft.value, refused.value] = [null, null];
+    const { value, draft } = box.value;
+    if (stride) put(neighbour(stops, value, stride));
+    else if (event.key === "Enter") commit();
+    else if (event.key === "Escape" && draft.value) type(null);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -61,7 +66,6 @@ export function NumberBox({ stops, ...control }: Props) {
           {...described(option, reason)}
           type="text"
           role="spinbutton"
-          inputMode="text"
           autocomplete="off"
           spellcheck={false}
           aria-valuenow={value}
@@ -69,9 +73,7 @@ export function NumberBox({ stops, ...control }: Props) {
           aria-valuetext={spoken(value, unit)}
           style={{ width: `calc(${Math.max(NARROWEST, text.length)}ch + 14px)` }}
           value={text}
-          onInput={(event) => {
-            draft.value = event.currentTarget.value;
-          }}
+          onInput={({ currentTarget }) => type({ ...draft, text: currentTarget.value })}
           onKeyDown={press}
           onBlur={commit}
           onFocus={(event) => event.currentTarget.select()}

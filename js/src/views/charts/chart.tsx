@@ -1,6 +1,6 @@
 // A chart of the panel: a skeleton until Vega has drawn it, then the drawing, with its tooltip and its marks for the keyboard.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Store } from "../../store.ts";
 import { Skeleton } from "../../ui/lazy.tsx";
 import { type Content, type Data, Drawn, type Lines, type Plot } from "./drawn.ts";
@@ -35,7 +35,8 @@ export function Chart({ store, name, spec, data, label, marks, areRows = false, 
   const theme = useTheme(place);
   const content = useRef<Content>({ data, height });
   content.current = { data, height };
-  useEffect(() => drawn.current?.show({ data, height }), [data, height]);
+  // In a layout effect, so that bars and marks change in the same paint.
+  useLayoutEffect(() => drawn.current?.show({ data, height }), [data, height]);
   const onPointed = (event: UIEvent, lines: Lines) => setTip(tipAt(event, lines, place.current));
   useEffect(() => {
     const element = place.current;

@@ -32,12 +32,13 @@ export function Marks({ label, marks, plot, areRows, onPointed }: MarksProps) {
   const [active, setActive] = useState(0);
   if (!marks.length) return null;
   const current = Math.min(active, marks.length - 1);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const next = moved(event.key, current, marks.length);
+  // The key belongs to the mark that has the focus: with other data that mark may have another place.
+  const press = (event: KeyboardEvent, index: number): void => {
+    const next = moved(event.key, index, marks.length);
     if (next === undefined) {
       if (event.key === "Escape") onPointed(event, []);
       if (event.key !== "Enter" && event.key !== " ") return;
-      marks[current]?.choose?.(event.ctrlKey || event.metaKey);
+      marks[index]?.choose?.(event.ctrlKey || event.metaKey);
     } else {
       setActive(next);
       (list.current?.children[next] as HTMLElement | undefined)?.focus();
@@ -64,7 +65,7 @@ export function Marks({ label, marks, plot, areRows, onPointed }: MarksProps) {
           aria-selected={mark.isSelected}
           tabIndex={index === current ? 0 : -1}
           style={percents(mark)}
-          onKeyDown={onKeyDown}
+          onKeyDown={(event) => press(event, index)}
           onClick={(event) => mark.choose?.(event.ctrlKey || event.metaKey)}
           onMouseMove={(event) => onPointed(event, mark.lines)}
           onFocus={(event) => {

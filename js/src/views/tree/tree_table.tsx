@@ -3,7 +3,7 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows far down are not in the page, and a table element would lay out those that are
 
 import type { TargetedKeyboardEvent } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Store } from "../../store.ts";
 import { Lazy } from "../../ui/lazy.tsx";
 import { type Column, columnsOf, fitting } from "./columns.ts";
@@ -50,7 +50,8 @@ function Grid({ state, listing }: { readonly state: TreeState; readonly listing:
   const active = activePosition(state, listing);
   useReveal(grid, state, active);
   const selection = state.store.selection.value;
-  useEffect(() => state.follow(listing), [selection]);
+  // In a layout effect, so that it does not undo a key that is pressed before the paint.
+  useLayoutEffect(() => state.follow(listing), [selection]);
   const isDrawn = active >= first && active < last;
   return (
     <div
