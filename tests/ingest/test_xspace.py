@@ -264,10 +264,22 @@ def test_kernels_of_gpus_are_accelerator_time_of_their_ops() -> None:
     assert profile.allocations.on_accelerator.tolist() == [True]
 
 
-def test_op_of_a_kernel_is_also_found_in_its_annotation() -> None:
+@pytest.mark.parametrize(
+    ("annotation", "node", "op"),
+    [
+        ("dense/MatMul:MatMul", "dense/MatMul", "MatMul"),
+        ("while/body:While::dense/MatMul:MatMul#id=1#", "dense/MatMul", "MatMul"),
+        ("Iterator/_4:_Recv#from=Iterator,to=dense/Cast#::#edge_name=edge_42_Iterator#", "Iterator/_4", "_Recv"),
+        ("#edge_name=copy#", "volta_sgemm", "volta_sgemm"),
+    ],
+)
+def test_op_of_a_kernel_in_traces_of_tensorflow_2_2_to_2_5(annotation: str, node: str, op: str) -> None:
+    """The stat's name is from TensorFlow's xplane_schema.cc, the texts are shaped as in recordings of V100s."""
     space = Space()
-    space.add("Stream #1", "kernel", 1500, 300, "/device:GPU:0", kernel_annotation="step::dense/MatMul:MatMul#id=1#")
-    assert space.run().names == ["dense/MatMul"]
+    space.add("Stream #19(Compute)", "volta_sgemm", 1500, 300, "/device:GPU:0", annotation=annotation)
+    profile, _ = profile_of_functions([], [read_xspace(space.message)])
+    assert (profile.nodes.names, profile.nodes.ops) == ((node,), (op,))
+    assert profile.view("op").grand_total["accelerator_micros"].tolist() == [300]
 
 
 def test_times_of_older_traces_count_from_the_epoch() -> None:

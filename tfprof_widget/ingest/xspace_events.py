@@ -36,6 +36,9 @@ _PASSED_ON = frozenset({"_Arg", "_DeviceArg", "_DeviceRetval", "_HostRecv", "_Ho
 _ITERATOR = "Iterator::"
 _GPU = re.compile(r"/device:(GPU:\d+)", re.IGNORECASE)
 _STREAM = "Stream "
+# TensorFlow 2.6 and later write `tf_op`; 2.2 to 2.5 wrote `annotation`: nested ops joined by `::`, each with details
+# behind a `#`, and of a copy a last part of nothing but details.
+_KERNEL_OP_STATS = ("tf_op", "annotation", "name")
 _COUNT = re.compile(r"\d{1,18}")
 _DROPPED_STATS = frozenset({"dropped_traces", "dropped_events"})
 # A few words between them, and digits that fit 64 bits: a warning may be of any length.
@@ -226,9 +229,9 @@ def read_stats(plane: XPlane, stats: Iterable[Any]) -> dict[str, Any]:
 
 def _kernel_op(stats: dict[str, Any], kernel: str) -> tuple[str, str]:
     """The name and type of the op that a kernel ran for; the kernel's own name where that is not known."""
-    for key in ("tf_op", "kernel_annotation", "name"):
-        written = str(stats.get(key, "")).rpartition("::")[2].partition("#")[0]
-        op = _OP.fullmatch(written)
+    for key in _KERNEL_OP_STATS:
+        parts = [part.partition("#")[0] for part in str(stats.get(key, "")).split("::")]
+        op = _OP.fullmatch(next(filter(None, reversed(parts)), ""))
         if op is not None:
             return op["name"], op["type"]
     # as the names of copies are in a RunMetadata, which makes no nodes of them
