@@ -159,6 +159,14 @@ def test_the_members_of_a_row_are_its_graph_nodes(view: str) -> None:
     assert sorted(members.values()) == [["a"], ["b"]]
 
 
+@pytest.mark.parametrize("message", ["AdviceProto", "GraphNodeProto", "MultiGraphNodeProto", "OpLogProto"])
+def test_messages_of_native_tfprof_are_public(message: str) -> None:
+    """With native's fields; `tests/test_protos.py` compares them with TensorFlow's own."""
+    made = getattr(tfprof, message)
+    assert made.DESCRIPTOR.name == message
+    assert made.FromString(made().SerializeToString()) == made()
+
+
 def test_the_public_names_are_there() -> None:
     assert tfprof.Profile is Profile
     assert tfprof.ProfileError is ProfileError

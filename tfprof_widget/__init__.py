@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tfprof_widget.flops.registry import register_flops
     from tfprof_widget.loading.load import load
     from tfprof_widget.merging.merge import merge
+    from tfprof_widget.messages import AdviceProto, GraphNodeProto, MultiGraphNodeProto, OpLogProto
     from tfprof_widget.option_builder import ProfileOptionBuilder
     from tfprof_widget.parallel.capture import capture_engines
     from tfprof_widget.profile_context.context import ProfileContext
@@ -39,8 +40,12 @@ __all__ = [
     "MORE_ADVICE",
     "PRINT_ALL_TIMING_MEMORY",
     "TRAINABLE_VARS_PARAMS_STAT_OPTIONS",
+    "AdviceProto",
     "Capture",
     "FlopsCoverage",
+    "GraphNodeProto",
+    "MultiGraphNodeProto",
+    "OpLogProto",
     "Operation",
     "Profile",
     "ProfileContext",
@@ -72,6 +77,10 @@ _HOMES = {
     "last": "capturing.context",
     "load": "loading.load",
     "merge": "merging.merge",
+    "AdviceProto": "messages",
+    "GraphNodeProto": "messages",
+    "MultiGraphNodeProto": "messages",
+    "OpLogProto": "messages",
     "FlopsCoverage": "flops.coverage",
     "Operation": "flops.operation",
     "flops_coverage": "flops.coverage",

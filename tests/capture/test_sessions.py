@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.profiler.tfprof_output_pb2 import MultiGraphNodeProto
+from tensorflow.core.profiler.tfprof_output_pb2 import GraphNodeProto
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.keras import layers, models, optimizer_v1
 
@@ -251,6 +251,19 @@ def test_each_graph_has_its_profile(model: Model) -> None:
     assert "squared" not in first.profile.nodes.names
 
 
+def test_what_is_fed_and_fetched_is_of_the_types_that_the_runtime_has_for_it(model: Model) -> None:
+    with captured() as inside:
+        model.session().run([model.loss, model.count], {model.x: THREE})
+    profile = inside.graph.profile
+    moving = {
+        name: profile.nodes.ops[op]
+        for name, op in zip(profile.nodes.names, profile.nodes.op, strict=True)
+        if name.startswith(("_arg_", "_retval_"))
+    }
+    assert set(moving.values()) == {"_Arg", "_Retval"}
+    assert {name.partition("_")[2].partition("_")[0] for name in moving} == {"arg", "retval"}
+
+
 def test_steps_are_numbered_as_seen(model: Model) -> None:
     session = model.session()
     with captured(Steps(1, 3)) as inside:
@@ -288,7 +301,10 @@ def test_captures_within_captures(model: Model) -> None:
 
 
 def test_totals_equal_native_tfprof(native: NativeTfprof, model: Model) -> None:
-    """The user's own run metadata, asked for with a trace, is what was recorded."""
+    """The user's own run metadata, asked for with a trace, is what was recorded.
+
+    Op view would differ: natively what is fed or fetched is of a type of its own.
+    """
     session, metadata = model.session(), [v1.RunMetadata() for _ in range(3)]
     with captured() as inside:
         for run_metadata in metadata:
@@ -298,23 +314,18 @@ def test_totals_equal_native_tfprof(native: NativeTfprof, model: Model) -> None:
     steps = [Step(step, each.SerializeToString()) for step, each in enumerate(metadata)]
     for step in (-1, 0, 2):
         asked = {"step": step, "order_by": "micros", "select": ["micros", "bytes", "occurrence"]}
-        answer = native.profile_steps(Request("op", options_proto(DEFAULTS | asked)), graph, b"", steps)
+        answer = native.profile_steps(Request("scope", options_proto(DEFAULTS | asked)), graph, b"", steps)
         assert isinstance(answer, NativeAnswer)
-        view = inside.graph.profile.view("op", timing="tfprof", max_depth=10_000, min_micros=0, **asked)
-        ours = rows(view.proto().SerializeToString(), MultiGraphNodeProto)
-        assert [costs(row.fields) for row in ours] == [
-            costs(row.fields) for row in rows(answer.proto, MultiGraphNodeProto)
-        ]
+        view = inside.graph.profile.view("scope", timing="tfprof", max_depth=10_000, min_micros=0, **asked)
+        ours = rows(view.proto().SerializeToString(), GraphNodeProto)
+        assert [costs(row.fields) for row in ours] == [costs(row.fields) for row in rows(answer.proto, GraphNodeProto)]
         assert len(ours) > 3
 
 
 def costs(fields: dict[str, Any]) -> dict[str, Any]:
-    """What was measured; native was given no op log, so it knows of no parameters and FLOPs."""
-    return {
-        name: value
-        for name, value in fields.items()
-        if "float_ops" not in name and "parameters" not in name and name != "graph_nodes"
-    }
+    """What was measured; native was given no op log, so it knows of no parameters and FLOPs, nor of shapes of runs."""
+    unknown = ("float_ops", "parameters", "graph_nodes", "input_shapes")
+    return {name: value for name, value in fields.items() if not name.endswith(unknown)}
 
 
 def test_keras_in_graph_mode(model: Model) -> None:

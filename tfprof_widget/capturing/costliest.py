@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from tfprof_widget.ingest.devices import accelerator_streams, canonical
-from tfprof_widget.ingest.run_metadata import may_be_node
+from tfprof_widget.ingest.run_metadata import may_be_node, op_of_label
 from tfprof_widget.integers import NANOS_A_MICRO
 from tfprof_widget.messages import SealedRun
 
@@ -88,13 +88,13 @@ class CostliestOps:
                 name = execution.node_name.partition(":")[0]
                 if may_be_node(name):
                     nanos = execution.op_end_rel_nanos or execution.op_end_rel_micros * NANOS_A_MICRO
-                    self._nanos[self._op_type(run.graph, name)] += nanos
+                    self._nanos[self._op_type(run.graph, name, execution.timeline_label)] += nanos
 
-    def _op_type(self, graph: Any, name: str) -> str:
-        """A node's op; as in a profile, its name where the graph lacks it."""
+    def _op_type(self, graph: Any, name: str, label: str) -> str:
+        """A node's op; as in a profile, where the graph lacks it the op that ran, else its name."""
         key = id(graph), name
         if key not in self._op_types:
-            self._op_types[key] = name
+            self._op_types[key] = op_of_label(label) or name
             with suppress(Exception):
                 self._op_types[key] = graph.get_operation_by_name(name).type
         return self._op_types[key]

@@ -73,7 +73,7 @@ _TIMES = attrgetter(
     "memory_stats.persistent_memory_size",
 )
 _ALLOCATOR = attrgetter("total_bytes", "peak_bytes", "live_bytes", "allocator_bytes_in_use")
-_LABEL = re.compile(r" = (?!_Arg\b|_Retval\b)(\w+)\(")
+_LABEL = re.compile(r" = (\w+)\(")
 _ALLOCATION = attrgetter("requested_bytes", "allocated_bytes", "ptr")
 
 
@@ -118,8 +118,6 @@ def read_run(run: SealedRun, shapes: Shapes) -> RunColumns:
 def executed_ops(run: SealedRun, names: Set[str]) -> dict[str, str]:
     """The ops that these nodes ran as, where the run tells: its labels are `name = Op(inputs)`.
 
-    What hands values in and out keeps its name for an op, as natively, for the name says more.
-
     >>> run = SealedRun()
     >>> stats = run.step_stats.dev_stats.add().node_stats
     >>> _ = stats.add(node_name="loop/body/MatMul", timeline_label="loop/body/MatMul = _MklMatMul(a, b)")
@@ -131,10 +129,20 @@ def executed_ops(run: SealedRun, names: Set[str]) -> dict[str, str]:
     for device in run.step_stats.dev_stats:
         for stat in device.node_stats:
             name = stat.node_name.partition(":")[0]
-            match = _LABEL.search(stat.timeline_label) if name in names else None
-            if match is not None:
-                found[name] = match[1]
+            op = op_of_label(stat.timeline_label) if name in names else ""
+            if op:
+                found[name] = op
     return found
+
+
+def op_of_label(label: str) -> str:
+    """The op that an execution tells in its label `name = Op(inputs)`, empty if it tells none.
+
+    >>> op_of_label("loop/body/MatMul = _MklMatMul(a, b)"), op_of_label("no label")
+    ('_MklMatMul', '')
+    """
+    match = _LABEL.search(label)
+    return match[1] if match is not None else ""
 
 
 def _ascii_lower(text: str) -> str:
