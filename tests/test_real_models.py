@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache, partial
 from typing import Any
 
 import pytest
 import tensorflow as tf
-from tensorflow.core.profiler.tfprof_log_pb2 import ProfileProto
+from tensorflow.core.profiler.tfprof_log_pb2 import OpLogProto, ProfileProto
 from tensorflow.python.profiler import tfprof_logger
 from tensorflow.python.util import _pywrap_tfprof
 
@@ -131,6 +132,51 @@ def without_call_stacks(profile: Any) -> dict[str, str]:
         node.ClearField("trace")
         nodes[node.name] = str(node)
     return nodes | {"": f"{profile.steps} {profile.has_trace} {profile.miss_accelerator_stream}"}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_op_log_beside_a_tf_graph(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], view: str
+) -> None:
+    """What the op log says of a node goes first, and the graph says the rest; of two entries the last counts.
+
+    Native reads traces of one's own by the wrong strings, so there are none here but one without frames.
+    """
+    traced = MODELS["mnist"]()
+    first, second, third, *_ = (
+        each for each in traced.graph.get_operations() if each.type in ("MatMul", "Relu", "Mul")
+    )
+    op_log = OpLogProto()
+    op_log.log_entries.add(name=first.name, types=["forgotten"], float_ops=5)
+    op_log.log_entries.add(name=first.name, types=["mine"])
+    op_log.log_entries.add(name=second.name, float_ops=77).code_def.SetInParent()
+    op_log.log_entries.add(name=third.name, types=["mine", "ours"])
+    op_log.log_entries.add(name="not in the graph", types=["mine"])
+    returned = recorded_results(monkeypatch)
+
+    def answers(profile: Any) -> Iterator[tuple[Any, str]]:
+        for options in (*READY_MADE.values(), DEFAULTS | {"account_type_regexes": ["mine"], "select": COLUMNS}):
+            capfd.readouterr()
+            message = profile(traced.graph, traced.run_meta, deepcopy(op_log), view, options)
+            yield message, capfd.readouterr().out
+
+    ours, printed = zip(*answers(tfprof.profile), strict=True)
+    _, expected_printed = zip(*answers(tf.compat.v1.profiler.profile), strict=True)
+    assert [rows(each.SerializeToString(), VIEWS[view]) for each in ours] == [
+        rows(each, VIEWS[view]) for each in returned
+    ]
+    assert printed == expected_printed
+
+
+def test_a_tf_graph_keeps_its_figures_beside_an_op_log() -> None:
+    """Variables, float operations and lines are those without the op log, with our own formulas too."""
+    traced = MODELS["mnist"]()
+    op_log = OpLogProto()
+    op_log.log_entries.add(name=traced.graph.get_operations()[0].name, types=["mine"])
+    alone, beside = (tfprof.Profile.from_protos(traced.graph, traced.run_meta, given) for given in (None, op_log))
+    assert beside.nodes.float_ops.tolist() == alone.nodes.float_ops.tolist()
+    assert beside.traces.stack.tolist() == alone.traces.stack.tolist()
+    assert "_trainable_variables" in beside.nodes.type_names
 
 
 @pytest.mark.parametrize("name", READY_MADE)

@@ -1,8 +1,13 @@
 """What the package raises and warns of when its input is at fault."""
 
+import sys
+import warnings
+from pathlib import Path
+
 from tfprof_widget.visible import visible_lines
 
 LONGEST_MESSAGE = 2000
+_PACKAGE = str(Path(__file__).parent)
 
 
 class ProfileError(Exception):
@@ -43,3 +48,28 @@ class ProfileWarning(UserWarning):
 
     def __init__(self, message: str) -> None:
         super().__init__(visible_lines(message))
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line of the user's that called the package.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_user("step 3 has no step stats")
+    >>> str(caught[0].message), caught[0].filename
+    ('step 3 has no step stats', '<doctest tfprof_widget.errors.warn_user[1]>')
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, ProfileWarning, stacklevel=level)
+
+
+def told(error: BaseException) -> str:
+    """An error of another package's in a few words, for a note.
+
+    >>> told(KeyError("op"))
+    "KeyError: 'op'"
+    """
+    return f"{type(error).__name__}: {error}"

@@ -82,13 +82,14 @@ class Profile:
         """Build a profile from a GraphDef, RunMetadata and an OpLogProto: messages or their bytes.
 
         `run_metas` is one RunMetadata, a list of them (steps 0, 1, ...), or a dict from step to one or more.
-        A tf.Graph is taken too; without an `op_log` its own traces, variables and FLOPs are read. `checkpoint` is the
-        path of a TensorFlow checkpoint: its variables get the type `_checkpoint_variables`, and `tensor_value` shows
-        their values. That takes TensorFlow. The graph of a tf.function is taken with the variables that it captures,
-        under their names, and with the ops of the functions that it calls.
+        A tf.Graph is taken too, with its own traces, variables and FLOPs; what an `op_log` says goes before these.
+        `checkpoint` is the path of a TensorFlow checkpoint: its variables get the type `_checkpoint_variables`, and
+        `tensor_value` shows their values. That takes TensorFlow. The graph of a tf.function is taken with the variables
+        that it captures, under their names, and with the ops of the functions that it calls.
 
-        Without an `op_log`, our own formulas count the float operations for which TensorFlow has none. With
-        `own_formulas` false only TensorFlow's do, and a function's graph is read as it is, as native tfprof does.
+        Unless an `op_log` comes without a tf.Graph, our own formulas count the float operations for which TensorFlow
+        has none. With `own_formulas` false only TensorFlow's do, and a function's graph is read as it is, as native
+        tfprof does.
 
         >>> Profile.from_protos(b"")
         Profile(0 nodes, 0 executions, 0 steps)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
 from tests.sketches import profile_of, protos_of
-from tfprof_widget.errors import ProfileWarning
+from tfprof_widget.errors import ProfileError, ProfileWarning
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import Kernel
 
@@ -220,6 +221,47 @@ def test_a_formula_that_fails_is_told_of_and_counts_nothing(take_back: list[Call
 def test_what_is_no_formula_is_refused(op: str, formula: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match=r"^register_flops: the "):
         tfprof.register_flops(op, formula)
+
+
+def test_the_batch_of_a_gradient_that_takes_in_sizes_first() -> None:
+    """A last batch that is smaller leaves the batch unknown in the graph, and so what the gradient puts out."""
+    layers = [
+        keras.Input([8, 8, 1]),
+        keras.layers.Conv2D(4, 3, padding="same"),
+        keras.layers.MaxPooling2D(),
+        keras.layers.Conv2D(8, 3, padding="same", name="second"),
+        keras.layers.GlobalAveragePooling2D(),
+    ]
+    model = keras.Sequential(layers)
+    model.compile("sgd", "mse")
+    with tfprof.capture(trace_all=True) as prof:
+        model.fit(np.ones([40, 8, 8, 1]), np.zeros([40, 8]), batch_size=16, epochs=2, verbose=0, shuffle=False)
+    nodes = prof.profile.nodes
+    counted = {
+        name.rpartition("/")[2]: int(count)
+        for name, count in zip(nodes.names, nodes.float_ops, strict=True)
+        if "/second/" in name and name.endswith(("Conv2DBackpropInput", "Conv2DBackpropFilter"))
+    }
+    products = 2 * (3 * 3 * 4 * 8) * (4 * 4) * 16
+    assert counted["Conv2DBackpropInput"] == products
+    assert counted["Conv2DBackpropFilter"] >= products  # and a bias, where one kernel does both
+
+
+@pytest.mark.parametrize("op", ["_MklTranspose", "_MklReshape", "_MklConcatV2", "_MklSlice", "_FusedRecv"])
+def test_kernels_that_only_move_count_nothing(op: str) -> None:
+    profile = profile_of(f"moved = {op}() 3us")
+    assert profile.flops_coverage().without_formula == ()
+
+
+def test_a_function_library_that_is_damaged_is_told_of() -> None:
+    """It is read only where nodes ran that are in none but functions, as those of a loop."""
+    graph, run_meta = run(
+        lambda x: tf.while_loop(lambda y: tf.reduce_sum(y) < 9.0, lambda y: (tf.tanh(y) + 1,), [x])[0]
+    )
+    whole = graph.as_graph_def(add_shapes=True).SerializeToString()
+    Profile.from_protos(whole, run_meta)
+    with pytest.raises(ProfileError, match=r"graph: .*functions, cannot be read"):
+        Profile.from_protos(whole + b"\x12\x02\xff\xff", run_meta)
 
 
 def test_coverage_is_by_time_and_names_what_is_missing() -> None:

@@ -147,6 +147,19 @@ def far_ports(size: int) -> Read:
     return lambda: Parts().add_profile(profile)
 
 
+def far_outputs(size: int) -> Read:
+    """Executions of nodes that each put out one tensor, the last one that a file can number."""
+    graph, run = GraphDef(), RunMetadata()
+    stats = run.step_stats.dev_stats.add(device="/cpu:0").node_stats
+    for number in range(size):
+        graph.node.add(name=f"n{number}", op="Relu")
+        node = stats.add(node_name=f"n{number}", all_start_micros=1, op_end_rel_micros=1)
+        tensor = node.output.add(slot=2**31 - 1).tensor_description
+        tensor.shape.dim.add(size=1)
+        tensor.allocation_description.requested_bytes = 4
+    return lambda: use(Profile.from_protos(graph, run))
+
+
 def deep_stack(size: int) -> Read:
     """A trace of that many frames."""
     traces = [{"file_id": 0, "function_id": 0, "lineno": line} for line in range(size)]
@@ -192,6 +205,7 @@ INPUTS: dict[str, tuple[Callable[[int], Read], int]] = {
     "bytes as Python writes them": (quoted_bytes, 12_500),
     "functions that call functions": (calls_of_calls, 250),
     "inputs of far numbers": (far_ports, 125),
+    "outputs of far numbers": (far_outputs, 500),
     "a deep stack": (deep_stack, 5_000),
     "regexes that take exponential time elsewhere": (evil_regexes, 125_000),
     "long lines at the prompt": (long_lines, 15_000),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import nullcontext
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ import tensorflow as tf
 from tensorflow.python.profiler import tfprof_logger
 from tensorflow.python.util import tf_stack
 
+from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
 from tfprof_widget.ingest import tf_captures
-from tfprof_widget.ingest.tf_captures import places
-from tfprof_widget.ingest.tf_traces import read_traces
+from tfprof_widget.ingest.tf_captures import Keeping, places
+from tfprof_widget.ingest.tf_traces import CODE_IS_GONE, read_traces
+from tfprof_widget.tables import ABSENT, Traces
 
 
 def place_of(trace: object) -> bytes | None:
@@ -64,7 +67,20 @@ def test_memory_laid_out_otherwise_is_not_trusted(
     graph: Any, name: str, value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tf_captures, name, value)
-    assert place_of(graph.get_operations()[0].traceback) is None
+    operations = graph.get_operations()
+    assert place_of(operations[0].traceback) is None
+    notes: list[str] = []
+    assert set(read_traces(operations, notes.append).stack.tolist()) == {ABSENT}
+    assert notes == [f"{len(operations)} ops have no line of code: {CODE_IS_GONE}"]
+
+
+@pytest.mark.parametrize("reader", [None, lambda addresses, sizes: None])
+def test_stacks_are_compared_where_tensorflow_keeps_their_code(
+    graph: Any, reader: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As TensorFlow 2.12 does; where memory cannot be read either."""
+    monkeypatch.setattr(tf_captures, "_keeping", lambda stacks: Keeping(of_few=True, of_many=True))
+    monkeypatch.setattr(tf_captures, "_reader", lambda: reader)
     traces = read_traces(graph.get_operations())
     entries, strings = tfprof_logger._get_logged_ops(graph)
     assert traces.strings == tuple(strings)
@@ -73,37 +89,131 @@ def test_memory_laid_out_otherwise_is_not_trusted(
         assert lines == [each.lineno for each in entry.code_def.traces]
 
 
-def test_memory_that_may_not_be_read_is_done_without(graph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tf_captures, "_reader", lambda: lambda addresses, size: None)
-    assert place_of(graph.get_operations()[0].traceback) is None
-    monkeypatch.setattr(tf_captures, "_reader", lambda: None)
-    assert place_of(graph.get_operations()[0].traceback) is None
+def test_whose_code_tensorflow_keeps() -> None:
+    """Seen with 2.21: a newer one that keeps all needs none of what is done about it."""
+    assert tf_captures._keeping(tf_stack) == Keeping(of_few=False, of_many=True)
 
 
-def test_traces_that_take_no_level_are_compared(graph: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in TensorFlow 2.12."""
-    extract_stack = tf_stack.extract_stack
-    monkeypatch.setattr(tf_stack, "extract_stack", lambda: extract_stack())
-    assert place_of(graph.get_operations()[0].traceback) is None
+def make_constants(count: int, prefix: str, code: list[Any] | None = None) -> None:
+    """Make an op a piece of code, within few frames; the code is freed when it has run, unless it is kept in a list."""
+
+    def make() -> None:
+        for number in range(count):
+            each = compile("tf.constant(1.0)", f"{prefix}{number}.py", "exec")
+            exec(each, {"tf": tf})
+            if code is not None:
+                code.append(each)
+
+    graph = tf.compat.v1.get_default_graph()
+
+    def work() -> None:
+        with graph.as_default():
+            make()
+
+    thread = Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def files(traces: Traces) -> list[list[str]]:
+    """Of each op the files whose names begin with `early` or `late`."""
+    found = []
+    for stack in traces.stack.tolist():
+        frames = traces.stacks[stack].tolist() if stack != ABSENT else []
+        names = [traces.strings[traces.file[frame]] for frame in frames]
+        found.append([name for name in names if name.startswith(("early", "late"))])
+    return found
+
+
+def test_stack_of_code_that_is_gone_is_not_known() -> None:
+    notes: list[str] = []
+    with tf.Graph().as_default() as graph:
+        make_constants(20, "early")
+    others = [compile("tf.constant(1.0)", f"late{number}.py", "exec") for number in range(99)]
+    traces = read_traces(graph.get_operations(), notes.append)
+    assert files(traces) == [[]] * 20
+    assert notes == [f"20 ops have no line of code: {CODE_IS_GONE}"]
+    assert len(others) == 99
+
+
+def test_stack_of_code_that_is_still_there_but_has_run_is_not_trusted() -> None:
+    """Nothing tells it from other code that came to stand in its place."""
+    code: list[Any] = []
+    with tf.Graph().as_default() as graph:
+        make_constants(3, "early", code)
+    assert files(read_traces(graph.get_operations(), lambda _: None)) == [[]] * 3
+
+
+def test_stack_of_a_function_that_is_still_there_is_known() -> None:
+    graph = tf.Graph()
+
+    def make() -> None:
+        with graph.as_default():
+            tf.constant(1.0)
+
+    thread = Thread(target=make)
+    thread.start()
+    thread.join()
+    traces = read_traces(graph.get_operations())
+    assert __file__ in [traces.strings[file] for file in traces.file.tolist()]
+
+
+def test_stack_of_code_that_was_kept_is_known() -> None:
+    kept = KeptCode()
+    with tf.Graph().as_default() as graph, keeping_code(kept):
+        make_constants(20, "late")
+    traces = read_traces(graph.get_operations(), kept=kept.positions(graph))
+    assert files(traces) == [[f"late{number}.py"] for number in range(20)]
+
+
+def test_ops_made_before_code_was_kept_do_not_take_the_lines_of_those_after() -> None:
+    """Code that runs later may stand where the code of an earlier op was, and TensorFlow takes the two for one."""
+    kept = KeptCode()
+    with tf.Graph().as_default() as graph:
+        make_constants(20, "early")
+        with keeping_code(kept):
+            make_constants(20, "late")
+        make_constants(20, "early")
+    traces = read_traces(graph.get_operations(), lambda _: None, kept.positions(graph))
+    assert files(traces) == [[]] * 20 + [[f"late{number}.py"] for number in range(20)] + [[]] * 20
+
+
+def test_stack_that_was_read_while_its_code_lived_stays_known() -> None:
+    kept = KeptCode()
+    with tf.Graph().as_default() as graph, keeping_code(kept):
+        make_constants(1, "late")
+    before = read_traces(graph.get_operations(), kept=kept.positions(graph))
+    assert files(before) == [["late0.py"]]
+    del kept
+    assert read_traces(graph.get_operations()).strings == before.strings
+
+
+def test_hook_leaves_no_frame_in_a_stack() -> None:
+    def make() -> list[tuple[str, str]]:
+        with tf.Graph().as_default():
+            operation = tf.constant(1.0).op
+        return [(each.filename, each.name) for each in operation.traceback]
+
+    plain = make()
+    with keeping_code(KeptCode()), keeping_code(KeptCode()):
+        hooked = make()
+    assert hooked == plain
 
 
 def test_a_wrong_address_is_an_answer_and_no_crash() -> None:
     read = tf_captures._reader()
     assert read is not None
     here = np.array([7], np.uint64)
-    content = read(np.array([here.ctypes.data], np.uint64), 8)
-    assert content is not None
-    assert content.view(np.uint64).item() == 7
-    assert read(np.array([here.ctypes.data, 1], np.uint64), 8) is None
+    assert read(np.array([here.ctypes.data], np.uint64), np.array([8], np.uint64)) == here.tobytes()
+    assert read(np.array([here.ctypes.data, 1], np.uint64), np.array([8, 8], np.uint64)) is None
 
 
 def test_more_than_one_call_takes() -> None:
     read = tf_captures._reader()
     assert read is not None
     numbers = np.arange(2 * tf_captures.MOST_AT_ONCE + 3, dtype=np.uint64)
-    content = read(numbers.ctypes.data + np.arange(len(numbers), dtype=np.uint64) * 8, 8)
-    assert content is not None
-    assert np.array_equal(content.view(np.uint64).ravel(), numbers)
+    addresses = numbers.ctypes.data + np.arange(len(numbers), dtype=np.uint64) * 8
+    assert read(addresses, np.full_like(addresses, 8)) == numbers.tobytes()
 
 
 def test_traces_of_one_line_differ_by_their_filter() -> None:

@@ -298,7 +298,9 @@ def test_attributes_that_cannot_be_read() -> None:
     graph.node[0].attr["T"].s = b"four"
     damaged = graph.SerializeToString().replace(b"\x12\x04four", b"\x12\x7ffour")
     profile = tfprof.Profile.from_protos(damaged)
-    with pytest.raises(ProfileError, match=r"graph: the attributes of its nodes cannot be read \(.*whole"):
+    with pytest.raises(
+        ProfileError, match=r"graph: the attributes of its nodes, or its functions, cannot be read \(.*whole"
+    ):
         profile_proto(profile)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfprof_widget.cluster.tasks import job_of_task, task_of_device
-from tfprof_widget.messages import message_class
+from tfprof_widget.ingest.definitions import definitions_of
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import ABSENT, Integers
 
@@ -68,13 +68,7 @@ def _asked_devices(profile: Profile, rows: Integers) -> dict[str, str]:
     names = {profile.nodes.names[row] for row in rows.tolist()}
     if not names:
         return {}
-    node_def = message_class("NodeDef")
-    return {
-        node.name: _in_full(node_def.FromString(node.SerializeToString()).device)
-        for graph in profile.graphs
-        for node in graph.node
-        if node.name in names
-    }
+    return {name: _in_full(node.device) for name, node in definitions_of(profile.graphs, names).items()}
 
 
 def _in_full(device: str) -> str:

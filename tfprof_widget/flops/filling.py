@@ -45,13 +45,15 @@ def with_flops(profile: Profile, *, multiply_accumulates: bool = False) -> Profi
 
 
 def assembled(parts: Parts) -> Profile:
-    """The profile of all parts that came so far; what an op log says is not added to, but by registered formulas.
+    """The profile of all parts that came so far.
+
+    An op log that comes without a live graph says all there is to say: only registered formulas add to it.
 
     >>> assembled(Parts())
     Profile(0 nodes, 0 executions, 0 steps)
     """
     profile = parts.assemble()
-    return with_registered_flops(profile) if parts.op_logs else with_flops(profile)
+    return with_registered_flops(profile) if parts.op_logs and not parts.is_live else with_flops(profile)
 
 
 def with_registered_flops(profile: Profile) -> Profile:

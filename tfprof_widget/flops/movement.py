@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tfprof_widget.flops.fused import main_op
+
 MOVEMENT = frozenset(
     (
         *(
@@ -17,7 +19,7 @@ MOVEMENT = frozenset(
         *("IdentityN", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape", "ReadVariableOp", "VarHandleOp"),
         *("_VarHandlesOp", "_ReadVariablesOp", "Variable", "VariableV2", "Assign", "AssignVariableOp"),
         *("VarIsInitializedOp", "IsVariableInitialized", "DestroyResourceOp", "_Arg", "_Retval", "_HostRecv"),
-        *("_HostSend", "_Send", "_Recv", "Arg", "Retval", "_FusedRecv", "_DeviceArg", "_DeviceRetval"),
+        *("_HostSend", "_Send", "_Recv", "Arg", "Retval", "Recv", "_DeviceArg", "_DeviceRetval"),
         *("Reshape", "Squeeze", "ExpandDims", "Shape", "ShapeN", "Size", "Rank", "Fill", "ZerosLike", "OnesLike"),
         *("Empty", "BroadcastTo", "BroadcastArgs", "BroadcastGradientArgs", "Cast", "Bitcast", "Range", "LinSpace"),
         *("Concat", "ConcatV2", "ConcatOffset", "Pack", "Unpack", "ParallelConcat", "Split", "SplitV", "Slice"),
@@ -66,9 +68,10 @@ _ITERATORS = frozenset(
 
 
 def computes_nothing(op: str) -> bool:
-    """Whether an op only holds, moves or hands on.
+    """Whether an op, or the op that a kernel does, only holds, moves or hands on.
 
-    >>> computes_nothing("Reshape"), computes_nothing("TensorSliceDataset"), computes_nothing("MatMul")
+    >>> computes_nothing("Reshape"), computes_nothing("_MklReshape"), computes_nothing("MatMul")
     (True, True, False)
     """
-    return op in MOVEMENT or op in _ITERATORS or "Dataset" in op or "Iterator" in op
+    main = main_op(op)
+    return main in MOVEMENT or main in _ITERATORS or "Dataset" in op or "Iterator" in op

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tfprof_widget.flops.fused import main_op
 from tfprof_widget.flops.operation import Operation, Shape
+from tfprof_widget.ingest.definitions import unsealed
 from tfprof_widget.messages import AttrValue, GraphDef, SealedAttribute, SealedGraph
 from tfprof_widget.profiles import Profile
 from tfprof_widget.tables import ABSENT, Kernel
@@ -20,6 +22,16 @@ _UNKNOWN = -1
 _FED = re.compile(r"_arg_(?P<name>.+)_(?P<port>\d+)_\d+", re.DOTALL)
 _CALL = re.compile(r"/_\d+/")
 _OUTPUT_SHAPES = b"\x0a\x0e_output_shapes"
+# Most ops take the batch in first; these take in the sizes of what they put out.
+_INPUT_WITH_BATCH = {
+    "AvgPool3DGrad": 1,
+    "AvgPoolGrad": 1,
+    "Conv2DBackpropInput": 2,
+    "Conv3DBackpropInputV2": 2,
+    "DepthwiseConv2dNativeBackpropInput": 2,
+    "StridedSliceGrad": 4,
+}
+_MOST_NOT_SEEN = 64
 _HOLD_THEIR_SHAPE = frozenset({"Variable", "VariableV2", "Placeholder", "PlaceholderV2"})
 
 
@@ -133,7 +145,8 @@ class NodeReader:
         seen = self._seen.get(row, {})
         if not seen and len(shapes) == 1:
             seen = self._with_batch(row, shapes[0])
-        shapes += [None] * (max(seen, default=-1) + 1 - len(shapes))
+        most = len(shapes) + len(seen) + _MOST_NOT_SEEN  # outputs: a damaged file may name the two billionth
+        shapes += [None] * (max((slot for slot in seen if slot < most), default=-1) + 1 - len(shapes))
         return tuple(merged(shape, seen.get(slot)) for slot, shape in enumerate(shapes))
 
     def _of_graph(self, row: int) -> list[Shape]:
@@ -145,10 +158,13 @@ class NodeReader:
         return self._profile.kernels.get(self._profile.nodes.names[row])
 
     def _with_batch(self, row: int, shape: Shape) -> dict[int, tuple[int, ...]]:
-        """The shape put out if only its first dimension is unknown: that of what a kernel took in first."""
+        """The shape put out if only its first dimension is unknown: that of the input that has the batch."""
         kernel = self._kernel(row)
-        took_in = kernel.input_shapes[0] if kernel is not None and kernel.input_shapes else None
-        if not took_in or shape is None or shape[0] != _UNKNOWN or _UNKNOWN in shape[1:]:
+        if kernel is None or not shape or shape[0] != _UNKNOWN or _UNKNOWN in shape[1:]:
+            return {}
+        has_batch = _INPUT_WITH_BATCH.get(main_op(kernel.op), 0)
+        took_in = kernel.input_shapes[has_batch] if has_batch < len(kernel.input_shapes) else None
+        if not took_in or len(took_in) == 1 < len(shape):  # a list of sizes, as Fill takes in
             return {}
         return {0: (took_in[0], *shape[1:])}
 
@@ -218,8 +234,7 @@ class NodeReader:
         """The nodes of all library functions by name; of several of one name the first."""
         found: dict[str, Any] = {}
         for graph in self._profile.graphs:
-            whole = GraphDef.FromString(graph.SerializeToString())
-            for function in whole.library.function:
+            for function in unsealed(graph, GraphDef).library.function:
                 nodes = GraphDef(node=function.node_def).SerializeToString()
                 for node in SealedGraph.FromString(nodes).node:
                     found.setdefault(node.name, node)

@@ -84,7 +84,7 @@ def registered() -> Mapping[str, Formula]:
 def has_formula(op: str) -> bool:
     """Whether float operations of this type of op can be counted, be it that there are none.
 
-    >>> has_formula("_MklNativeFusedConv2D"), has_formula("Reshape"), has_formula("TopKV2")
+    >>> has_formula("_MklNativeFusedConv2D"), has_formula("_MklTranspose"), has_formula("TopKV2")
     (True, True, False)
     """
     main = main_op(op)

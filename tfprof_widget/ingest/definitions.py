@@ -22,7 +22,7 @@ def node_definitions(graphs: Iterable[SealedGraph]) -> Iterator[NodeDef]:
     """
     seen: set[str] = set()
     for graph in graphs:
-        for node in _unsealed(graph, GraphDef).node:
+        for node in unsealed(graph, GraphDef).node:
             name = node.name
             if name not in seen:
                 seen.add(name)
@@ -41,14 +41,21 @@ def definitions_of(graphs: Iterable[SealedGraph], names: Container[str]) -> dict
         for node in graph.node:
             name = node.name
             if name in names and name not in found:
-                found[name] = _unsealed(node, NodeDef)
+                found[name] = unsealed(node, NodeDef)
     return found
 
 
-def _unsealed(message: SealedGraph | SealedNode, kind: type[Unsealed]) -> Unsealed:
+def unsealed(message: SealedGraph | SealedNode, kind: type[Unsealed]) -> Unsealed:
+    """The message with all its parts read; those that were left as bytes may be damaged.
+
+    >>> from tfprof_widget.messages import SealedNode
+    >>> unsealed(SealedNode(name="w"), NodeDef).name
+    'w'
+    """
     try:
         return kind.FromString(message.SerializeToString())
     except DecodeError as error:
         raise ProfileError(
-            f"graph: the attributes of its nodes cannot be read ({error}); check that the file is whole"
+            f"graph: the attributes of its nodes, or its functions, cannot be read ({error}); "
+            "check that the file is whole"
         ) from None

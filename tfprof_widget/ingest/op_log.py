@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from google.protobuf.message import DecodeError
@@ -49,6 +49,38 @@ class OpLogColumns:
     float_ops: dict[str, int] = field(default_factory=dict)
     stack: dict[str, int] = field(default_factory=dict)
     forward: dict[str, str] = field(default_factory=dict)
+
+    def beside(self, given: Iterable[OpLogColumns]) -> OpLogColumns:
+        """What these say where the given ones do not; types add up.
+
+        >>> known = OpLogColumns(float_ops={"a": 1, "b": 2}, stack={"a": 0})
+        >>> known.beside([OpLogColumns(float_ops={"a": 9})])
+        OpLogColumns(types={}, float_ops={'b': 2}, stack={'a': 0}, forward={})
+        """
+        float_ops, stack = dict(self.float_ops), dict(self.stack)
+        for columns in given:
+            for name in columns.float_ops:
+                float_ops.pop(name, None)
+            for name in columns.stack:
+                stack.pop(name, None)
+        return replace(self, float_ops=float_ops, stack=stack)
+
+
+def last_entries(op_log: SealedOpLog) -> SealedOpLog:
+    """The op log with the last entry of each node alone, as native tfprof takes it beside a live graph.
+
+    Traces without frames are left out too: there they count for nothing.
+
+    >>> op_log = SealedOpLog(log_entries=[{"name": "w", "float_ops": 8}, {"name": "w", "types": ["mine"]}])
+    >>> [(entry.name, entry.float_ops, *entry.types) for entry in last_entries(op_log).log_entries]
+    [('w', 0, 'mine')]
+    """
+    last = {entry.name: entry for entry in op_log.log_entries}
+    kept = SealedOpLog(log_entries=last.values(), id_to_string=op_log.id_to_string)
+    for entry in kept.log_entries:
+        if not entry.code_def:
+            entry.ClearField("code_def")
+    return kept
 
 
 def read_op_log(op_log: SealedOpLog, stacks: Stacks, nodes: Container[str]) -> OpLogColumns:

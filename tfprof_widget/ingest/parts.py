@@ -16,8 +16,8 @@ from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.devices import misses_streams
 from tfprof_widget.ingest.executed_kernels import KernelLabels
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
-from tfprof_widget.ingest.live_op_log import live_op_log
-from tfprof_widget.ingest.op_log import OpLogColumns, Stacks, read_op_log
+from tfprof_widget.ingest.live_op_log import READING, Reading, live_op_log
+from tfprof_widget.ingest.op_log import OpLogColumns, Stacks, last_entries, read_op_log
 from tfprof_widget.ingest.read_runs import ReadRun
 from tfprof_widget.ingest.run_columns import NodeNames, RunColumns
 from tfprof_widget.ingest.run_metadata import executed_ops, may_be_node
@@ -38,8 +38,8 @@ OpsOf = Callable[[set[str]], Mapping[str, str]]
 class Parts:
     """Graphs, steps and op logs as they come; `assemble` makes the profile of all that came so far.
 
-    Shapes that a live graph does not know are completed from its runs: always where FLOPs are counted, and
-    where inputs are shown unless `completes_shapes` is false.
+    What a live graph does not give is noted. Shapes that it does not know are completed from its runs: always where
+    FLOPs are counted, and where inputs are shown unless `completes_shapes` is false.
 
     >>> parts = Parts()
     >>> parts.add_graph(b"")
@@ -47,8 +47,9 @@ class Parts:
     Profile(0 nodes, 0 executions, 0 steps)
     """
 
-    def __init__(self, *, completes_shapes: bool = True) -> None:
+    def __init__(self, *, completes_shapes: bool = True, reading: Reading = READING) -> None:
         self.completes_shapes = completes_shapes
+        self.reading = reading
         self.shapes = Shapes()
         self.stacks = Stacks()
         self.nodes = GraphColumns()
@@ -72,7 +73,7 @@ class Parts:
     def add_graph(self, graph: Any) -> None:
         """Add the nodes that are new in `graph`; None adds nothing.
 
-        A tf.Graph brings its own op log, unless one is given.
+        A tf.Graph brings its own op log; what a given one says of a node goes before it.
         """
         if graph is None:
             return
@@ -89,10 +90,10 @@ class Parts:
     def add_function(self, graph: Any) -> None:
         """Add the graph of a function with the variables that it captures, and with what it calls.
 
-        As of a tf.Graph, what is known of its nodes besides is not taken where an op log is given.
+        As with a tf.Graph, what a given op log says of a node goes before what is known of it here.
         """
         with collector_paused():
-            found = read_functions([(graph.name, graph)], self.stacks)
+            found = read_functions([(graph.name, graph)], self.stacks, reading=self.reading)
             sealed = as_sealed(found.definition, "GraphDef", "graph")
             columns = read_graph(sealed, self.shapes, self._known())
         self._function_op_log = found.op_log
@@ -104,6 +105,8 @@ class Parts:
             return
         with collector_paused():
             sealed = as_sealed(op_log, "OpLogProto", "op_log")
+            if self.is_live:
+                sealed = last_entries(sealed)
             self.op_logs.append(read_op_log(sealed, self.stacks, self._known()))
 
     def add_checkpoint(self, path: str | PathLike[str] | None) -> None:
@@ -179,21 +182,25 @@ class Parts:
         """Add what the labels of runs tell of kernels that is new."""
         self.kernels = labels.kernels(self._in_graph) | self.kernels
 
+    @property
+    def is_live(self) -> bool:
+        """Whether a graph of this process is among them, which tells of its nodes what an op log would."""
+        return self._live is not None or self._function_op_log is not None
+
     def assemble(self) -> Profile:
         """The profile of everything added so far."""
         with collector_paused():
-            op_logs, nodes = self.op_logs, self.nodes
-            if self._function_op_log is not None and not op_logs:
-                op_logs = [self._function_op_log]
-            if self._live is not None and not op_logs:
-                if self._live_op_log is None:
-                    self._live_op_log = live_op_log(self._live, self._completed, self.stacks)
-                op_logs = [self._live_op_log]
+            op_logs, nodes = list(self.op_logs), self.nodes
+            if self._live is not None and self._live_op_log is None:
+                self._live_op_log = live_op_log(self._live, self._completed, self.stacks, self.reading)
+            for known in (self._function_op_log, self._live_op_log):
+                if known is not None:
+                    op_logs.append(known.beside(self.op_logs))
             if self._completed and self.completes_shapes:
                 nodes = nodes.with_output_shapes(self._completed, self.shapes)
             if self.checkpoint is not None:
                 saved = OpLogColumns(types={name: [CHECKPOINT_VARIABLES] for name in self.checkpoint.shapes})
-                op_logs = [*op_logs, saved]
+                op_logs.append(saved)
             profile = assemble(
                 nodes,
                 self.runs,

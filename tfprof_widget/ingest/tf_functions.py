@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tfprof_widget.ingest.live_op_log import live_op_log
+from tfprof_widget.errors import told
+from tfprof_widget.ingest.live_op_log import READING, Reading, live_op_log
 from tfprof_widget.ingest.op_log import OpLogColumns, Stacks
 from tfprof_widget.ingest.tf_gradients import forward_nodes
 from tfprof_widget.ingest.tf_graph import LiveGraph, read_tf_graph
@@ -53,8 +55,13 @@ class FunctionGraphs:
     compiled: dict[str, frozenset[str]]
 
 
-def read_functions(functions: Iterable[tuple[str, Any]], stacks: Stacks, words: Words = NO_WORDS) -> FunctionGraphs:
-    """Read functions, each by the name that the runtime has for it and its FuncGraph.
+def read_functions(
+    functions: Iterable[tuple[str, Any]],
+    stacks: Stacks,
+    words: Words = NO_WORDS,
+    reading: Reading = READING,
+) -> FunctionGraphs:
+    """Read functions, each by the name that the runtime has for it and its FuncGraph; what is lost of one is noted.
 
     An op keeps its name where that has a scope, such as a layer's. An op without, in a function that others call, is
     put in the scope of the function's name; so is an op whose name another function has for something else. What a
@@ -64,10 +71,11 @@ def read_functions(functions: Iterable[tuple[str, Any]], stacks: Stacks, words: 
     >>> read_functions([], Stacks()).nodes
     {}
     """
-    reader = _Reader(stacks, words.functions, variables=Variables(words.variables))
+    reader = _Reader(stacks, words.functions, reading, variables=Variables(words.variables))
     reader.layers.add(words.layers)
     for name, graph in functions:
-        reader.read(name, graph)
+        with reader.losing_no_more_than(name):
+            reader.read(name, graph)
     found = forward_nodes({node.name: node.op for node in reader.definition.node})
     reader.op_log.forward.update({name: of for name, of in found.items() if of in reader.op_log.stack})
     return FunctionGraphs(reader.definition, reader.op_log, reader.nodes, reader.layers, reader.compiled)
@@ -98,6 +106,7 @@ class _Reader:
 
     stacks: Stacks
     labels: Mapping[str, str]
+    reading: Reading
     definition: GraphDef = field(default_factory=lambda: GraphDef())
     op_log: OpLogColumns = field(default_factory=OpLogColumns)
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -107,6 +116,17 @@ class _Reader:
     read_before: dict[int, tuple[LiveGraph, OpLogColumns]] = field(default_factory=dict)
     added: set[str] = field(default_factory=set)
     compiled: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    @contextmanager
+    def losing_no_more_than(self, function: str) -> Iterator[None]:
+        """Note an error that reading a function ends in, and go on with the others."""
+        try:
+            yield
+        except Exception as error:  # of TensorFlow's
+            self.reading.note(
+                f"the graph of {function_label(function)} could not be read ({told(error)}): "
+                "its ops have no layers, shapes and lines here"
+            )
 
     def read(self, name: str, graph: Any) -> None:
         """Add a function that Python called."""
@@ -180,13 +200,15 @@ class _Reader:
         arguments = {tensor.op.name: source for tensor, source in zip(graph.inputs, given, strict=False)}
         bare = _BARE if label else body.bare
         inner = _Body(graph, prefix, label or body.scope, label or body.owner, "", arguments, bare)
-        return graph, self._walk(inner, nodes)
+        with self.losing_no_more_than(function):
+            return graph, self._walk(inner, nodes)
+        return None
 
     def _read_once(self, graph: Any) -> tuple[LiveGraph, OpLogColumns]:
         found = self.read_before.get(id(graph))
         if found is None:
             live = read_tf_graph(graph)
-            found = self.read_before[id(graph)] = (live, live_op_log(live, {}, self.stacks))
+            found = self.read_before[id(graph)] = (live, live_op_log(live, {}, self.stacks, self.reading))
         return found
 
     def _captured(self, graph: Any) -> dict[str, str]:

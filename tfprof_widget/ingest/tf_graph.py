@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,4 +87,11 @@ def read_trainable_variables(graph: Any) -> tuple[str, ...]:
     ()
     """
     variables: Iterable[Any] = graph.get_collection("trainable_variables")
-    return tuple(dict.fromkeys(variable.op.name for variable in variables))
+    return tuple(dict.fromkeys(name for variable in variables if (name := _name_of_node(variable)) is not None))
+
+
+def _name_of_node(variable: Any) -> str | None:
+    """The node that holds a variable; None for one that is held outside of the graph, as those of a tf.function are."""
+    with suppress(AttributeError, ValueError):  # an eager tensor has no op; a MirroredVariable may have no replica here
+        return str(variable.op.name)
+    return None

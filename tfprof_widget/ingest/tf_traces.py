@@ -2,49 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfprof_widget.ingest.tf_captures import places
+from tfprof_widget.errors import warn_user
+from tfprof_widget.ingest.tf_captures import living_code, places
 from tfprof_widget.tables import ABSENT, Lists, Traces
 
 OURS = str(Path(__file__).parent.parent / "capturing")
 """Where hooks are, which are no part of the program that they watch."""
 
+CODE_IS_GONE = (
+    "the code that made them has been freed, and TensorFlow does not keep it; to see lines, run "
+    "%load_ext tfprof_widget before the cells that build the graph, or build it in the captured code"
+)
+
 NONE = "none"
 """What native tfprof names the string of index 0, which stands for all that is missing."""
 
 
-def read_traces(operations: Iterable[Any]) -> Traces:
+def read_traces(
+    operations: Sequence[Any], note: Callable[[str], None] = warn_user, kept: Sequence[range] = ()
+) -> Traces:
     """The stacks of operations, in their order; what is not known of a frame is string 0, or line -1.
+
+    Those in the `kept` ranges were made by code that has been kept alive since. Of operations that were made by code
+    that is gone no stack is known, which is noted.
 
     >>> read_traces([]).strings
     ('none',)
     """
-    stack, distinct = _distinct_stacks(operations)
+    is_kept = np.zeros(len(operations), np.bool_)
+    for positions in kept:
+        is_kept[positions.start : positions.stop] = True
+    stack, distinct, unknown = _distinct_stacks([operation.traceback for operation in operations], is_kept.tolist())
+    if unknown:
+        note(f"{'1 op has' if unknown == 1 else f'{unknown:,} ops have'} no line of code: {CODE_IS_GONE}")
     return _traces(np.array(stack, np.int32), distinct)
 
 
-def _distinct_stacks(operations: Iterable[Any]) -> tuple[list[int], list[Any]]:
-    """The stack of each operation, and one of TensorFlow's traces for each stack."""
-    traces = [operation.traceback for operation in operations]
-    of_place: dict[bytes, int] = {}
-    of_trace: dict[Any, int] = {}
+def _distinct_stacks(traces: Sequence[Any], is_kept: Sequence[bool]) -> tuple[list[int], list[Any], int]:
+    """The stack of each operation, one of TensorFlow's traces for each stack, and of how many it cannot be read.
+
+    Where code was freed and other code stands in its place, one of TensorFlow's captures may mean both: so a stack is
+    that of operations whose code is kept, or of others.
+    """
+    keys = [
+        (index if place is None else place, kept)
+        for index, (place, kept) in enumerate(zip(places(traces), is_kept, strict=True))
+    ]
+    first = {key: trace for key, trace in zip(reversed(keys), reversed(traces), strict=True) if trace is not None}
+    code = dict(zip(first, living_code(list(first.values()), [kept for _, kept in first]), strict=True))
+    known: dict[Any, int] = {}
+    stack: list[int] = []
     distinct: list[Any] = []
-    stack = []
-    for trace, place in zip(traces, places(traces), strict=True):
-        known: dict[Any, int] = of_trace if place is None else of_place
-        key = trace if place is None else place
-        index = known.get(key)
+    unknown = 0
+    for key, trace in zip(keys, traces, strict=True):
+        if trace is None or code[key] is None:
+            unknown += trace is not None
+            stack.append(ABSENT)
+            continue
+        same = trace if isinstance(key[0], int) else key  # traces without a place are compared
+        index = known.get(same)
         if index is None:
-            index = known[key] = len(distinct) if trace else ABSENT
+            index = known[same] = len(distinct) if trace else ABSENT
             if trace:
                 distinct.append(trace)
         stack.append(index)
-    return stack, distinct
+    return stack, distinct, unknown
 
 
 def _traces(stack: Any, distinct: Sequence[Iterable[Any]]) -> Traces:

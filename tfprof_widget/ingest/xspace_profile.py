@@ -12,6 +12,7 @@ from tfprof_widget.ingest.collector import collector_paused
 from tfprof_widget.ingest.devices import misses_streams
 from tfprof_widget.ingest.executed_kernels import read_input_shapes
 from tfprof_widget.ingest.graph_def import GraphColumns, read_graph
+from tfprof_widget.ingest.live_op_log import READING, Reading
 from tfprof_widget.ingest.op_log import Stacks
 from tfprof_widget.ingest.run_columns import RunColumns
 from tfprof_widget.ingest.run_metadata import may_be_node
@@ -29,11 +30,15 @@ from tfprof_widget.tables import Kernel
 
 
 def profile_of_functions(
-    functions: Iterable[tuple[str, Any]], traces: Iterable[XSpaceColumns], words: Words = NO_WORDS
+    functions: Iterable[tuple[str, Any]],
+    traces: Iterable[XSpaceColumns],
+    words: Words = NO_WORDS,
+    reading: Reading = READING,
 ) -> tuple[Profile, int]:
     """The profile of what the traces hold, and how many events TensorFlow dropped.
 
-    `functions` are the FuncGraphs by the runtime's names for them; a step is in one trace only.
+    `functions` are the FuncGraphs by the runtime's names for them; a step is in one trace only. What cannot be read of
+    a function is noted.
 
     >>> from tfprof_widget.ingest.xspace import read_xspace
     >>> profile_of_functions([], [read_xspace(b"")])
@@ -41,7 +46,7 @@ def profile_of_functions(
     """
     shapes, stacks = Shapes(), Stacks()
     with collector_paused():
-        graphs = read_functions(functions, stacks, words)
+        graphs = read_functions(functions, stacks, words, reading)
         sealed = as_sealed(graphs.definition, "GraphDef", "graph")
         columns = read_graph(sealed, shapes)
         runs: list[tuple[int, RunColumns]] = []
