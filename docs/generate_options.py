@@ -110,8 +110,8 @@ DEFAULTS_HEAD = """\
 NOTEBOOK_HEAD = """\
 ## Only in a notebook
 
-`%%tfprof` and `%tfprof` take these too; `tfprof_widget.capture()` takes `name`, `overhead`, `every`, `steps`, and `all`
-as `trace_all`. Of `overhead`, `every`, `steps` and `all` only one can be given.
+`%%tfprof` and `%tfprof` take these too; `tfprof_widget.capture()` takes `name`, `overhead`, `every`, `steps`,
+`collectives`, and `all` as `trace_all`. Of `overhead`, `every`, `steps` and `all` only one can be given.
 Without `view`, text shows the op view and the widget opens with the scope view.
 """
 COMMAND_LINE_HEAD = """\
@@ -134,7 +134,7 @@ def option_reference() -> str:
         COLUMNS_HEAD + _table(("column", "what it is"), ((f"`{name}`", COLUMN_MEANINGS[name]) for name in COLUMNS)),
         PLACES_HEAD + _table(("option", "flag", "trait", "ProfileOptionBuilder"), map(_spelled, OPTIONS)),
         DEFAULTS_HEAD + _table(("option", "where", "default"), _differing()),
-        NOTEBOOK_HEAD + _described((view, *magic.RESULT, *magic.TRACING, *magic.WHERE)),
+        NOTEBOOK_HEAD + _described((view, *magic.RESULT, *magic.TRACING, *magic.DARING, *magic.WHERE)),
         COMMAND_LINE_HEAD + _described((*command_line.FILES, command_line.DUMP_TO_FILE, *command_line.GENERAL)),
     )
     return "\n".join(parts)

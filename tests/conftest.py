@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from tests.oracle.native import NativeTfprof
+
+LAST = 3000
+"""So many characters of a process's standard error are shown."""
 
 # The same examples in every run, however slow the machine; `pytest --hypothesis-profile=default` looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -20,6 +24,17 @@ settings.load_profile("same")
 def pytest_configure() -> None:
     """What a shell starts in the background ignores Ctrl-C, and so would the tests of interrupts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the last words of a process that ended otherwise than it should."""
+    report = yield
+    error = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(error, subprocess.CalledProcessError | subprocess.TimeoutExpired) and error.stderr:
+        words = error.stderr if isinstance(error.stderr, str) else error.stderr.decode(errors="replace")
+        report.sections.append(("Standard error of the process", words[-LAST:]))
+    return report
 
 
 @pytest.fixture(scope="session")

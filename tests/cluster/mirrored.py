@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import asdict
 
 from tests.cluster.mirrored_training import recorded
 
 
-def main() -> None:
-    """Train, and print the links of the cluster's summary."""
+def main(asked: str) -> None:
+    """Train, and print the links of the cluster's summary, or which steps were recorded from the first on."""
     import tensorflow as tf
 
     from tfprof_widget.cluster.summary import summary
@@ -18,11 +19,14 @@ def main() -> None:
     cpu, *_ = tf.config.list_physical_devices("CPU")
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    prof = recorded(strategy)
-    found = summary(prof.profile)
-    print(json.dumps([asdict(each) for each in found.links] if found else None), flush=True)
+    prof = recorded(strategy, first=asked == "first")
+    if asked == "first":
+        print(json.dumps(prof.profile.step_names), flush=True)
+    else:
+        found = summary(prof.profile)
+        print(json.dumps([asdict(each) for each in found.links] if found else None), flush=True)
     os._exit(0)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -8,8 +8,13 @@ from typing import Any
 ROWS, COLUMNS, STEPS = 500, 300, 4
 
 
-def recorded(strategy: Any, changed: Callable[[Any], Any] = lambda inputs: inputs) -> Any:
-    """What is captured of it; `changed` makes each replica's inputs others."""
+def recorded(
+    strategy: Any, changed: Callable[[Any], Any] = lambda inputs: inputs, *, first: bool = False, **asked: Any
+) -> Any:
+    """What is captured of it as `asked`; `changed` makes each replica's inputs others.
+
+    The `first` step, in which devices meet, is captured too if it is asked for.
+    """
     import tensorflow as tf
 
     import tfprof_widget as tfprof
@@ -26,8 +31,9 @@ def recorded(strategy: Any, changed: Callable[[Any], Any] = lambda inputs: input
 
     step = tf.function(lambda inputs: strategy.run(replica, args=(inputs,)))
     inputs = tf.ones([64, ROWS])
-    step(inputs)
-    with tfprof.capture(every=1) as prof:
+    if not first:
+        step(inputs)
+    with tfprof.capture(every=1, **asked) as prof:
         for _ in range(STEPS):
             step(inputs)
     return prof

@@ -1,4 +1,4 @@
-"""A worker of a MultiWorkerMirroredStrategy that captures its own steps, and leaves what it recorded in a file."""
+"""A worker of a MultiWorkerMirroredStrategy that captures its own steps: prints the result, or saves it to a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,22 +13,21 @@ import numpy as np
 from tests.cluster.mirrored_training import recorded
 
 
-def main(workers: str, index: str, slow: str, path: str) -> None:
-    """Train; the slow worker is late in each of its steps."""
+def main(workers: str, index: str, slow: str, path: str = "") -> None:
+    """Train; the slow worker is late in each of its steps. Ops are recorded if there is a file for them."""
     task = {"type": "worker", "index": int(index)}
     os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": json.loads(workers)}, "task": task})
     import tensorflow as tf
-
-    from tfprof_widget.parallel.parcels import packed
 
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
 
     def late(inputs: Any) -> Any:
         return inputs + tf.numpy_function(nap, [], tf.float32)
 
-    prof = recorded(strategy, late) if index == slow else recorded(strategy)
-    Path(path).write_bytes(packed(prof.recorded))
-    print("done", flush=True)
+    prof = recorded(strategy, *([late] if index == slow else []), collectives=bool(path))
+    if path:
+        prof.save(path)
+    print(json.dumps(str(prof)), flush=True)
     os._exit(0)  # TensorFlow's own end of a worker may crash
 
 

@@ -10,11 +10,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Timer
 
 ROOT = Path(__file__).parent.parent.parent
 TRIALS = 3
 PATIENCE_SECONDS = 300
+LAST = 3000
+"""So many characters of a process's standard error are shown."""
+
 Cluster = Mapping[str, list[str]]
 
 
@@ -47,24 +51,32 @@ def free_ports(count: int) -> list[int]:
 
 @contextmanager
 def process(*arguments: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
-    """A process of Python that is killed with the block, ends when its input does, and never goes on for minutes."""
-    started = subprocess.Popen(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **(env or {})},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    patience = Timer(PATIENCE_SECONDS, started.kill)
-    patience.start()
-    with started:
-        try:
-            yield started
-        finally:
-            patience.cancel()
-            started.kill()
+    """A process of Python that is killed with the block, ends when its input does, and never goes on for minutes.
+
+    An error in the block has the last words of the process in it.
+    """
+    with TemporaryFile("w+", errors="replace") as words:
+        started = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **(env or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=words,
+            text=True,
+        )
+        patience = Timer(PATIENCE_SECONDS, started.kill)
+        patience.start()
+        with started:
+            try:
+                yield started
+            except BaseException as error:
+                words.seek(0)
+                error.add_note(f"{' '.join(arguments)[:200]}, exit {started.poll()}:\n{words.read()[-LAST:]}")
+                raise
+            finally:
+                patience.cancel()
+                started.kill()
 
 
 def _addresses(counts: list[int]) -> Iterator[list[str]]:

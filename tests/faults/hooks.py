@@ -11,6 +11,7 @@ from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
 from keras.src.utils import traceback_utils as of_keras
 from tensorflow.python.client import session
 from tensorflow.python.eager.polymorphic_function import atomic_function, polymorphic_function
+from tensorflow.python.framework import ops
 from tensorflow.python.profiler.internal import _pywrap_profiler
 from tensorflow.python.util import traceback_utils
 
@@ -22,6 +23,7 @@ OWNERS: tuple[Any, ...] = (
     atomic_function.AtomicFunction,
     TensorFlowTrainer,
     _pywrap_profiler,
+    ops,
     traceback_utils,
     of_keras,
 )

@@ -48,17 +48,20 @@ def _is_out_of_reach(frame: FrameType) -> bool:
     return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
 
 
-def interrupted(work: Callable[[], Any], at: int) -> tuple[bool, Interrupting]:
-    """Whether the interrupt came out of the work, and what pressed."""
+def interrupted(work: Callable[[], Any], at: int) -> tuple[KeyboardInterrupt | None, Interrupting]:
+    """The interrupt if it came out of the work, and what pressed.
+
+    Its traceback keeps all that was at work alive, as IPython's `sys.last_value` does.
+    """
     interrupting, before = Interrupting(at), sys.gettrace()
     sys.settrace(interrupting)
     try:
         work()
-    except KeyboardInterrupt:
-        return True, interrupting
+    except KeyboardInterrupt as error:
+        return error, interrupting
     finally:
         sys.settrace(before)
-    return False, interrupting
+    return None, interrupting
 
 
 @pytest.mark.parametrize("kind", ["untraced", "traced", "context"])

@@ -25,6 +25,7 @@ REASONS = {
         "capturing/cheap_ops.py",
         "ctypes",
     ): "sets a level of TensorFlow's profiler, whose library is in the process already",
+    ("capturing/collectives.py", "ctypes"): "looks a function up in TensorFlow's library, and does not call it",
     ("ingest/tf_captures.py", "ctypes"): "compares TensorFlow's own captures in memory; takes nothing from files",
     ("magic/code.py", "compile"): "the cell that the user has typed",
     ("magic/code.py", "eval"): "the cell that the user has typed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ContextDecorator, ExitStack
+from contextlib import AbstractContextManager, ContextDecorator, ExitStack, nullcontext
 from dataclasses import replace
 from heapq import nlargest
 from operator import itemgetter
@@ -12,7 +12,13 @@ from typing import Any, TypeVar, overload
 
 from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_recorder import FunctionRecorder
-from tfprof_widget.capturing.interrupts import interrupted_later
+from tfprof_widget.capturing.interrupts import (
+    Interrupts,
+    deliver_interrupt,
+    hold_interrupts,
+    release_interrupts,
+)
+from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
 from tfprof_widget.capturing.printed import ran_on_cpus
 from tfprof_widget.capturing.recorded import Recorded, joined
 from tfprof_widget.capturing.recorder import Recorder
@@ -43,13 +49,15 @@ def capture(
     every: int | None = None,
     steps: Any = None,
     trace_all: bool = False,
+    collectives: bool = False,
 ) -> Capturing: ...
-def capture(function: Any = None, *, name: str = "", **sampling: Any) -> Any:
+def capture(function: Any = None, *, name: str = "", collectives: bool = False, **sampling: Any) -> Any:
     """Profile what TensorFlow runs in a block, or in each call of a function.
 
     At most one of these says what is traced: `overhead` is the share of the untraced time that tracing may cost (if
     not given 0.1, or half a second if that is more), `every` traces each so-many-th run of a kind, `steps` a range
-    of them, as `range(10, 20)`, `trace_all` all.
+    of them, as `range(10, 20)`, `trace_all` all. With `collectives` ops are recorded also where workers reduce
+    together; TensorFlow's profiler may crash the process then, so that else only the times of such steps are taken.
 
     >>> with capture(name="nothing") as prof:
     ...     pass
@@ -61,8 +69,8 @@ def capture(function: Any = None, *, name: str = "", **sampling: Any) -> Any:
             raise ValueError(
                 f"capture: {function!r} is no function; write `with capture() as prof:`, or @capture above a def"
             )
-        return Capturing(getattr(function, "__name__", ""), policy(**sampling))(function)
-    return Capturing(name, policy(**sampling))
+        return Capturing(getattr(function, "__name__", ""), policy(**sampling), collectives)(function)
+    return Capturing(name, policy(**sampling), collectives)
 
 
 def last() -> Capture | None:
@@ -89,41 +97,68 @@ def remember(capture: Capture | None) -> None:
 class Capturing(ContextDecorator, AbstractContextManager[Capture]):
     """What can be entered: each time it gives a Capture of its own, which is filled when the block is over."""
 
-    def __init__(self, name: str, policy: Policy) -> None:
-        self.name, self.policy = name, policy
-        self._open: list[tuple[Capture, ExitStack, Recorder, FunctionRecorder]] = []
+    def __init__(self, name: str, policy: Policy, collectives: bool = False) -> None:
+        self.name, self.policy, self.collectives = name, policy, collectives
+        self._open: list[_Open] = []
 
     def __enter__(self) -> Capture:
-        sessions, functions = Recorder(self.policy), FunctionRecorder(self.policy)
-        capture = Capture()
-        with ExitStack() as entered:  # undone at once where entering fails half-way
-            with interrupted_later():
-                entered.enter_context(hooked_sessions(sessions))
-                entered.enter_context(hooked_functions(functions))
-                entered.enter_context(sessions.own_thread.opened())
-                entered.enter_context(functions.own_thread.opened())
-            stack = entered.pop_all()
-        capture.counting(
-            lambda: tuple(map(sum, zip(sessions.counts(), functions.counts(), strict=True))),
-            lambda limit: _costliest(sessions, functions, limit),
-        )
-        self._open.append((capture, stack, sessions, functions))
-        return capture
+        interrupts = hold_interrupts()
+        try:
+            opened = _Open(interrupts, self.policy, collectives=self.collectives)
+            with opened.hooks:  # undone at once where entering fails half-way, or is interrupted
+                opened.hook()
+                deliver_interrupt()
+                opened.hooks = opened.hooks.pop_all()
+        except BaseException:
+            release_interrupts(interrupts)
+            raise
+        self._open.append(opened)
+        return opened.capture
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        without_hooks(error)
-        capture, stack, sessions, functions = self._open.pop()
+        opened = self._open.pop()
+        capture = opened.capture
         try:
-            with interrupted_later():
-                stack.close()
-            recorded = _with_streams_noted(joined(sessions.recorded(), _with_memory_noted(functions.recorded())))
-            capture.finish(_explained(recorded), self.name)
+            without_hooks(error)
+            opened.hooks.close()
+            with opened.interrupts.allowed() if opened.interrupts is not None else nullcontext():
+                capture.finish(_explained(opened.recorded()), self.name)
         except BaseException as own:
             capture.finish(Recorded((), 0.0, None, 0, (_lost(own),)), self.name)
             if not isinstance(own, Exception):  # one of ours must not take the place of the user's
                 raise
         finally:
             remember(capture)
+            release_interrupts(opened.interrupts)
+
+
+class _Open:
+    """What is at work between entering and leaving."""
+
+    def __init__(self, interrupts: Interrupts | None, policy: Policy, *, collectives: bool) -> None:
+        self.interrupts = interrupts
+        self.kept_code = KeptCode()
+        self.sessions = Recorder(policy, kept=self.kept_code.positions)
+        self.functions = FunctionRecorder(policy, collectives=collectives, kept=self.kept_code.positions)
+        self.capture = Capture()
+        self.hooks = ExitStack()
+
+    def hook(self) -> None:
+        """Put the hooks in."""
+        sessions, functions, enter = self.sessions, self.functions, self.hooks.enter_context
+        enter(hooked_sessions(sessions))
+        enter(hooked_functions(functions))
+        enter(keeping_code(self.kept_code))
+        enter(sessions.own_thread.opened())
+        enter(functions.own_thread.opened())
+        self.capture.counting(
+            lambda: tuple(map(sum, zip(sessions.counts(), functions.counts(), strict=True))),
+            lambda limit: _costliest(sessions, functions, limit),
+        )
+
+    def recorded(self) -> Recorded:
+        """What sessions and functions ran, with what is missing."""
+        return _with_streams_noted(joined(self.sessions.recorded(), _with_memory_noted(self.functions.recorded())))
 
 
 def policy(

@@ -9,8 +9,10 @@ from types import ModuleType
 from typing import Any
 
 from tfprof_widget.capturing import keras_steps, profiler
+from tfprof_widget.capturing.collectives import collective_hooks, is_mended
 from tfprof_widget.capturing.function_recorder import FunctionRecorder
 from tfprof_widget.capturing.imports import when_imported
+from tfprof_widget.capturing.interrupts import deliver_interrupt
 from tfprof_widget.capturing.keras_steps import ModelSteps
 from tfprof_widget.capturing.patches import Hook, Patch, put_patches
 from tfprof_widget.capturing.profiler import MakingWay, Profiler
@@ -52,6 +54,7 @@ def hooked_functions(recorder: FunctionRecorder) -> Iterator[FunctionRecorder]:
                 *((name, models.hooks) for name in keras_steps.TRAINERS),
                 (SESSION, lambda module: _session_hooks(module, recorder)),
                 (profiler.BINDINGS, lambda module: _profiler_hooks(module, recorder)),
+                *collective_hooks(recorder).items(),
                 *((name, shortener_hooks) for name in SHORTENERS),
             ):
                 waiting.enter_context(when_imported(name, put(hooks)))
@@ -70,7 +73,9 @@ def _stepping(recorder: FunctionRecorder) -> Callable[[str, Callable[..., Any]],
         def step(*arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
             with recorder.step((id(function), name), name, function):
-                return function(*arguments, **named)
+                results = function(*arguments, **named)
+            deliver_interrupt()
+            return results
 
         return step
 
@@ -90,7 +95,8 @@ def _function_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[
                 results = original(function, *arguments, **named)
                 if _traced_times(function) != before:
                     recorder.traced_anew()
-                return results
+            deliver_interrupt()
+            return results
 
         return __call__
 
@@ -123,7 +129,9 @@ def _calling(recorder: FunctionRecorder) -> Callable[[Any], Callable[..., Any]]:
             if recorder.is_in_step or BACKWARD in name:
                 return original(function, *arguments, **named)
             with recorder.step(name, function_label(name), function):
-                return original(function, *arguments, **named)
+                results = original(function, *arguments, **named)
+            deliver_interrupt()
+            return results
 
         return call
 
@@ -135,7 +143,7 @@ def _profiler_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[
     if original is not None:
         ours = Profiler(profiler.without_captures(original))
         yield module, profiler.SESSION, MakingWay(ours, recorder.make_way, recorder.give_way)
-        recorder.use(ours, eagerly=_executes_eagerly())
+        recorder.use(ours, eagerly=_executes_eagerly(), is_safe=is_mended(module))
 
 
 def _session_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from tfprof_widget.capturing.collectives import has_collectives
 from tfprof_widget.capturing.forks import FORKED, OwnProcess
 from tfprof_widget.capturing.functions import CalledFunctions
 from tfprof_widget.capturing.kinds import LOOP, Kind, Run
@@ -20,7 +21,9 @@ from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Run
 from tfprof_widget.capturing.sampling import Adaptive, Choice, Policy, Sampler, Steps
 from tfprof_widget.capturing.traces import EAGER, ROOM, Traces
 from tfprof_widget.capturing.windows import SHARED, Windows
+from tfprof_widget.errors import told
 from tfprof_widget.flops.filling import with_flops
+from tfprof_widget.ingest.live_op_log import READING, Reading
 from tfprof_widget.ingest.tf_functions import Words
 from tfprof_widget.ingest.xspace_notes import notes_on
 from tfprof_widget.ingest.xspace_profile import profile_of_functions
@@ -73,10 +76,21 @@ class FunctionRecorder:
     0
     """
 
-    def __init__(self, policy: Policy, *, room: int = ROOM) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        room: int = ROOM,
+        collectives: bool = False,
+        kept: Callable[[Any], Sequence[range]] = READING.kept,
+    ) -> None:
         self.functions = CalledFunctions()
         self.own_thread = OwnThread()
         self._policy = policy
+        self._dares = collectives
+        self._kept = kept
+        self._met: set[str] = set()
+        self._unrecorded: list[Run] = []
         self._process = OwnProcess()
         self._sampler = Sampler(policy)
         self._lock = threading.RLock()
@@ -92,10 +106,14 @@ class FunctionRecorder:
         self._reading_seconds = 0.0
         self._started = perf_counter()
 
-    def use(self, profiler: Profiler, *, eagerly: bool) -> None:
-        """Record with this profiler from now on; if `eagerly`, what runs before the first step too."""
+    def use(self, profiler: Profiler, *, eagerly: bool, is_safe: bool = True) -> None:
+        """Record with this profiler from now on; if `eagerly`, what runs before the first step too.
+
+        One that is not safe does not record what it may crash in, unless that is asked for.
+        """
         with self._lock:
             self._windows.profiler = profiler
+            self._windows.is_careful = not (is_safe or self._dares)
             if eagerly and not isinstance(self._policy, Steps):
                 self._windows.open()
                 self._windows.add_step(EAGER)
@@ -103,7 +121,11 @@ class FunctionRecorder:
     def called(self, function: Any) -> str:
         """Take note of a call of a function (an AtomicFunction of TensorFlow's); returns its name."""
         run = self._thread.run
-        return self.functions.add(function, run.kind.name.partition(LOOP)[2] if run is not None else "")
+        name = self.functions.add(function, run.kind.name.partition(LOOP)[2] if run is not None else "")
+        if self._windows.is_careful and name not in self._met:
+            self._met.add(name)
+            self._leave_out_first_collectives(function)
+        return name
 
     @property
     def is_in_step(self) -> bool:
@@ -148,6 +170,8 @@ class FunctionRecorder:
         try:
             with self._lock:
                 self._windows.under_way -= 1
+                if run in self._unrecorded:
+                    self._unrecorded.remove(run)
                 self._windows.rest()
                 if run.is_of_loop:
                     self._windows.add_step(EAGER)
@@ -169,6 +193,22 @@ class FunctionRecorder:
         run = self._thread.run
         if run is not None:
             run.is_traced_anew = True
+
+    def _leave_out_first_collectives(self, function: Any) -> None:
+        """Leave this thread's step out of what is recorded if devices may meet in this function for the first time."""
+        try:
+            if not has_collectives(function.graph):
+                return
+            with self._lock:
+                run = self._thread.run
+                if run is not None:
+                    self._unrecorded.append(run)
+                    if run.number is not None:
+                        self._windows.drop(run.number)
+                        run.number, run.choice = None, replace(run.choice, traced=False)
+                self._windows.close()
+        except Exception as error:
+            self.broke(error)
 
     def make_way(self) -> None:
         """Let another use TensorFlow's profiler."""
@@ -243,7 +283,7 @@ class FunctionRecorder:
             try:
                 self._windows.close()
             except Exception as error:
-                self.note(f"the last steps are missing, for TensorFlow did not give them ({_said(error)})")
+                self.note(f"the last steps are missing, for TensorFlow did not give them ({told(error)})")
         if self._raised:
             self.note(f"{_steps(self._raised)} not counted, having ended in an exception")
         overhead = self._overhead()
@@ -253,7 +293,7 @@ class FunctionRecorder:
         try:
             graphs, dropped = self._graphs()
         except Exception as error:
-            self.note(f"the steps are missing, for they could not be read ({_said(error)})")
+            self.note(f"the steps are missing, for they could not be read ({told(error)})")
         ended = perf_counter()
         wall_seconds = ended - self._started
         if overhead is not None:
@@ -277,7 +317,7 @@ class FunctionRecorder:
             windows.close()
         if wanted and is_others_turn:
             self.note(SHARED)
-        elif wanted:
+        elif wanted and not self._unrecorded:
             affordable = self._sampler.affordable_seconds() - self._traces.waiting_seconds
             windows.open(windows.costs.affordable_steps(kind.name, affordable))
         self._sampler.spent(windows.seconds - before)
@@ -320,7 +360,7 @@ class FunctionRecorder:
         traces = self._traces.all()
         functions = self.functions.graphs(frozenset().union(*(trace.functions for trace in traces)))
         words = Words(self.functions.labels, self._variables, self._layers)
-        profile, dropped = profile_of_functions(functions, traces, words)
+        profile, dropped = profile_of_functions(functions, traces, words, Reading(self.note, self._kept))
         profile = with_flops(profile)
         for note in notes_on(traces, profile.compiled):
             self.note(note)
@@ -347,7 +387,3 @@ def _op_seconds(profile: Profile, name: str) -> float:
 
 def _steps(number: int) -> str:
     return "1 step was" if number == 1 else f"{number:,} steps were"
-
-
-def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
+from tfprof_widget.capturing.interrupts import deliver_interrupt
 from tfprof_widget.capturing.patches import Noting
 
 
@@ -32,23 +33,46 @@ class Recording(Noting, Protocol):
         """Take a run back that could not be watched after all."""
 
 
-class Begun:
-    """A run that has begun: the arguments to run it with, and what to do when it is over."""
+class Passing:
+    """A call that is let pass, as the context of it: `arguments` and `keywords` are to call the original with."""
 
-    def __init__(self, recorder: Recording, run: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
-        self.recorder = recorder
-        self.run = run
+    def __init__(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
         self.arguments = arguments
         self.keywords = keywords
 
-    def finished(self, since: float) -> None:
-        """Take note that the run gave its results, and that watching it began at that time."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        """Nothing is to be done."""
+
+    def hand_over(self) -> None:
+        """Give the user what he asked for; what this raises is his."""
+
+
+class Begun(Passing):
+    """A run that has begun: the arguments to run it with, and what to do when it is over."""
+
+    def __init__(self, recorder: Recording, run: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
+        super().__init__(arguments, keywords)
+        self.recorder = recorder
+        self.run = run
+        self.since = 0.0
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if kind is None:
+            self.finished()
+        else:
+            self.raised()
+
+    def finished(self) -> None:
+        """Take note that the run gave its results; watching it began at the time `since`."""
         try:
             try:
                 self.recorder.finished(self.run, self.metadata() if self.run.traced else None)
             finally:
                 self.release()
-            self.recorder.watched(self.run, since)
+            self.recorder.watched(self.run, self.since)
         except Exception as error:
             self.recorder.broke(error)
 
@@ -69,9 +93,6 @@ class Begun:
     def release(self) -> None:
         """Give back what the tracing took."""
 
-    def hand_over(self) -> None:
-        """Give the user what he asked for; what this raises is his."""
-
 
 class Watcher(ABC):
     """Is told of the calls of a function, and says what becomes of them."""
@@ -91,24 +112,22 @@ class Watcher(ABC):
 
         def hook(*arguments: Any, **keywords: Any) -> Any:
             __tracebackhide__ = True
-            since = self.recorder.clock()
-            begun = self._attempt(arguments, keywords)
-            if begun is None:
-                return original(*arguments, **keywords)
-            try:
-                results = original(*begun.arguments, **begun.keywords)
-            except BaseException:
-                begun.raised()
-                raise
-            begun.finished(since)
-            begun.hand_over()
+            with self._watching(arguments, keywords) as call:
+                results = original(*call.arguments, **call.keywords)
+            call.hand_over()
+            deliver_interrupt()
             return results
 
         return hook
 
-    def _attempt(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Begun | None:
+    def _watching(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Passing:
+        since = self.recorder.clock()
         try:
-            return self.begin(*arguments, **keywords)
+            begun = self.begin(*arguments, **keywords)
         except Exception as error:
             self.recorder.broke(error)
-            return None
+            begun = None
+        if begun is None:
+            return Passing(arguments, keywords)
+        begun.since = since
+        return begun

@@ -68,15 +68,17 @@ class Measurement:
         """What the head line says: runs traced, op and wall time, cost, coverage."""
         seen = f"{self.runs_traced:,} of {self.runs_seen:,}"
         yield Fact("runs traced", seen, "runs whose operations were recorded, of all that were made")
-        yield Fact("step", seconds(self.op_seconds), "summed time of all operations of one run of the busiest kind")
+        if self.runs_traced:
+            yield Fact("step", seconds(self.op_seconds), "summed time of all operations of one run of the busiest kind")
         wall = seconds(self.run_seconds)
-        if self.traced_run_seconds:
+        if self.traced_run_seconds and self.runs_traced:
             wall += f" · {self.op_seconds / self.traced_run_seconds:.2f} ops at once"
         at_once = f"the op time beside the {seconds(self.traced_run_seconds)} that the traced runs took"
         yield Fact("wall", wall, f"what such a run takes by the clock when it is not traced; ops at once is {at_once}")
         yield self._cost()
-        coverage = f"{percent(self.coverage, 0)} of time"
-        yield Fact("FLOP formulas for", coverage, "share of the op time for which float operations are known")
+        if self.runs_traced:
+            coverage = f"{percent(self.coverage, 0)} of time"
+            yield Fact("FLOP formulas for", coverage, "share of the op time for which float operations are known")
         if self.dropped_events:
             yield Fact("dropped", f"{self.dropped_events:,} events", "what the recorder had no room for")
 

@@ -17,6 +17,7 @@ from tfprof_widget.capturing.recorded import WARM_UP, GraphRecord, Recorded, Run
 from tfprof_widget.capturing.sampling import Choice, Policy, Sampler
 from tfprof_widget.errors import ProfileError
 from tfprof_widget.flops.filling import assembled
+from tfprof_widget.ingest.live_op_log import READING, Reading
 from tfprof_widget.ingest.parts import Parts
 
 LONGEST_NAME = 60
@@ -31,10 +32,10 @@ class _GraphRuns:
     """A graph that runs: its kinds of runs by their names, and what was traced of them."""
 
     graph: Any
+    parts: Parts
     names: dict[tuple[str, ...], str] = field(default_factory=dict)
     namesakes: Counter[str] = field(default_factory=Counter)
     next_step: count[int] = field(default_factory=count)
-    parts: Parts = field(default_factory=Parts)
     waiting: deque[tuple[int, bytes, str]] = field(default_factory=deque)
 
     def name_of(self, nodes: tuple[str, ...]) -> str:
@@ -79,7 +80,13 @@ class Recorder:
     """
 
     def __init__(
-        self, policy: Policy, *, clock: Callable[[], float] = perf_counter, room: int = ROOM, most: int = MOST
+        self,
+        policy: Policy,
+        *,
+        clock: Callable[[], float] = perf_counter,
+        room: int = ROOM,
+        most: int = MOST,
+        kept: Callable[[Any], Sequence[range]] = READING.kept,
     ) -> None:
         self.clock = clock
         self.own_thread = OwnThread()
@@ -87,6 +94,7 @@ class Recorder:
         self._sampler = Sampler(policy)
         self._costliest = CostliestOps(clock)
         self._room, self._most = room, most
+        self._kept = kept
         self._lock = Lock()
         self._reading = Lock()
         self._graphs: dict[int, _GraphRuns] = {}
@@ -117,7 +125,7 @@ class Recorder:
                 return None
             runs = self._graphs.get(id(graph))
             if runs is None:
-                runs = self._graphs[id(graph)] = _GraphRuns(graph)
+                runs = self._graphs[id(graph)] = _GraphRuns(graph, Parts(reading=Reading(self.note, self._kept)))
             group = (id(graph), runs.name_of(fetched))
             choice = self._sampler.choose(group, traceable=not untraceable and self._has_room())
             if untraceable:

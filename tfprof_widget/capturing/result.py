@@ -35,6 +35,9 @@ Found = TypeVar("Found")
 # So many of the costliest ops are in a line of progress.
 PROGRESS_OPS = 3
 
+# So many kinds of runs are told of where their times are all there is.
+MOST_TIMED = 5
+
 
 class Capture:
     """The result of capturing; empty until the block is over.
@@ -196,7 +199,9 @@ class Capture:
 
     def _why_empty(self) -> str:
         reasons = self.recorded.warnings or ("no session ran and no function was called while capturing",)
-        return "Nothing was captured: " + "; ".join(reasons)
+        kinds = sorted((runs for runs in self.measurement.runs if runs.seen), key=_rank, reverse=True)
+        missing = "No ops were recorded" if kinds else "Nothing was captured"
+        return "\n".join([f"{missing}: {'; '.join(reasons)}", *map(_timed, kinds[:MOST_TIMED])])
 
     def __repr__(self) -> str:
         return "Capture, not over yet" if self._recorded is None else self.text()
@@ -222,6 +227,14 @@ class Capture:
         display(bundle, raw=True)
 
 
+def _timed(runs: Runs) -> str:
+    """How long the runs of a kind took of which no ops were recorded."""
+    steady = runs.seen - runs.warm_ups
+    first = f"the first {seconds(runs.warm_up_seconds)}" if runs.warm_ups else ""
+    others = f"then {steady:,} of {seconds(runs.run_seconds)}" if steady > 0 else ""
+    return f"timed: {runs.name}: {', '.join(filter(None, [first, others]))}"
+
+
 def _once_over(found: Found | None) -> Found:
     if found is None:
         raise ProfileError("the capture is not over; look at it after the block")
@@ -238,7 +251,8 @@ def _shows_text_alone() -> bool:
 
 
 def _measured(recorded: Recorded, graph: GraphRecord | None, name: str) -> Measurement:
-    runs = _busiest_runs(graph)
+    kinds = tuple(each for graph in recorded.graphs for each in graph.runs)
+    runs = _busiest_runs(graph) or max(kinds, key=_rank, default=None)
     op_seconds, coverage = _op_time(graph) if graph is not None else (0.0, 0.0)
     slowed = note_on_slow_runs(runs) if runs is not None else None
     return Measurement(
@@ -246,7 +260,7 @@ def _measured(recorded: Recorded, graph: GraphRecord | None, name: str) -> Measu
         taken=datetime.datetime.now(datetime.UTC),
         wall_seconds=recorded.wall_seconds,
         overhead_seconds=recorded.overhead_seconds,
-        runs=tuple(each for graph in recorded.graphs for each in graph.runs),
+        runs=kinds,
         run_seconds=runs.run_seconds if runs is not None else 0.0,
         traced_run_seconds=runs.traced_run_seconds if runs is not None else 0.0,
         op_seconds=op_seconds,

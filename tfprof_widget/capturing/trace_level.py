@@ -12,6 +12,8 @@ import sys
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from tfprof_widget.capturing.collectives import has_collectives
+
 SOFTWARE_TRACE = 1
 FULL_TRACE = 3
 PROFILER = "tensorflow.python.profiler.profiler_v2"
@@ -29,7 +31,7 @@ class TraceLevels:
         """The level for a run of this session, until it is given back."""
         if getattr(session, "sess_str", None):
             return FULL_TRACE
-        if not self._has_accelerator(session) or is_profiling():
+        if not self._has_accelerator(session) or is_profiling() or self._meets_first(session, borrower):
             return SOFTWARE_TRACE
         first = self._borrowers.setdefault(FULL_TRACE, borrower)  # in one go, whatever the other threads do
         return FULL_TRACE if first is borrower else SOFTWARE_TRACE
@@ -38,6 +40,11 @@ class TraceLevels:
         """Let another run have the FULL_TRACE, if this borrower had it."""
         if self._borrowers.get(FULL_TRACE) is borrower:
             del self._borrowers[FULL_TRACE]
+
+    def _meets_first(self, session: Any, borrower: Any) -> bool:
+        """Whether devices may meet in this run for the first time, which TensorFlow's profiler may crash in."""
+        is_first = getattr(getattr(borrower, "choice", None), "warm_up", False)
+        return is_first and has_collectives(session.graph)
 
     def _has_accelerator(self, session: Any) -> bool:
         known = self._accelerated.get(session)

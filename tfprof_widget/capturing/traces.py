@@ -83,9 +83,9 @@ class Traces:
     def read_some(self) -> float:
         """Read what there is no room for, else one trace if that costs little; returns the seconds that it took."""
         started = perf_counter()
-        if not self._waiting or not self._reading.acquire(blocking=False):
-            return 0.0
         with interrupted_later():
+            if not self._waiting or not self._reading.acquire(blocking=False):
+                return 0.0
             try:
                 if self._waiting_bytes > self._room:
                     self._read_waiting()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter, time_ns
 
+from tfprof_widget.capturing.collectives import why_never
 from tfprof_widget.capturing.interrupts import interrupted_later
 from tfprof_widget.capturing.profiler import Profiler, ProfilerBusy, ProfilerDisk, ProfilerShared
 from tfprof_widget.capturing.recorded import WARM_UP
@@ -29,8 +30,9 @@ FULL_STEPS, FULL_SECONDS = 250, 2.0
 class Windows:
     """The windows of one capture; whoever calls its methods holds the `lock`, as its own watch does.
 
-    `note` is told sentences for the result. `seconds` is what opening and closing took, `costs` what windows cost with
-    the reading that is to follow. `is_wanted` says that another capture waits for the open one to be closed.
+    `note` is told sentences for the result. If it `is_careful`, none is opened where that may crash the process.
+    `seconds` is what opening and closing took, `costs` what windows cost with the reading that is to follow.
+    `is_wanted` says that another capture waits for the open one to be closed.
 
     >>> windows = Windows(None, Traces(print), threading.RLock(), print)
     >>> windows.is_open, windows.seconds
@@ -41,6 +43,7 @@ class Windows:
         self, profiler: Profiler | None, traces: Traces, lock: threading.RLock, note: Callable[[str], None]
     ) -> None:
         self.profiler = profiler
+        self.is_careful = False
         self.traces = traces
         self.lock = lock
         self.seconds = 0.0
@@ -80,6 +83,9 @@ class Windows:
     def open(self, steps: int = FIRST_STEPS) -> None:
         """Open a window that has room for so many steps, if that is possible."""
         if self.profiler is None or self.is_open:
+            return
+        if self.is_careful and (danger := why_never()):
+            self._note(danger)
             return
         if self.traces.is_full:
             megabytes = self.traces.nbytes >> 20
@@ -166,6 +172,10 @@ class Windows:
     def rename(self, number: int, name: str) -> None:
         """Give a step of the open window another name."""
         self._steps = [replace(step, name=name) if step.number == number else step for step in self._steps]
+
+    def drop(self, number: int) -> None:
+        """Leave a step out of the open window."""
+        self._steps = [step for step in self._steps if step.number != number]
 
     def rest(self) -> None:
         """Say that a step has ended."""

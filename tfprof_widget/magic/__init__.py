@@ -32,7 +32,7 @@ def load(shell: InteractiveShell) -> None:
     shell.register_magics(magics)
     shell.input_transformers_post.append(magics.unwrap)
     complete_arguments(shell)
-    magics.remember_callables()
+    magics.watch_other_cells()
 
 
 def unload(shell: InteractiveShell) -> None:
@@ -45,7 +45,7 @@ def unload(shell: InteractiveShell) -> None:
     complete_no_more(shell)
     for kind in ("line", "cell"):
         manager.magics[kind].pop("tfprof", None)
-    magics.forget_callables()
+    magics.watch_no_more()
 
 
 @magics_class
@@ -58,14 +58,18 @@ class TfprofMagics(Magics):
         self._profiled: Profiled | None = None
         self._loaded = ExitStack()
 
-    def remember_callables(self) -> None:
-        """Let what is made of sessions in one cell be traced in a later one."""
+    def watch_other_cells(self) -> None:
+        """Let what is made in one cell be profiled in a later one: callables of sessions, and ops with their lines."""
         with stepping_aside("cannot trace callables that a session makes outside a profiled cell"):
             from tfprof_widget.capturing.sessions import remembered_callables
 
             self._loaded.enter_context(remembered_callables())
+        with stepping_aside("cannot tell the lines of ops that are made outside a profiled cell"):
+            from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
 
-    def forget_callables(self) -> None:
+            self._loaded.enter_context(keeping_code(KeptCode()))
+
+    def watch_no_more(self) -> None:
         """Leave TensorFlow as it was."""
         with stepping_aside("cannot leave TensorFlow as it was"):
             self._loaded.close()

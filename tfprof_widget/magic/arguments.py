@@ -36,6 +36,14 @@ TRACING = (
     Option("steps", "text", "", "Trace the runs FIRST:END, END not included; either may be left out."),
     Option("all", "flag", False, "Trace every run."),
 )
+DARING = (
+    Option(
+        "collectives",
+        "flag",
+        False,
+        "Record ops also where workers reduce together, in which TensorFlow's profiler may crash the process.",
+    ),
+)
 WHERE = (
     Option(
         "engines",
@@ -50,7 +58,12 @@ SHOWN = (
     Option("view", "choice", "scope, or op as text", "The view to show.", VIEWS),
     *(replace(option, default=_CAPTURE_DEFAULTS.get(option.name, option.default)) for option in OPTIONS),
 )
-GROUPS = (("result", RESULT), ("what is traced", TRACING), ("where it runs", WHERE), ("what is shown", SHOWN))
+GROUPS = (
+    ("result", RESULT),
+    ("what is traced", (*TRACING, *DARING)),
+    ("where it runs", WHERE),
+    ("what is shown", SHOWN),
+)
 ARGUMENTS = {option.name: option for _, options in GROUPS for option in options}
 
 _NAME = re.compile(r"\s*--?([A-Za-z][\w-]*)(=|(?!\S))")

@@ -26,6 +26,7 @@ def compiled_code(shell: InteractiveShell, code: str) -> Run:
     expressions = [_code(shell, ast.Expression(each.value), name, "eval") for each in value]
 
     def run(local_ns: dict[str, Any] | None) -> Any:
+        __tracebackhide__ = True
         variables = shell.user_ns if local_ns is None else local_ns
         exec(statements, shell.user_global_ns, variables)
         return eval(expressions[0], shell.user_global_ns, variables) if expressions else None

@@ -17,8 +17,8 @@ from tfprof_widget.parallel.joining import joined
 def capture_engines(view: Any, code: str, *, name: str = "", **sampling: Any) -> Capture:
     """Profile what code runs on the engines of an ipyparallel view, client or cluster, as `%%tfprof --engines` does.
 
-    The code runs in the engines' own variables. `sampling` says what is traced, as for `capture`. Code that fails on
-    some engines is noted in the capture; what fails on all is raised, and `last()` has the capture.
+    The code runs in the engines' own variables. `sampling` and `collectives` say what is traced, as for `capture`. Code
+    that fails on some engines is noted in the capture; what fails on all is raised, and `last()` has the capture.
 
     >>> capture_engines("rc", "train()")
     Traceback (most recent call last):
@@ -35,13 +35,14 @@ def capture_engines(view: Any, code: str, *, name: str = "", **sampling: Any) ->
     return capture
 
 
-def cell_run(engines: Engines, code: str, **sampling: Any) -> CellRun:
+def cell_run(engines: Engines, code: str, *, collectives: bool = False, **sampling: Any) -> CellRun:
     """A run of code on engines, yet to begin.
 
     >>> cell_run(Engines(None, (0, 1)), "train()", every=10).was_interrupted
     False
     """
-    return CellRun(engines, code, _arguments(policy(**sampling)))
+    daring = ["--collectives"] if collectives else []
+    return CellRun(engines, code, " ".join(filter(None, [*daring, _arguments(policy(**sampling))])))
 
 
 def joined_capture(outcomes: Sequence[Ran], name: str) -> Capture:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from tfprof_widget.capturing.interrupts import interrupted_later
+from tfprof_widget.capturing.interrupts import Interrupts, deliver_interrupt, hold_interrupts, release_interrupts
 from tfprof_widget.capturing.sessions import hooked_sessions
 from tfprof_widget.compat import Profiler
 from tfprof_widget.errors import ProfileError, ProfileWarning
@@ -60,6 +60,7 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         self._found: dict[str, dict[int, GraphNodeProto | MultiGraphNodeProto]] = {}
         self._untold: list[str] = []
         self._hooks: ExitStack | None = None
+        self._interrupts: Interrupts | None = None
         self._recorder = StepRecorder(self._schedule, self._ended, self._tell)
 
     @property
@@ -111,28 +112,37 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         if self._schedule.dump_steps:
             self._profiles.path("")  # now or never: at the first dump it would cost what was traced
         self._recorder = StepRecorder(self._schedule, self._ended, self._tell)
-        with ExitStack() as hooks:
-            with interrupted_later():
+        self._interrupts = hold_interrupts()
+        try:
+            with ExitStack() as hooks:
                 hooks.enter_context(hooked_sessions(self._recorder))
-            self._hooks = hooks.pop_all()
+                deliver_interrupt()
+                self._hooks = hooks.pop_all()
+        except BaseException:
+            release_interrupts(self._interrupts)
+            raise
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if self._hooks is None:
             return
         hooks, self._hooks = self._hooks, None
-        with interrupted_later():
+        try:
             hooks.close()
-        if self._recorder.process.is_another:  # a fork of the one whose profiles these are
-            return
+            if not self._recorder.process.is_another:  # a fork of the one whose profiles these are
+                self._close(was_fine=error is None)
+        finally:
+            release_interrupts(self._interrupts)
+
+    def _close(self, *, was_fine: bool) -> None:
         self._recorder.close()
         try:
             self._end()
         except Exception as own:
             self._recorder.broke(own)
-        if error is None:
+        if was_fine:
             for sentence in self._untold:
-                warnings.warn(sentence, ProfileWarning, stacklevel=2)
+                warnings.warn(sentence, ProfileWarning, stacklevel=3)
 
     def _end(self) -> None:
         """Write what was traced and is in no file yet, and say what could not be had."""

@@ -1,0 +1,136 @@
+"""Tells where TensorFlow's profiler may crash the process: where an activity ends in another thread than it began in.
+
+The only such activity is CollectiveExecutor::CompleteParams, in which TensorFlow finds out who takes part in a
+collective. That was seen by recording what begins and ends where, in sessions, functions, Keras fits, tf.data and its
+service, parameter servers, DTensor and all strategies. When recording stops, TensorFlow writes into the records of
+activities that ended elsewhere, by addresses from which they may have moved. In a worker that is not the first of its
+cluster this happens at each collective; in one process with several devices, when a group of them meets for the first
+time. The change that mended it (in July 2026, after TensorFlow 2.21) also added a function to the profiler, by which a
+mended TensorFlow is known.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from inspect import isfunction, signature
+from types import ModuleType
+from typing import Any, Protocol
+
+from tfprof_widget.capturing.patches import Hook
+
+CONTEXT = "tensorflow.python.eager.context"
+COLLECTIVES = "tensorflow.python.ops.collective_ops"
+DTENSOR = "tensorflow.dtensor.python.api"
+DTENSOR_DEVICE = "tensorflow.dtensor.python.dtensor_device"
+FLUSH = "_ZN3tsl8profiler15TraceMeRecorder5FlushEv"
+COLLECTIVE = "Collective"
+"""How the types of ops begin in which several devices take part."""
+
+HOW_TO_DARE = (
+    "so only the times of its steps are here: TensorFlow's profiler may crash the process in collectives (that of 2.21 "
+    "crashed 15 of 25 pairs of workers); to record all the same: capture(collectives=True), %%tfprof --collectives"
+)
+
+
+def is_mended(bindings: ModuleType) -> bool:
+    """Whether this TensorFlow's profiler, of which these are the bindings, finds the beginnings where they are.
+
+    >>> is_mended(ModuleType("no bindings of TensorFlow's"))
+    False
+    """
+    try:
+        return hasattr(ctypes.CDLL(bindings.__file__ or "missing"), FLUSH)
+    except (AttributeError, OSError):
+        return False
+
+
+def why_never() -> str:
+    """Why nothing can be recorded in this process without danger, empty if something can.
+
+    >>> why_never()
+    ''
+    """
+    context = getattr(sys.modules.get(CONTEXT), "context_safe", lambda: None)()
+    if getattr(context, "_collective_ops_server_def", None) is not None:
+        return f"this process takes part in collectives of several workers, {HOW_TO_DARE}"
+    if getattr(sys.modules.get(DTENSOR), "_dtensor_singleton", None) is not None:
+        return f"this process runs DTensor, {HOW_TO_DARE}"
+    return ""
+
+
+def has_collectives(graph: Any) -> bool:
+    """Whether several devices take part in an op of a graph, or of the functions that it calls.
+
+    >>> has_collectives(None)
+    False
+    """
+    waiting, known = [graph], set[int]()
+    while waiting:
+        each = waiting.pop()
+        if each is None or id(each) in known:
+            continue
+        known.add(id(each))
+        if any(operation.type.startswith(COLLECTIVE) for operation in each.get_operations()):
+            return True
+        waiting += [getattr(function, "graph", None) for function in getattr(each, "_functions", {}).values()]
+    return False
+
+
+class Recording(Protocol):
+    """What can be asked to record nothing for a while."""
+
+    def make_way(self) -> None:
+        """Stop what is recorded now."""
+
+
+def collective_hooks(recorder: Recording) -> dict[str, Callable[[ModuleType], Iterator[Hook]]]:
+    """By the module that is hooked, what stops a recording before a collective that it must not see.
+
+    These are the ones that the user's code makes eagerly, the first of each group, and all after workers were joined.
+
+    >>> sorted(collective_hooks(None))[0]
+    'tensorflow.dtensor.python.dtensor_device'
+    """
+    met: set[Any] = set()
+
+    def stopping(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            __tracebackhide__ = True
+            recorder.make_way()
+            return original(*arguments, **named)
+
+        return call
+
+    def stopping_first(original: Callable[..., Any]) -> Callable[..., Any]:
+        names = tuple(signature(original).parameters)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            __tracebackhide__ = True
+            with suppress(Exception):
+                given = dict(zip(names, arguments, strict=False)) | named
+                group = str(given.get("group_key", given.get("communicator")))
+                if group not in met:
+                    met.add(group)
+                    recorder.make_way()
+            return original(*arguments, **named)
+
+        return call
+
+    def of_context(module: ModuleType) -> Iterator[Hook]:
+        yield from _there(getattr(module, "Context", None), ["enable_collective_ops"], stopping)
+
+    def of_dtensor(module: ModuleType) -> Iterator[Hook]:
+        yield from _there(getattr(module, "DTensorDevice", None), ["__init__"], stopping)
+
+    def of_collectives(module: ModuleType) -> Iterator[Hook]:
+        names = [name for name, each in vars(module).items() if isfunction(each)]
+        yield from _there(module, names, stopping_first)
+
+    return {CONTEXT: of_context, DTENSOR_DEVICE: of_dtensor, COLLECTIVES: of_collectives}
+
+
+def _there(owner: Any, names: list[str], replacement: Callable[[Any], Callable[..., Any]]) -> Iterator[Hook]:
+    return ((owner, name, replacement) for name in names if owner is not None and name in vars(owner))
