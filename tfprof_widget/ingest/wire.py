@@ -79,7 +79,8 @@ def as_sealed(value: object, kind: Literal["GraphDef", "OpLogProto", "RunMetadat
             message = sealed.FromString(value)
             if message.ListFields() or not value:
                 return message
-    return sealed.FromString(as_message(value, kind, source).SerializeToString())
+    # in one order, for merging chooses among graphs by their bytes
+    return sealed.FromString(as_message(value, kind, source).SerializeToString(deterministic=True))
 
 
 _SEALED = {"GraphDef": "SealedGraph", "OpLogProto": "SealedOpLog", "RunMetadata": "SealedRun"}
