@@ -1,6 +1,6 @@
 """Writes tests/conformance/columns.jsonl: the corpus's profiles as the browser gets them, for its engine to replay.
 
-A line is a pair of a profile's name and what `tfprof_widget.wire` makes of it, gzipped and in base64. `--check` writes
+A line is a pair of a profile's name and what `widget/wire.py` makes of it, gzipped and in base64. `--check` writes
 nothing and fails where the file is not what would be written.
 """
 
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from tfprof_widget import Profile
-from tfprof_widget.wire import encoded
+from tfprof_widget.widget.wire import encoded
 
 CORPUS = Path(__file__).parent.parent / "tests" / "conformance"
 TARGET = CORPUS / "columns.jsonl"

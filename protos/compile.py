@@ -11,7 +11,7 @@ from pathlib import Path
 
 PACKAGE = "tfprof_widget"
 DESCRIPTORS = "descriptors.binpb"
-INDEX = "__init__.pyi"  # all stubs in one, for tfprof_widget.messages
+INDEX = "__init__.pyi"  # all stubs in one, for tfprof_widget.lib.messages
 
 
 def compile_protos(source: Path, target: Path) -> None:

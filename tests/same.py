@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 
 def assert_same(profile: Profile, expected: Profile) -> None:
     """Compare whatever is not made of the rest."""
     for column in fields(Profile):
-        if column.name != "memory":
+        if column.name != "cache":
             _compare(getattr(profile, column.name), getattr(expected, column.name), column.name)
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import NamedTuple
 
+from tfprof_widget.api.profile import Profile, View
 from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.tree import Tree
-from tfprof_widget.engine.view import View
-from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata
-from tfprof_widget.profiles import Profile
+from tfprof_widget.lib.messages import GraphDef, OpLogProto, RunMetadata
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 

@@ -46,10 +46,10 @@ HEIGHTS = {part: height for height, parts in enumerate(LAYERS) for part in parts
 # The methods of what users hold: they may reach these parts once called.
 FACADES = {
     "tfprof_widget": frozenset(HEIGHTS),
-    "tfprof_widget.profiles": frozenset(
+    "tfprof_widget.api.profile": frozenset(
         {"advisor", "cluster", "engine", "flops", "ingest", "loading", "output", "widget"}
     ),
-    "tfprof_widget.capturing.result": frozenset({"advisor", "exhibit", "report", "widget"}),
+    "tfprof_widget.api.result": frozenset({"advisor", "exhibit", "report", "widget"}),
     "tfprof_widget.engine.view": frozenset({"output"}),
 }
 
@@ -88,14 +88,14 @@ def test_every_layer_is_looked_at() -> None:
     ("module", "source", "fault"),
     [
         ("profiles", "from tfprof_widget.engine.view import View", "imports engine at import"),
-        ("options", "if True:\n    import tfprof_widget.profiles", "imports profiles at import"),
+        ("options", "if True:\n    import tfprof_widget.api.profile", "imports profiles at import"),
         ("options", "class A:\n    from tfprof_widget import profiles", "imports profiles at import"),
         ("engine.op", "from tfprof_widget.ingest import wire", "imports ingest at import"),
         ("ingest.wire", "def f():\n    from tfprof_widget.engine import op", "imports engine in a function"),
         ("engine.op", "def f():\n    from tfprof_widget.output import text", "imports output in a function"),
         ("engine.view", "def f():\n    from tfprof_widget.ingest import wire", "imports ingest in a function"),
-        ("output.text", "from tfprof_widget.compat import Profiler", "imports compat at import"),
-        ("wire", "if TYPE_CHECKING:\n    from tfprof_widget.widget import Widget", "imports widget for types"),
+        ("output.text", "from tfprof_widget.model_analyzer import Profiler", "imports compat at import"),
+        ("wire", "if TYPE_CHECKING:\n    from tfprof_widget.widget.traits import Widget", "imports widget for types"),
         ("demo", "from tfprof_widget import Profile", "imports Profile at import"),
         ("demo", "import tfprof_widget", "imports tfprof_widget at import"),
         ("engine.op", "from .view import View", "imports relatively"),
@@ -103,7 +103,7 @@ def test_every_layer_is_looked_at() -> None:
         ("output.frame", "import pandas as pd", "imports pandas at import"),
         ("compat", "try:\n    import tensorflow.compat.v1 as tf\nfinally:\n    pass", "imports tensorflow at import"),
         ("engine.op", "def f():\n    from google.protobuf import message", "imports google, and is to be pure"),
-        ("engine.op", "from tfprof_widget.messages import GraphDef", "imports messages, and is to be pure"),
+        ("engine.op", "from tfprof_widget.lib.messages import GraphDef", "imports messages, and is to be pure"),
         ("output.text", "\n" * 401, "has 401 lines"),
     ],
 )
@@ -116,7 +116,10 @@ def test_broken_rule_is_found(module: str, source: str, fault: str) -> None:
     [
         ("profiles", "def view(self):\n    from tfprof_widget.engine.evaluate import evaluate"),
         ("profiles", "if TYPE_CHECKING:\n    from tfprof_widget.engine.view import View"),
-        ("engine.view", "if TYPE_CHECKING:\n    import pandas\n    from tfprof_widget.messages import GraphNodeProto"),
+        (
+            "engine.view",
+            "if TYPE_CHECKING:\n    import pandas\n    from tfprof_widget.lib.messages import GraphNodeProto",
+        ),
         ("engine.op", "import numpy\nfrom tfprof_widget.engine.view import View"),
         ("output.frame", "def view_frame():\n    import pandas"),
     ],

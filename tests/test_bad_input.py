@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import tfprof_widget as tfprof
 from tests.sketches import CPU, Protos, profile_of, protos_of
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata
-from tfprof_widget.options import VIEWS
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import GraphDef, OpLogProto, RunMetadata
+from tfprof_widget.profiles.options import VIEWS
 
 SKETCH = """
     train/w    = VariableV2() 2us 16x4 64B +mine        | train.py:1:main > model.py:2:layer

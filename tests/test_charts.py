@@ -13,11 +13,11 @@ import pytest
 from PIL import Image, ImageChops
 
 from tests.sketches import profile_of
-from tfprof_widget import charts
-from tfprof_widget.charts import LIGHT, chart_of, specifications
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.errors import ProfileError
+from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.output.costs import Costs, cost_rows
+from tfprof_widget.widget import charts
+from tfprof_widget.widget.charts import LIGHT, chart_of, specifications
 
 SPECIFICATIONS = specifications()
 FRONT_END = Path(__file__).parent.parent / "js" / "src"

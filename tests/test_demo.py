@@ -11,7 +11,7 @@ from tests.oracle.native import NativeAnswer, NativeTfprof, Request
 from tests.oracle.random_options import options_proto
 from tfprof_widget import demo
 from tfprof_widget.demo import demo_profile, recorded
-from tfprof_widget.messages import OpLogProto, RunMetadata
+from tfprof_widget.lib.messages import OpLogProto, RunMetadata
 
 
 def test_exact_times_are_the_recorded_nanoseconds() -> None:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\w+\n(.*?)^```$", PAGE.partition("## A first change")[2], re.DOTALL | re.MULTILINE)
 MODULE, ENTRIES, WORDS, TEST, *_ = BLOCKS
-NAME = "tfprof_widget.advisor.debugging"
+NAME = "tfprof_widget.analysis.advisor.debugging"
 
 
 def test_the_module_passes_its_test(monkeypatch: pytest.MonkeyPatch) -> None:

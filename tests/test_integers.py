@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.integers import check_sum
+from tfprof_widget.lib.arrays import check_sum
+from tfprof_widget.lib.errors import ProfileError
 
 
 @pytest.mark.parametrize("values", [[2**62, 2**62], [2**63 - 1, 1], [-(2**63)], [-(2**62), -(2**62), 1]])

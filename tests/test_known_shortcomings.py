@@ -13,9 +13,9 @@ import pytest
 
 import tfprof_widget as tfprof
 from tests.sketches import drawing, drawn, profile_of, protos_of
-from tfprof_widget.errors import ProfileError, ProfileWarning
-from tfprof_widget.messages import RunMetadata
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.messages import RunMetadata
 
 QUIET = {"output": "none", "max_depth": 100_000, "select": ["micros"]}
 MODEL = """

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from tfprof_widget.option_builder import ProfileOptionBuilder, default_options, of_mapping
-from tfprof_widget.options import Options
+from tfprof_widget.profiles.options import Options
 
 Native = tf.compat.v1.profiler.ProfileOptionBuilder
 METHODS = [name for name, _ in inspect.getmembers(Native, inspect.isfunction) if not name.startswith("_")]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from docs.generate_options import COLUMN_MEANINGS, GROUPS, TARGET, option_reference
-from tfprof_widget.options import COLUMNS, OPTIONS
+from tfprof_widget.profiles.options import COLUMNS, OPTIONS
 
 CONTROLS = Path(__file__).parent.parent / "js" / "src" / "ui"
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tfprof_widget.options import COLUMNS, OPTIONS, ORDERS, TIMINGS, VIEWS, Options, check_step, check_view
+from tfprof_widget.profiles.options import COLUMNS, OPTIONS, ORDERS, TIMINGS, VIEWS, Options, check_step, check_view
 
 BY_KIND = {kind: [option.name for option in OPTIONS if option.kind == kind] for kind in {o.kind for o in OPTIONS}}
 

@@ -15,9 +15,9 @@ from tensorflow.core.protobuf import config_pb2
 
 import tfprof_widget as tfprof
 from tests.sketches import drawing, drawn, profile_of, protos_of
-from tfprof_widget.errors import ProfileError, ProfileWarning
-from tfprof_widget.options import VIEWS
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.profiles.options import VIEWS
 
 MODEL = """
     a = Add(b) 5us;7us 4flops +mine | main.py:1:main
@@ -181,5 +181,5 @@ def test_a_profile_can_be_copied_without_what_was_computed(copied: Callable[[Pro
     profile = profile_of(MODEL)
     text = profile.view("scope").text()
     again = copied(profile)
-    assert again.memory is not profile.memory
+    assert again.cache is not profile.cache
     assert again.view("scope").text() == text

@@ -34,8 +34,8 @@ from tensorflow.core.protobuf import config_pb2
 from tensorflow.tsl.profiler.protobuf import profile_pb2, xplane_pb2
 
 from protos.compile import compile_protos
-from tfprof_widget import messages
-from tfprof_widget.errors import ProfileError
+from tfprof_widget.lib import messages
+from tfprof_widget.lib.errors import ProfileError
 
 ROOT = Path(__file__).parent.parent
 
@@ -298,14 +298,14 @@ def test_missing_descriptors_say_how_to_build_them(monkeypatch: pytest.MonkeyPat
 
 
 def test_import_loads_no_protobuf() -> None:
-    code = "import sys, tfprof_widget.messages; print('google.protobuf' in sys.modules)"
+    code = "import sys, tfprof_widget, tfprof_widget.api.profile; print('google.protobuf' in sys.modules)"
     assert run_python(code) == "False"
 
 
 @pytest.mark.parametrize("first", ["ours", "native"])
 def test_either_may_be_loaded_first(first: str) -> None:
     imports = [
-        "from tfprof_widget.messages import GraphDef as Ours; Ours()",
+        "from tfprof_widget.lib.messages import GraphDef as Ours; Ours()",
         "from tensorflow.core.framework.graph_pb2 import GraphDef as Native; Native()",
     ]
     code = "\n".join(imports if first == "ours" else imports[::-1])
@@ -316,7 +316,7 @@ def test_either_may_be_loaded_first(first: str) -> None:
 def test_protobuf_without_its_compiled_runtime() -> None:
     code = (
         "from google.protobuf.internal import api_implementation as runtime\n"
-        "from tfprof_widget.messages import GraphDef\n"
+        "from tfprof_widget.lib.messages import GraphDef\n"
         "data = GraphDef(node=[{'name': 'a'}]).SerializeToString()\n"
         "print(runtime.Type(), GraphDef.FromString(data).node[0].name)"
     )

@@ -10,11 +10,11 @@ import ipywidgets
 import pytest
 import traitlets
 
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile, recorded
-from tfprof_widget.exhibit import Exhibit, Exhibited
-from tfprof_widget.options import METRICS, OPTIONS, TABS
-from tfprof_widget.profiles import Profile
-from tfprof_widget.widget import TfprofWidget, shared_assets
+from tfprof_widget.profiles.options import METRICS, OPTIONS, TABS
+from tfprof_widget.widget.shown import Shown, ShownGraph
+from tfprof_widget.widget.traits import TfprofWidget, shared_assets
 
 OF_A_VIEW = [option for option in OPTIONS if option.kind != "text"]
 
@@ -139,9 +139,9 @@ def test_another_graph_shows_runs_of_its_own() -> None:
     profiles = [Profile.from_protos(recorded("graph"), recorded("run_meta")) for _ in range(2)]
     named = [replace(profile, step_names=(name,)) for profile, name in zip(profiles, ("train", "eval"), strict=True)]
     graphs = tuple(
-        Exhibited(name, each, run_name_regexes=(name,)) for each, name in zip(named, ("train", "eval"), strict=True)
+        ShownGraph(name, each, run_name_regexes=(name,)) for each, name in zip(named, ("train", "eval"), strict=True)
     )
-    widget = TfprofWidget(Exhibit("both", graphs, options={"run_name_regexes": ("train",)}))
+    widget = TfprofWidget(Shown("both", graphs, options={"run_name_regexes": ("train",)}))
     widget.graph = 1
     assert widget.run_name_regexes == ["eval"]
     assert widget.profile is named[1]

@@ -12,11 +12,11 @@ import pytest
 
 from tests.cluster.clusters import PS0, WORKER0, Came, Ran
 from tests.cluster.clusters import profile_of as cluster_profile
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.exhibit import Exhibited
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Transfers
-from tfprof_widget.wire import encoded
+from tfprof_widget.profiles.tables import Transfers
+from tfprof_widget.widget.shown import ShownGraph
+from tfprof_widget.widget.wire import encoded
 
 KINDS = {"indices": "<i4", "numbers": "<f8"}
 
@@ -102,18 +102,18 @@ def test_starts_of_tasks_are_by_one_clock() -> None:
     """The worker's clock is 1,000 us ahead: a tensor each way, as soon as it is made, leaves no other offset."""
     to_worker = [Ran(PS0, "p", 1, 1), Came(WORKER0, "p", PS0, 1001, 1)]
     from_worker = [Ran(WORKER0, "q", 1001, 2), Came(PS0, "q", WORKER0, 2, 1)]
-    exhibited = Exhibited("cluster", cluster_profile([*to_worker, *from_worker]))
-    columns = read_back(exhibited.described["columns"])
+    exhibited = ShownGraph("cluster", cluster_profile([*to_worker, *from_worker]))
+    columns = read_back(exhibited.to_browser["columns"])
     assert columns["nodes.names"] == ["p", "q"]
     starts = dict(zip(columns["executions.node"].tolist(), columns["executions.start_nanos"].tolist(), strict=True))
     assert starts == {0: 0, 1: 0}
     assert sorted(columns["transfers.start_nanos"].tolist()) == [0, 1000]
-    tasks = {task["task"]: task["offset_nanos"] for task in exhibited.described["cluster"]["tasks"]}
+    tasks = {task["task"]: task["offset_nanos"] for task in exhibited.to_browser["cluster"]["tasks"]}
     assert tasks == {PS0: 0, WORKER0: 1_000_000}
 
 
 def test_one_process_has_no_cluster(profile: Profile) -> None:
-    assert Exhibited("demo", profile).described["cluster"] is None
+    assert ShownGraph("demo", profile).to_browser["cluster"] is None
 
 
 def test_workers_of_the_steps_are_told(profile: Profile) -> None:

@@ -6,10 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tfprof_widget._version import __version__
-    from tfprof_widget.capturing.context import capture, last
-    from tfprof_widget.capturing.result import Capture
-    from tfprof_widget.compat import (
+    from tfprof_widget.analysis.coverage import FlopsCoverage, flops_coverage
+    from tfprof_widget.api.capture import capture, last
+    from tfprof_widget.api.profile import Profile, View, load, merge
+    from tfprof_widget.api.result import Capture
+    from tfprof_widget.ingest.flops.operation import Operation
+    from tfprof_widget.ingest.flops.registry import register_flops
+    from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+    from tfprof_widget.lib.messages import AdviceProto, GraphNodeProto, MultiGraphNodeProto, OpLogProto
+    from tfprof_widget.lib.version import __version__
+    from tfprof_widget.model_analyzer import (
         ALL_ADVICE,
         FLOAT_OPS_OPTIONS,
         MORE_ADVICE,
@@ -19,20 +25,11 @@ if TYPE_CHECKING:
         advise,
         print_model_analysis,
         profile,
-        write_op_log,
     )
-    from tfprof_widget.engine.view import View
-    from tfprof_widget.errors import ProfileError, ProfileWarning
-    from tfprof_widget.flops.coverage import FlopsCoverage, flops_coverage
-    from tfprof_widget.flops.operation import Operation
-    from tfprof_widget.flops.registry import register_flops
-    from tfprof_widget.loading.load import load
-    from tfprof_widget.merging.merge import merge
-    from tfprof_widget.messages import AdviceProto, GraphNodeProto, MultiGraphNodeProto, OpLogProto
     from tfprof_widget.option_builder import ProfileOptionBuilder
-    from tfprof_widget.parallel.capture import capture_engines
-    from tfprof_widget.profile_context.context import ProfileContext
-    from tfprof_widget.profiles import Profile
+    from tfprof_widget.parallel.joining import capture_engines
+    from tfprof_widget.profile_context import ProfileContext
+    from tfprof_widget.tfprof_logger import write_op_log
 
 __all__ = [
     "ALL_ADVICE",
@@ -70,34 +67,35 @@ __all__ = [
 
 # Names are imported when they are first used: importing the package costs next to nothing.
 _HOMES = {
-    "__version__": "_version",
-    "Capture": "capturing.result",
-    "capture": "capturing.context",
-    "capture_engines": "parallel.capture",
-    "last": "capturing.context",
-    "load": "loading.load",
-    "merge": "merging.merge",
-    "AdviceProto": "messages",
-    "GraphNodeProto": "messages",
-    "MultiGraphNodeProto": "messages",
-    "OpLogProto": "messages",
-    "FlopsCoverage": "flops.coverage",
-    "Operation": "flops.operation",
-    "flops_coverage": "flops.coverage",
-    "register_flops": "flops.registry",
-    "Profile": "profiles",
-    "ProfileContext": "profile_context.context",
-    "ProfileError": "errors",
+    "__version__": "lib.version",
+    "Capture": "api.result",
+    "capture": "api.capture",
+    "capture_engines": "parallel.joining",
+    "last": "api.capture",
+    "load": "api.profile",
+    "write_op_log": "tfprof_logger",
+    "merge": "api.profile",
+    "AdviceProto": "lib.messages",
+    "GraphNodeProto": "lib.messages",
+    "MultiGraphNodeProto": "lib.messages",
+    "OpLogProto": "lib.messages",
+    "FlopsCoverage": "analysis.coverage",
+    "Operation": "ingest.flops.operation",
+    "flops_coverage": "analysis.coverage",
+    "register_flops": "ingest.flops.registry",
+    "Profile": "api.profile",
+    "ProfileContext": "profile_context",
+    "ProfileError": "lib.errors",
     "ProfileOptionBuilder": "option_builder",
-    "ProfileWarning": "errors",
-    "View": "engine.view",
+    "ProfileWarning": "lib.errors",
+    "View": "api.profile",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'compat')}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'model_analyzer')}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,7 @@
 """`python -m tfprof_widget` is the command `tfprof`."""
 
+from __future__ import annotations
+
 import sys
 
 from tfprof_widget.cli import main

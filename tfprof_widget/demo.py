@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 
 def recorded(part: str) -> bytes:

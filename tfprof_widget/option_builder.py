@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from tfprof_widget.options import EVERYTHING, OPTIONS, TRAINABLE_VARIABLES
+from tfprof_widget.profiles.options import EVERYTHING, OPTIONS, TRAINABLE_VARIABLES
 
 NOT_NATIVE = ("device_regexes", "run_name_regexes", "worker_regexes", "across_workers", "timing")
 

@@ -11,7 +11,12 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 STAMP = HERE / "stamp.json"
 # What is seen: the front end, the charts and the head line that Python writes for it, and the scripts here.
-SEEN = ("js/src/**/*", "tfprof_widget/charts.py", "tfprof_widget/capturing/measurement.py", "docs/screenshots/*.py")
+SEEN = (
+    "js/src/**/*",
+    "tfprof_widget/widget/charts.py",
+    "tfprof_widget/capturing/recording.py",
+    "docs/screenshots/*.py",
+)
 
 
 def sources(root: Path = ROOT) -> list[Path]:

@@ -39,7 +39,7 @@ export interface MovedTensor extends Moved {
   readonly tensor: string;
 }
 
-/** `ClusterSummary.described` of tfprof_widget/cluster/summary.py. */
+/** `ClusterSummary.described` of tfprof_widget/analysis/cluster/summary.py. */
 export interface Cluster {
   readonly tasks: readonly Task[];
   readonly links: readonly Link[];

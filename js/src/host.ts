@@ -21,9 +21,9 @@ export type Listener = (message?: unknown, buffers?: readonly DataView[]) => voi
 export interface Assets {
   /** The bundle of js/src/pictures.ts, gzipped. */
   readonly pictures: Uint8Array | DataView;
-  /** The chart specifications of tfprof_widget/charts.py, by name. */
+  /** The chart specifications of tfprof_widget/widget/charts.py, by name. */
   readonly charts: Readonly<Record<string, VisualizationSpec>>;
-  /** The page of a report, with places for its parts; see tfprof_widget/report.py. */
+  /** The page of a report, with places for its parts; see tfprof_widget/widget/report.py. */
   readonly page: string;
 }
 

@@ -5,7 +5,7 @@
 import type { Assets, Model } from "./host.ts";
 import type { Rendering } from "./widget.ts";
 
-/** What tfprof_widget/report.py packs as the part "state". */
+/** What tfprof_widget/widget/report.py packs as the part "state". */
 interface State {
   readonly traits: Readonly<Record<string, unknown>>;
   readonly graphs: readonly Record<string, unknown>[];

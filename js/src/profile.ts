@@ -1,4 +1,4 @@
-// The columns of a profile as the browser holds them: those of tfprof_widget/tables.py that a view or a picture needs.
+// The columns of a profile as the browser holds them: those of tfprof_widget/profiles/tables.py that a view or a picture needs.
 
 /** Many short lists in one array: list `i` is `values.subarray(start[i], start[i + 1])`. */
 export interface Lists {

@@ -1,4 +1,4 @@
-// Reads a profile's columns as tfprof_widget/wire.py writes them: an index in JSON, then the columns one after another.
+// Reads a profile's columns as tfprof_widget/widget/wire.py writes them: an index in JSON, then the columns one after another.
 
 import { ProfileError } from "./engine/errors.ts";
 import type { Profile } from "./profile.ts";

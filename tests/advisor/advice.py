@@ -15,7 +15,7 @@ import tfprof_widget as tfprof
 from tests.oracle.native import NativeAnswer, NativeCrash, NativeTfprof, Request, Step
 from tests.oracle.stdout import with_stdout
 from tfprof_widget.engine.evaluate import view_tree
-from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata
+from tfprof_widget.lib.messages import GraphDef, OpLogProto, RunMetadata
 
 CHECKERS = ("AcceleratorUtilizationChecker", "ExpensiveOperationChecker", "JobChecker", "OperationChecker")
 BLOCK = re.compile(rf"(?=\n(?:{'|'.join(CHECKERS)}):\n)")

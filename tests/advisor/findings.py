@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.advisor.advice import Execution, run_of
-from tfprof_widget.advisor.finding import Finding
-from tfprof_widget.messages import AttrValue, GraphDef, OpLogProto
-from tfprof_widget.profiles import Profile
+from tfprof_widget.analysis.advisor.finding import Finding
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.messages import AttrValue, GraphDef, OpLogProto
 
 CPU = "/job:localhost/replica:0/task:0/device:cpu:0"
 GPU = "/job:localhost/replica:0/task:0/device:gpu:0"

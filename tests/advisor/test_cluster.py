@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tests.advisor.findings import only
 from tests.cluster.clusters import PS0, PS1, WORKER0, WORKER1, Came, Event, Ran, profile_of
-from tfprof_widget.advisor.cluster import cluster
-from tfprof_widget.profiles import Profile
+from tfprof_widget.analysis.advisor.cluster import cluster
+from tfprof_widget.api.profile import Profile
 
 
 def same_clock() -> list[Event]:

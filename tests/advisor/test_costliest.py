@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.advisor.findings import on_cpu, ran
 from tests.sketches import profile_of
-from tfprof_widget.advisor.costliest import costliest
+from tfprof_widget.analysis.advisor.costliest import costliest
 
 
 def test_nodes_count_by_their_own_time_wherever_they_are() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advisor.findings import on_cpu, on_gpu, only, ran, shown
-from tfprof_widget.advisor.device_idle import device_idle
+from tfprof_widget.analysis.advisor.waiting import device_idle
 
 OPS = {"first": "MatMul", "second": "MatMul", "third": "MatMul"}
 

@@ -9,7 +9,7 @@ import pytest
 import tfprof_widget as tfprof
 from tests.advisor.advice import graph_of, op_log_of, run_of, same_advice
 from tests.oracle.native import NativeTfprof
-from tfprof_widget.advisor.expensive_operations import expensive_operations
+from tfprof_widget.analysis.advisor.costliest import expensive_operations
 
 CHECKER = "ExpensiveOperationChecker"
 

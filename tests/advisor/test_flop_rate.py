@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advisor.findings import CPU, on_cpu, only, ran, shown
-from tfprof_widget.advisor.flop_rate import flop_rate
+from tfprof_widget.analysis.advisor.slow_ops import flop_rate
 
 OPS = {"fast": "MatMul", "slow": "Conv2D", "rest": "Relu"}
 MILLION = 1_000_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advisor.findings import on_cpu, only, ran, shown
-from tfprof_widget.advisor.initializers import initializers
+from tfprof_widget.analysis.advisor.slow_ops import initializers
 
 RANDOM = "w/Initializer/random_uniform/RandomUniform"
 OPS = {"dense": "MatMul", RANDOM: "RandomUniform"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advisor.findings import on_cpu, only, ran, shown
-from tfprof_widget.advisor.input_bound import input_bound
+from tfprof_widget.analysis.advisor.waiting import input_bound
 
 OPS = {"next": "IteratorGetNext", "dense": "MatMul"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.advisor.findings import on_cpu, only, ran, shown
-from tfprof_widget.advisor.layout import layout
+from tfprof_widget.analysis.advisor.slow_ops import layout
 
 
 @pytest.mark.parametrize(

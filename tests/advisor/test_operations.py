@@ -10,7 +10,7 @@ from tensorflow.core.framework import graph_pb2
 
 from tests.advisor.advice import graph_of, run_of, same_advice
 from tests.oracle.native import NativeTfprof
-from tfprof_widget.messages import GraphDef, OpLogProto
+from tfprof_widget.lib.messages import GraphDef, OpLogProto
 
 FUSE = "Maybe use faster FusedBatchNorm instead of BatchNorm"
 TRANSPOSE = "Found operation using NHWC data_format on GPU. Maybe NCHW is faster."

@@ -13,11 +13,11 @@ import tfprof_widget as tfprof
 from tests.advisor.findings import on_cpu, ran, shown
 from tests.oracle.models import mnist_net, small_resnet
 from tests.oracle.random_profiles import random_profile
-from tfprof_widget.advisor.finding import Finding
-from tfprof_widget.advisor.runner import CHECKERS, NATIVE, OWN, advise_on
+from tfprof_widget.analysis.advisor.finding import Finding
+from tfprof_widget.analysis.advisor.runner import CHECKERS, NATIVE, OWN, advise_on
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile, recorded
-from tfprof_widget.exhibit import Exhibit
-from tfprof_widget.profiles import Profile
+from tfprof_widget.widget.shown import Shown
 
 pytestmark = pytest.mark.filterwarnings("ignore:ExpensiveOperationChecker:tfprof_widget.ProfileWarning")
 
@@ -75,8 +75,8 @@ def test_all_that_there_are_report_if_asked(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_widget_gets_findings_with_a_way_to_see_them() -> None:
-    (graph,) = Exhibit.of_profile(padded()).graphs
-    advice = {each["checker"]: each["reports"] for each in json.loads(json.dumps(graph.described["advice"]))}
+    (graph,) = Shown.of_profile(padded()).graphs
+    advice = {each["checker"]: each["reports"] for each in json.loads(json.dumps(graph.to_browser["advice"]))}
     assert list(advice) == list(CHECKERS)
     (finding,) = advice["LayoutChecker"]
     assert finding["evidence"] == {

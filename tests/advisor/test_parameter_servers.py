@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advisor.findings import only, ran, shown
-from tfprof_widget.advisor.parameter_servers import parameter_servers
+from tfprof_widget.analysis.advisor.cluster import parameter_servers
 
 PS0, PS1 = "/job:ps/replica:0/task:0/cpu:0", "/job:ps/replica:0/task:1/cpu:0"
 WORKER = "/job:worker/replica:0/task:0/cpu:0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advisor.findings import CPU, on_cpu, on_gpu, only, ran, shown
-from tfprof_widget.advisor.placement import placement
+from tfprof_widget.analysis.advisor.slow_ops import placement
 
 OPS = {"conv": "Conv2D", "lookup": "MatMul", "decode": "DecodeJpeg"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advisor.findings import on_cpu, on_gpu, only, ran, shown
-from tfprof_widget.advisor.precision import precision
+from tfprof_widget.analysis.advisor.slow_ops import precision
 
 FLOAT, DOUBLE = "DT_FLOAT", "DT_DOUBLE"
 OPS = {"dense": "MatMul", "scale": "Mul"}

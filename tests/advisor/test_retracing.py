@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.advisor.findings import on_cpu, only, ran, shown
-from tfprof_widget.advisor.retracing import retracing
-from tfprof_widget.profiles import Profile
+from tfprof_widget.analysis.advisor.waiting import retracing
+from tfprof_widget.api.profile import Profile
 
 
 def named(*names: str) -> Profile:

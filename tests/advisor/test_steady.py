@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.advisor.findings import on_cpu, ran
-from tfprof_widget.advisor.finding import Evidence, Finding
-from tfprof_widget.advisor.steady import Steady
-from tfprof_widget.intervals import Intervals
+from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.steady import SteadySteps
+from tfprof_widget.lib.intervals import Intervals
 
 OPS = {"dense": "MatMul", "loss": "Sum"}
 
@@ -65,7 +65,7 @@ def test_the_length_and_the_long_ones() -> None:
 )
 def test_steps_that_count(names: tuple[str, ...], steps: list[int], options: object) -> None:
     runs = [on_cpu(("dense", 1000 * number, 10)) for number in (1, 2, 3)]
-    steady = Steady.of(ran(OPS, *runs, step_names=names))
+    steady = SteadySteps.of(ran(OPS, *runs, step_names=names))
     assert steady.steps.tolist() == steps
     assert steady.options == options
 
@@ -73,11 +73,11 @@ def test_steps_that_count(names: tuple[str, ...], steps: list[int], options: obj
 def test_steps_take_from_their_first_start_to_their_last_end() -> None:
     """Two steps, of which one has no op for a while; an execution without a start is of no time."""
     profile = ran(OPS, on_cpu(("dense", 10, 5), ("loss", 20, 5), ("loss", 0, 900)), on_cpu(("dense", 100, 5)))
-    assert Steady.of(profile).wall.drawn() == "10000-25000 100000-105000"
+    assert SteadySteps.of(profile).wall.drawn() == "10000-25000 100000-105000"
 
 
 def test_a_profile_without_steps() -> None:
-    steady = Steady.of(ran(OPS))
+    steady = SteadySteps.of(ran(OPS))
     assert (steady.wall.length, steady.share(np.ones(2, np.bool_)), steady.of_wall(0)) == (0, 0.0, 0.0)
 
 
@@ -102,7 +102,7 @@ def test_a_stretch_that_ends_before_it_starts_is_over_at_once() -> None:
 def test_executions_of_steady_steps_between_others() -> None:
     """The first and the last are not looked at, nor is what is in between them without a start."""
     runs = [on_cpu(("dense", start, 5), ("loss", start + 10, 5)) for start in (100, 200, 300, 400)]
-    steady = Steady.of(ran(OPS, *runs, step_names=("fit (warm-up)", "fit", "eager ops", "fit")))
+    steady = SteadySteps.of(ran(OPS, *runs, step_names=("fit (warm-up)", "fit", "eager ops", "fit")))
     assert steady.start.tolist() == [200_000, 210_000, 400_000, 410_000]
     assert steady.wall.drawn() == "200000-215000 400000-415000"
     assert (steady.runs.tolist(), steady.nanos.tolist()) == ([2, 2], [10_000, 10_000])

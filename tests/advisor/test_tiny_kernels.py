@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advisor.findings import on_cpu, on_gpu, only, ran, shown
-from tfprof_widget.advisor.tiny_kernels import tiny_kernels
+from tfprof_widget.analysis.advisor.slow_ops import tiny_kernels
 
 
 def adds(count: int, micros: int, gap: int) -> list[tuple[str, int, int]]:

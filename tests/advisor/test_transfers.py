@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.advisor.findings import CPU, GPU, STREAM, on_cpu, only, ran, shown
-from tfprof_widget.advisor.transfers import transfers
+from tfprof_widget.analysis.advisor.waiting import transfers
 
 OPS = {"conv": "Conv2D", "w/read/_1": "_Recv", "w/read/_0": "_Send"}
 

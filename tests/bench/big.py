@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Allocations, Executions, Lists, Nodes, Outputs, StepTotals, Traces
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.tables import Allocations, CodeStacks, Executions, Lists, Nodes, Outputs, StepTotals
 
 # What a block of a network is made of, as scopes and op types.
 BLOCK = (
@@ -137,9 +137,9 @@ def _no_allocations() -> Allocations:
     return Allocations(np.zeros(0, np.int32), number, number, np.zeros(0, np.bool_))
 
 
-def _traces(nodes: int) -> Traces:
+def _traces(nodes: int) -> CodeStacks:
     line = np.arange(1, len(BLOCK) + 1, dtype=np.int32)
     zeros = np.zeros(len(BLOCK), np.int32)
     stacks = Lists(np.arange(len(BLOCK) + 1), np.arange(len(BLOCK), dtype=np.int32))
     stack = (np.arange(nodes) % len(BLOCK)).astype(np.int32)
-    return Traces(("model.py", "layer"), np.arange(2), zeros, line, zeros + 1, zeros - 1, zeros, stacks, stack)
+    return CodeStacks(("model.py", "layer"), np.arange(2), zeros, line, zeros + 1, zeros - 1, zeros, stacks, stack)

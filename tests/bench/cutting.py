@@ -40,13 +40,13 @@ def findings(nodes: int, steps: int = STEPS) -> Iterator[Finding]:
 def _cut(nodes: int, steps: int, path: Path) -> tuple[float, float, float]:
     """Seconds for a view of the whole, a cut, and another one; the page goes to `path`."""
     from tests.bench.big import big_profile
-    from tfprof_widget.cutting.cut import cut
-    from tfprof_widget.cutting.limits import BROWSER, Wanted
-    from tfprof_widget.exhibit import Exhibit
-    from tfprof_widget.report import report
+    from tfprof_widget.widget.cut import cut
+    from tfprof_widget.widget.cut_plan import BROWSER, Wanted
+    from tfprof_widget.widget.report import report
+    from tfprof_widget.widget.shown import Shown
 
     profile = big_profile(nodes, steps)
     first = seconds(cut, profile)
     again = seconds(cut, profile, BROWSER, Wanted(scope="tower_00000", op="MatMul"))
-    path.write_text(report(Exhibit.of_profile(cut(profile).profile, title="bench")), encoding="utf-8")
+    path.write_text(report(Shown.of_profile(cut(profile).profile, title="bench")), encoding="utf-8")
     return seconds(big_profile(nodes, steps).view, "scope"), first, again

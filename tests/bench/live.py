@@ -75,13 +75,13 @@ def _read_natively(graph: Any, run_meta: Any) -> object:
 
 
 def _read(graph: Any, run_meta: Any) -> object:
-    from tfprof_widget.profiles import Profile
+    from tfprof_widget.api.profile import Profile
 
     return Profile.from_protos(graph, run_meta)
 
 
 def _read_recording(nodes: int) -> object:
-    from tfprof_widget.profiles import Profile
+    from tfprof_widget.api.profile import Profile
 
     recorded = recording(nodes)
     return Profile.from_protos(recorded.graph, recorded.run_meta, recorded.op_log)

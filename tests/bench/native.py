@@ -35,7 +35,7 @@ def _serialized(options: Mapping[str, Any]) -> bytes:
     """Options as native takes them, set to give no output; what is not given takes its default."""
     from tensorflow.core.profiler.tfprof_options_pb2 import OptionsProto
 
-    from tfprof_widget.options import OPTIONS
+    from tfprof_widget.profiles.options import OPTIONS
 
     values = {option.name: option.default for option in OPTIONS} | dict(options) | {"output": "none"}
     known = OptionsProto.DESCRIPTOR.fields_by_name

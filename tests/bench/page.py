@@ -77,13 +77,13 @@ def _written(nodes: int, folder: Path) -> Path:
 
 def _write(nodes: int, path: Path) -> None:
     from tests.bench import model
-    from tfprof_widget.exhibit import Exhibit
-    from tfprof_widget.profiles import Profile
-    from tfprof_widget.report import report
+    from tfprof_widget.api.profile import Profile
+    from tfprof_widget.widget.report import report
+    from tfprof_widget.widget.shown import Shown
 
     built = model.build(nodes)
     profile = Profile.from_protos(built.graph, model.run(built))
-    path.write_text(report(Exhibit.of_profile(profile, title="bench")), encoding="utf-8")
+    path.write_text(report(Shown.of_profile(profile, title="bench")), encoding="utf-8")
 
 
 def first_paint(page: Page) -> float:

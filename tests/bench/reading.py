@@ -10,7 +10,7 @@ from tests.bench.finding import Finding, of_medians
 from tests.bench.gauges import seconds
 from tests.bench.recordings import recording
 from tests.bench.target import TimesLess
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 TARGET = TimesLess(2)
 LEAST_ROUNDS, MOST_ROUNDS = 5, 20

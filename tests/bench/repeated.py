@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.recordings import recording
-from tfprof_widget.messages import GraphDef, RunMetadata
+from tfprof_widget.lib.messages import GraphDef, RunMetadata
 
 BASE_NODES = 1_000
 STEP_MICROS = 60_000_000

@@ -16,8 +16,8 @@ from tests.bench import children, repeated
 from tests.bench.finding import Finding
 from tests.bench.gauges import cost, processor_seconds
 from tests.bench.target import AtMost, TimesMore
-from tfprof_widget.options import ORDERS
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.options import ORDERS
 
 SIZES = "1000,10000,100000,1000000"
 STEPS = 50
@@ -117,8 +117,7 @@ def _count(value: Any, counted: dict[int, int]) -> None:
 
 
 def _measured(directory: Path, steps: int) -> Scale:
-    from tfprof_widget.ingest import parts  # noqa: F401  # importing is no part of loading
-    from tfprof_widget.loading.load import load
+    from tfprof_widget.api.profile import load
 
     loaded: list[Profile] = []
     load_seconds: list[float] = []

@@ -11,9 +11,8 @@ from tests.bench.finding import Finding, of_medians
 from tests.bench.gauges import seconds
 from tests.bench.recordings import recording
 from tests.bench.target import TimesLess
-from tfprof_widget.memory import Memory
-from tfprof_widget.options import ORDERS, TIMINGS, VIEWS
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.options import ORDERS, TIMINGS, VIEWS
 
 TARGETS = {"scope": TimesLess(30), "graph": TimesLess(60), "op": TimesLess(60), "code": TimesLess(30)}
 SESSIONS = 5
@@ -74,6 +73,6 @@ def _sessions(nodes: int) -> list[list[range]]:
 
 def _with_trees_only(profile: Profile, view: str, timing: str) -> Profile:
     """The profile as it is before anything but one plain view was asked of it."""
-    fresh = replace(profile, memory=Memory())
+    fresh = replace(profile)
     fresh.view(view, timing=timing)
     return fresh

@@ -13,10 +13,10 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser.page import model_profile
 from tests.browser.screen import Screen
 from tests.browser.watched import launched, watched_page
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.exhibit import Exhibit
-from tfprof_widget.profiles import Profile
-from tfprof_widget.report import report
+from tfprof_widget.widget.report import report
+from tfprof_widget.widget.shown import Shown
 
 Opening = Callable[..., Screen]
 
@@ -79,5 +79,5 @@ def model_file(model: Profile, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def written(file: Path, profile: Profile, title: str = "", view: str = "scope") -> Path:
     """A profile's page in a file."""
-    file.write_text(report(Exhibit.of_profile(profile, view=view, title=title)), encoding="utf-8")
+    file.write_text(report(Shown.of_profile(profile, view=view, title=title)), encoding="utf-8")
     return file

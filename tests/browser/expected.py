@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfprof_widget.engine.view import View
-from tfprof_widget.exhibit import Exhibit
-from tfprof_widget.options import TABS
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile, View
+from tfprof_widget.profiles.options import TABS
+from tfprof_widget.widget.shown import Shown
 
 # Workers are looked at where there are several.
 TABS_OF_ONE_PROCESS = tuple(tab for tab in TABS if tab != "workers")
@@ -15,7 +14,7 @@ TABS_OF_ONE_PROCESS = tuple(tab for tab in TABS if tab != "workers")
 
 def view_of(profile: Profile, view: str, **changes: Any) -> View:
     """A view under the options that a widget starts with, but for some changes."""
-    return profile.view(view, **Exhibit.of_profile(profile, **changes).options)
+    return profile.view(view, **Shown.of_profile(profile, **changes).options)
 
 
 def names_of(profile: Profile, view: str, **changes: Any) -> list[str]:

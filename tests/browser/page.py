@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.exhibit import Exhibit
-from tfprof_widget.profiles import Profile
-from tfprof_widget.report import report
+from tfprof_widget.widget.report import report
+from tfprof_widget.widget.shown import Shown
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--view", default="scope")
     arguments = parser.parse_args()
     profile = model_profile(arguments.nodes) if arguments.nodes else demo_profile()
-    exhibit = Exhibit.of_profile(profile, view=arguments.view, title="demo")
+    exhibit = Shown.of_profile(profile, view=arguments.view, title="demo")
     arguments.out.write_text(report(exhibit), encoding="utf-8")
 
 

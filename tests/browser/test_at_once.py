@@ -13,7 +13,7 @@ from tests.browser.screen import Screen
 from tests.browser.test_charts import BY_TIME, CHANGING
 from tests.sketches import profile_of
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.options import OPTIONS
+from tfprof_widget.profiles.options import OPTIONS
 
 NUMBERS = [option.name for option in OPTIONS if option.kind == "integer" and option.name != "step"]
 

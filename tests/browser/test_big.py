@@ -15,7 +15,7 @@ from tests.browser.notebook_server import run_all as run_all_cells
 from tests.browser.screen import Screen
 from tests.browser.test_jupyter import OWN_COMPLAINTS
 from tests.browser.watched import watched_page
-from tfprof_widget.cutting.cut import cut
+from tfprof_widget.widget.cut import cut
 
 NODES, STEPS = 160_000, 6
 CELL = f"""
@@ -25,8 +25,8 @@ w = profile.widget()
 w
 """
 AT_FIRST = """
-from tfprof_widget.cutting.limits import Wanted
-from tfprof_widget.widget import _send_rest
+from tfprof_widget.widget.cut_plan import Wanted
+from tfprof_widget.widget.traits import _send_rest
 w.step, w.selection, w.show_name_regexes, w.view = -1, [], ['.*'], 'scope'
 _send_rest(w, 0, Wanted())
 """
@@ -98,7 +98,7 @@ def test_what_is_put_together_is_shown_when_asked_for(
     notebook: Page, widget: Screen, open_row: Callable[[Screen, str], None]
 ) -> None:
     """The nodes of one row, of which the kernel's own columns have the names."""
-    run(notebook, "from tfprof_widget.cutting.cut import cut\nsmall = cut(profile).profile.nodes.names")
+    run(notebook, "from tfprof_widget.widget.cut import cut\nsmall = cut(profile).profile.nodes.names")
     row = value(notebook, "next(name for name in small if name.endswith(' more MatMul)'))")
     scope = row.rpartition("/")[0]
     run(notebook, f"w.selection = [{row!r}]")
@@ -121,7 +121,7 @@ def test_a_step_that_is_chosen_brings_its_executions(notebook: Page, widget: Scr
 
 def test_nodes_whose_names_match_are_brought(notebook: Page, widget: Screen) -> None:
     """A node that is among those put together."""
-    run(notebook, "from tfprof_widget.cutting.cut import cut\nsmall = set(cut(profile).profile.nodes.names)")
+    run(notebook, "from tfprof_widget.widget.cut import cut\nsmall = set(cut(profile).profile.nodes.names)")
     name = value(notebook, "next(name for name in profile.nodes.names if name not in small)")
     widget.type_regexes("show_name_regexes", name)
     widget.until(lambda: name in widget.names(), True)

@@ -11,13 +11,14 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Opening
 from tests.browser.expected import view_of
 from tests.browser.screen import Screen
+from tests.made import profile_of_tables
 from tests.sketches import profile_of, protos_of
-from tfprof_widget.exhibit import Exhibit, Exhibited, starting_options
-from tfprof_widget.ingest.parts import Parts
-from tfprof_widget.messages import GraphDef, RunMetadata
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.ingest.gathered import Gathered
+from tfprof_widget.lib.messages import GraphDef, RunMetadata
 from tfprof_widget.output.costs import Costs, cost_rows
-from tfprof_widget.profiles import Profile
-from tfprof_widget.report import report
+from tfprof_widget.widget.report import report
+from tfprof_widget.widget.shown import Shown, ShownGraph, starting_options
 
 BY_TIME = "Time by op type"
 TITLES = {
@@ -216,9 +217,9 @@ def test_bars_and_what_is_hit_change_together(open_profile: Opening) -> None:
 
 def test_steps_and_their_kinds_stay_in_the_order_of_another_graph(open_file: Opening, tmp_path: Path) -> None:
     graphs = (steps_of({5: "eval", 7: "train"}), steps_of({3: "train", 5: "eval", 7: "train"}))
-    exhibit = Exhibit(
+    exhibit = Shown(
         "graphs",
-        tuple(Exhibited(name, graph) for name, graph in zip("ab", graphs, strict=True)),
+        tuple(ShownGraph(name, graph) for name, graph in zip("ab", graphs, strict=True)),
         options=starting_options(graphs[0], {}),
     )
     file = tmp_path / "graphs.html"
@@ -235,17 +236,17 @@ def test_steps_and_their_kinds_stay_in_the_order_of_another_graph(open_file: Ope
 def steps_of(names: dict[int, str]) -> Profile:
     """Runs of one node by their numbers and names."""
     graph, (run_meta,), _ = protos_of("a = MatMul() 4us")
-    parts = Parts()
-    parts.add_graph(graph)
+    gathered = Gathered()
+    gathered.add_graph(graph)
     for step, name in names.items():
-        parts.add_step(step, run_meta, name)
-    return parts.assemble()
+        gathered.add_step(step, run_meta, name)
+    return profile_of_tables(gathered.tables())
 
 
 def test_devices_have_the_colours_of_their_order_in_another_step(open_profile: Opening) -> None:
     """In step 0 there is memory on the second device alone, in step 1 on both."""
-    parts = Parts()
-    parts.add_graph(GraphDef(node=[{"name": "a0", "op": "Mul"}, {"name": "a1", "op": "Mul"}]))
+    gathered = Gathered()
+    gathered.add_graph(GraphDef(node=[{"name": "a0", "op": "Mul"}, {"name": "a1", "op": "Mul"}]))
     for step, devices in enumerate([[1], [0, 1]]):
         run_meta = RunMetadata()
         for device in devices:
@@ -255,8 +256,8 @@ def test_devices_have_the_colours_of_their_order_in_another_step(open_profile: O
             stats.all_start_micros = stats.op_end_rel_micros = 10
             records = stats.memory.add(allocator_name="gpu", total_bytes=8).allocation_records
             records.add(alloc_micros=11, alloc_bytes=8)
-        parts.add_step(step, run_meta)
-    screen = open_profile(parts.assemble(), view="memory")
+        gathered.add_step(step, run_meta)
+    screen = open_profile(profile_of_tables(gathered.tables()), view="memory")
     choice = screen.root.get_by_role("combobox", name="step")
     for value, wanted in {"=0": ["GPU:1"], "=1": ["GPU:0", "GPU:1"]}.items():
         choice.select_option(value)

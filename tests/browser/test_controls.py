@@ -10,10 +10,11 @@ from playwright.sync_api import Locator, expect
 from tests.browser.conftest import Opening
 from tests.browser.expected import names_of, status_of
 from tests.browser.screen import Screen
+from tests.made import profile_of_tables
 from tests.sketches import profile_of, protos_of
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.ingest.parts import Parts
-from tfprof_widget.options import OPTIONS
+from tfprof_widget.ingest.gathered import Gathered
+from tfprof_widget.profiles.options import OPTIONS
 
 OPS_FROM_100_MICROS_ON = ["MatMul", "Relu", "ApplyGradientDescent"]  # cumulative, as in the widget's own example
 
@@ -138,11 +139,11 @@ def test_every_regex_option_is_tried() -> None:
 def test_run_name_regexes_choose_the_runs_of_the_mean(open_profile: Opening) -> None:
     """Training runs of 4 µs and 2 µs and a summary of 9 µs: 5 µs in the mean of all, 3 µs in that of training."""
     graph, run_metas, _ = protos_of("a = MatMul() 4us;2us;9us")
-    parts = Parts()
-    parts.add_graph(graph)
+    gathered = Gathered()
+    gathered.add_graph(graph)
     for step, (run_meta, name) in enumerate(zip(run_metas, ("train", "train", "summary"), strict=True)):
-        parts.add_step(step, run_meta, name)
-    screen = open_profile(parts.assemble())
+        gathered.add_step(step, run_meta, name)
+    screen = open_profile(profile_of_tables(gathered.tables()))
     expect(screen.cell("a", "own")).to_have_text("5 µs")
     screen.type_regexes("run_name_regexes", "tr.*")
     expect(screen.cell("a", "own")).to_have_text("3 µs")

@@ -8,8 +8,8 @@ from tests.browser.conftest import Opening
 from tests.browser.expected import status_of
 from tests.browser.screen import Screen
 from tests.sketches import profile_of
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile, recorded
-from tfprof_widget.profiles import Profile
 
 
 def test_a_profile_of_nothing(open_profile: Opening) -> None:

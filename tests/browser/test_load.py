@@ -11,8 +11,8 @@ from tests.browser.conftest import Opening
 from tests.browser.expected import names_of, status_of
 from tests.browser.moves import MOVES, moved
 from tests.browser.screen import Screen
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.profiles import Profile
 
 
 @pytest.mark.parametrize("last", [0.0, 0.4, 1.0])

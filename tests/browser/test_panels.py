@@ -8,8 +8,9 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
-from tfprof_widget.ingest.parts import Parts
-from tfprof_widget.messages import GraphDef, RunMetadata
+from tests.made import profile_of_tables
+from tfprof_widget.ingest.gathered import Gathered
+from tfprof_widget.lib.messages import GraphDef, RunMetadata
 
 
 def test_memory_tells_the_peak_and_whose_it_was(demo: Screen) -> None:
@@ -28,16 +29,16 @@ def test_memory_tells_the_peak_and_whose_it_was(demo: Screen) -> None:
 
 def test_memory_is_that_of_the_runs_that_are_chosen(open_profile: Opening) -> None:
     """The warm-up takes the most, and is in no mean that it is not asked for."""
-    parts = Parts()
-    parts.add_graph(GraphDef(node=[{"name": "a", "op": "Mul"}]))
+    gathered = Gathered()
+    gathered.add_graph(GraphDef(node=[{"name": "a", "op": "Mul"}]))
     for step, (name, size) in enumerate([("fit (warm-up)", 9_000), ("fit", 1_000), ("fit", 3_000), ("fit", 2_000)]):
         run_meta = RunMetadata()
         stats = run_meta.step_stats.dev_stats.add(device="/device:CPU:0").node_stats.add(node_name="a")
         stats.all_start_micros = stats.op_end_rel_micros = 10
         records = stats.memory.add(allocator_name="cpu", total_bytes=size).allocation_records
         records.add(alloc_micros=11, alloc_bytes=size)
-        parts.add_step(step, run_meta, name)
-    screen = open_profile(parts.assemble()).look_at("memory")
+        gathered.add_step(step, run_meta, name)
+    screen = open_profile(profile_of_tables(gathered.tables())).look_at("memory")
     region = screen.root.get_by_role("region", name="memory over time")
     expect(region).to_contain_text("step 0 · fit (warm-up), the one with the largest peak")
     screen.root.get_by_role("combobox", name="step").select_option("fit: mean of 3")

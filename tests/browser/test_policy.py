@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
-from tfprof_widget.static_files import static_bytes
+from tfprof_widget.widget.report import static_bytes
 
 # What someone's script would try, by the directive that is to refuse it.
 ATTEMPTS = {

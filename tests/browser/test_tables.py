@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Opening
 from tests.browser.expected import TABS_OF_ONE_PROCESS, names_of, status_of
 from tests.browser.screen import Screen
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.profiles import Profile
 
 VIEWS = ("scope", "graph", "op", "code")
 

@@ -10,8 +10,8 @@ from playwright.sync_api import Locator, expect
 from tests.browser.conftest import Opening
 from tests.browser.expected import names_of
 from tests.browser.screen import Screen
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.profiles import Profile
 
 GRADIENT = "gradients/layer1/MatMul_grad"
 

@@ -15,9 +15,9 @@ from tests.browser.test_accessibility import AXE, violations
 from tests.cluster.clusters import PS0, PS1, WORKER0, WORKER1, Came, Event, Ran, run_of
 from tests.sketches import profile_of
 from tfprof_widget import merge
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.messages import GraphDef
-from tfprof_widget.profiles import Profile
+from tfprof_widget.lib.messages import GraphDef
 
 COMPARED = "What workers take a step, those rows first in which they differ most"
 TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"

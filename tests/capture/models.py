@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.capturing.recorder import Recorder
+from tests.made import profile_of_tables
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.capturing.sampling import EVERYTHING, Policy
-from tfprof_widget.capturing.sessions import hooked_sessions
+from tfprof_widget.capturing.session_hooks import hooked_sessions
+from tfprof_widget.capturing.session_source import Recorder
 
 v1: Any = tf.compat.v1
 FULL_TRACE = v1.RunOptions.FULL_TRACE
@@ -48,30 +49,30 @@ class Model:
 class Captured:
     """What was captured, once the block is over."""
 
-    results: list[Recorded] = field(default_factory=list)
+    results: list[Recording] = field(default_factory=list)
 
     @property
-    def recorded(self) -> Recorded:
+    def recorded(self) -> Recording:
         (recorded,) = self.results
         return recorded
 
     @property
-    def graph(self) -> GraphRecord:
+    def graph(self) -> GraphRecording:
         (graph,) = self.recorded.graphs
         return graph
 
     @property
     def runs(self) -> dict[str, tuple[int, int]]:
         """How many runs of each name were seen and traced, of all graphs."""
-        return {runs.name: (runs.seen, runs.traced) for graph in self.recorded.graphs for runs in graph.runs}
+        return {runs.name: (runs.seen, runs.traced) for graph in self.recorded.graphs for runs in graph.kinds}
 
-    def of(self, name: str) -> Runs:
-        (runs,) = [runs for graph in self.recorded.graphs for runs in graph.runs if runs.name == name]
+    def of(self, name: str) -> KindOfRun:
+        (runs,) = [runs for graph in self.recorded.graphs for runs in graph.kinds if runs.name == name]
         return runs
 
     def executed(self, step: int) -> set[str]:
         """The nodes that ran in a step of the one graph."""
-        profile = self.graph.profile
+        profile = profile_of_tables(self.graph.tables)
         ran = profile.executions.step == profile.steps.index(step)
         return {profile.nodes.names[node] for node in profile.executions.node[ran]}
 

@@ -12,13 +12,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tests.made import profile_of_tables
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.capturing import windows
 from tfprof_widget.capturing.function_hooks import hooked_functions
-from tfprof_widget.capturing.function_recorder import COST_UNKNOWN, FunctionRecorder
-from tfprof_widget.capturing.recorded import Recorded, Runs
+from tfprof_widget.capturing.function_source import COST_UNKNOWN, FunctionRecorder
+from tfprof_widget.capturing.recording import KindOfRun, Recording
 from tfprof_widget.capturing.sampling import EVERYTHING, Policy
-from tfprof_widget.capturing.traces import EAGER
-from tfprof_widget.profiles import Profile
+from tfprof_widget.profiles.data import EAGER
 
 BATCH, CLASSES = 16, 10
 FOR_EVER = 3600.0
@@ -46,7 +47,7 @@ def function(python: Callable[..., Any], **options: Any) -> Any:
 class Captured:
     """What was captured, once the block is over."""
 
-    recorded: Recorded
+    recorded: Recording
 
     def __init__(self, recorder: FunctionRecorder) -> None:
         self.recorder = recorder
@@ -54,7 +55,7 @@ class Captured:
     @property
     def profile(self) -> Profile:
         (graph,) = self.recorded.graphs
-        return graph.profile
+        return profile_of_tables(graph.tables)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -62,9 +63,9 @@ class Captured:
         return tuple(each for each in self.recorded.warnings if each != COST_UNKNOWN)
 
     @property
-    def runs(self) -> dict[str, Runs]:
+    def runs(self) -> dict[str, KindOfRun]:
         (graph,) = self.recorded.graphs
-        return {runs.name: runs for runs in graph.runs}
+        return {runs.name: runs for runs in graph.kinds}
 
     @property
     def seen_and_traced(self) -> dict[str, tuple[int, int]]:

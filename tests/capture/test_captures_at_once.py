@@ -15,10 +15,10 @@ import tensorflow as tf
 import tfprof_widget as tfprof
 from tests.capture.models import THREE, Model
 from tests.capture.program_steps import BATCH, TRAIN, data, function, small_model
-from tfprof_widget.capturing.function_recorder import OTHERS_OPS
-from tfprof_widget.capturing.result import Capture
-from tfprof_widget.capturing.traces import EAGER
+from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.function_source import OTHERS_OPS
 from tfprof_widget.capturing.windows import SHARED
+from tfprof_widget.profiles.data import EAGER
 
 STEPS = 12
 

@@ -9,14 +9,15 @@ import pytest
 from ipykernel.compiler import XCachingCompiler
 from IPython.core.interactiveshell import InteractiveShell
 
+from tests.made import profile_of_tables
 from tests.magic.shells import new_shell
 from tests.sketches import profile_of
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.capturing.result import Capture
+from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.engine.code import frame_name
-from tfprof_widget.output.source_lines import with_source_lines
-from tfprof_widget.parallel.parcels import packed, unpacked
-from tfprof_widget.tables import Traces
+from tfprof_widget.ingest.parts.stacks import with_source_lines
+from tfprof_widget.parallel.errands import packed, unpacked
+from tfprof_widget.profiles.tables import CodeStacks
 
 MODEL = """import tensorflow as tf
 @tf.function
@@ -54,7 +55,7 @@ def captured(shell: InteractiveShell, *cells: str) -> Capture:
     return capture
 
 
-def places(traces: Traces) -> dict[str, str]:
+def places(traces: CodeStacks) -> dict[str, str]:
     """The source lines of frames by their names."""
     text = traces.strings
     frames = zip(
@@ -91,7 +92,7 @@ def test_a_cell_that_was_run_again_has_the_number_of_its_last_run(shell: Interac
 def test_a_file_of_a_cell_s_name_is_not_read(
     shell: InteractiveShell, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tfprof_widget.capturing.cell_names.with_source_lines", lambda traces: traces)
+    monkeypatch.setattr("tfprof_widget.ingest.parts.stacks.with_source_lines", lambda traces: traces)
     profile = captured(shell, model, RUN).profile
     Path(tmp_path, "In[2]").write_text("secret\n" * 9)
     monkeypatch.chdir(tmp_path)
@@ -102,11 +103,11 @@ def test_what_travels_to_another_process_keeps_the_names_of_its_files(shell: Int
     """Engines have counters of their own: one cell of all of them would become several."""
     capture = captured(shell, model, RUN)
     (graph,) = unpacked(packed(capture.recorded)).graphs
-    assert not any(name.startswith("In[") for name in places(graph.profile.traces))
+    assert not any(name.startswith("In[") for name in places(profile_of_tables(graph.tables).traces))
 
 
 def test_a_profile_of_no_cells_is_the_recorded_one(shell: InteractiveShell) -> None:
     profile = profile_of("a = Add() 3us | a.py:1:f")
     assert shell.run_cell("f = 'In[1]'", store_history=True).success
-    runs = Runs("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
-    assert Capture.of(Recorded((GraphRecord(profile, (runs,)),), 1.0, 0.0, 0, ())).profile is profile
+    runs = KindOfRun("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
+    assert Capture.of(Recording((GraphRecording(profile, (runs,)),), 1.0, 0.0, 0, ())).profile is profile

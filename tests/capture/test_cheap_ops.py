@@ -9,9 +9,9 @@ import tensorflow as tf
 from tensorflow.python.profiler.internal import _pywrap_profiler
 
 from tests.capture.program_steps import capturing, function, like
-from tfprof_widget.capturing import profiler
-from tfprof_widget.capturing.cheap_ops import record_cheap_ops
+from tfprof_widget.capturing import tf_profiler
 from tfprof_widget.capturing.sampling import Steps
+from tfprof_widget.capturing.tf_profiler import record_cheap_ops
 
 
 def test_ops_known_to_be_cheap_are_recorded_too() -> None:
@@ -47,7 +47,7 @@ def test_level_is_not_raised_without_a_session() -> None:
 
 def test_bindings_that_know_no_level_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not record_cheap_ops(ModuleType("bindings"))
-    monkeypatch.setattr(profiler, "record_cheap_ops", lambda _: False)
+    monkeypatch.setattr(tf_profiler, "record_cheap_ops", lambda _: False)
     with capturing() as captured:
         function(lambda x: tf.square(x))(tf.constant(1.0))
     (warning,) = captured.warnings

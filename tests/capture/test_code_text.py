@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.sketches import profile_of
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.capturing.result import Capture
+from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 
 KERNEL = "<frozen runpy>:88:_run_code > lib/python3.11/site-packages/ipykernel/app.py:18:launch"
 TERMINAL = "venv/bin/ipython:8:<module> > lib/python3.11/site-packages/IPython/app.py:9:start"
@@ -16,8 +16,8 @@ TERMINAL = "venv/bin/ipython:8:<module> > lib/python3.11/site-packages/IPython/a
 
 def rows(sketch: str, **options: Any) -> list[str]:
     """The names that a capture prints, indented."""
-    runs = Runs("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
-    capture = Capture.of(Recorded((GraphRecord(profile_of(sketch), (runs,)),), 1.0, 0.0, 0, ()))
+    runs = KindOfRun("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
+    capture = Capture.of(Recording((GraphRecording(profile_of(sketch), (runs,)),), 1.0, 0.0, 0, ()))
     _, _, table = capture.text("code", **options).partition("cpu execution time\n")
     table, _, _ = table.partition("... ")
     return [row.partition(" (")[0] for row in table.splitlines()]
@@ -75,9 +75,9 @@ def test_of_what_no_code_of_the_user_made_the_outermost_frame_is_left() -> None:
 
 
 def test_the_view_itself_is_whole() -> None:
-    runs = Runs("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
+    runs = KindOfRun("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
     profile = profile_of(f"a = MatMul() 50us | {KERNEL} > In[3]:4:<module>")
-    capture = Capture.of(Recorded((GraphRecord(profile, (runs,)),), 1.0, 0.0, 0, ()))
+    capture = Capture.of(Recording((GraphRecording(profile, (runs,)),), 1.0, 0.0, 0, ()))
     assert capture.view("code").names == profile.view("code").names
     assert len(capture.view("code")) == 4
     assert capture.text("code").endswith("... 2 rows of libraries left out: see .view('code')")

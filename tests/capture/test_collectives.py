@@ -14,7 +14,7 @@ from tensorflow.python.profiler.internal import _pywrap_profiler
 import tfprof_widget as tfprof
 from tfprof_widget.capturing import collectives, windows
 from tfprof_widget.capturing.collectives import collective_hooks, has_collectives, is_mended
-from tfprof_widget.capturing.patches import Patch
+from tfprof_widget.capturing.hooks import Patch
 
 DANGER = "this process takes part in collectives"
 

@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 from tests.capture.models import THREE, Model
-from tfprof_widget.capturing.context import CPU_MEMORY, capture
-from tfprof_widget.capturing.function_recorder import FunctionRecorder
-from tfprof_widget.capturing.recorder import Recorder
+from tfprof_widget.api.capture import CPU_MEMORY, capture
+from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing.session_source import Recorder
 
 COST_OF_OP = r"\w+ [\d.]+ (ns|µs|ms|s)"
 

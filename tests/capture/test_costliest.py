@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tfprof_widget.capturing.costliest import CostliestOps, TracedRun
-from tfprof_widget.messages import SealedRun
+from tfprof_widget.capturing.trace_store import CostliestOps, TracedRun
+from tfprof_widget.lib.messages import SealedRun
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"

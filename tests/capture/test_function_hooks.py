@@ -12,8 +12,8 @@ from tensorflow.python.profiler.internal import _pywrap_profiler
 
 from tests.capture.program_steps import BATCH, TRAIN, capturing, data, function, small_model
 from tfprof_widget.capturing import windows
-from tfprof_widget.capturing.keras_steps import STEPS
-from tfprof_widget.capturing.traces import EAGER
+from tfprof_widget.capturing.function_hooks import STEPS
+from tfprof_widget.profiles.data import EAGER
 
 
 def owner_of(model: Any, name: str) -> Any:

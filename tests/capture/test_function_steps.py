@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tests.capture.program_steps import capturing, function, like
-from tfprof_widget.capturing.traces import EAGER
+from tfprof_widget.profiles.data import EAGER
 
 
 def forward(x: Any, weights: Any) -> Any:

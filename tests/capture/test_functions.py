@@ -8,9 +8,9 @@ from typing import Any
 import tensorflow as tf
 
 from tests.capture.program_steps import capturing, function, like
+from tests.made import profile_of_tables
 from tfprof_widget.capturing.function_hooks import hooked_functions
-from tfprof_widget.capturing.function_recorder import FunctionRecorder
-from tfprof_widget.capturing.functions import CalledFunctions
+from tfprof_widget.capturing.function_source import CalledFunctions, FunctionRecorder
 from tfprof_widget.capturing.sampling import EVERYTHING
 
 
@@ -52,9 +52,9 @@ def test_functions_are_kept_though_the_program_drops_them() -> None:
             local(tf.constant(1.0))
             del local
     (graph,) = captured.recorded.graphs
-    square = graph.profile.nodes.names.index("Square")
-    assert graph.profile.traces.stack[square] >= 0
-    assert like(captured.counts(*graph.profile.step_names), "Square") == 2
+    square = profile_of_tables(graph.tables).nodes.names.index("Square")
+    assert profile_of_tables(graph.tables).traces.stack[square] >= 0
+    assert like(captured.counts(*profile_of_tables(graph.tables).step_names), "Square") == 2
 
 
 def test_backward_pass_of_a_function_under_an_eager_tape_is_under_the_forward_line() -> None:
@@ -74,7 +74,7 @@ def test_backward_pass_of_a_function_under_an_eager_tape_is_under_the_forward_li
     assert counts["MatMul"] == 3
     # the backward pass of a function computes the gradients of all its inputs, x too
     assert sum(number for name, number in counts.items() if name.startswith("gradients/MatMul_grad/")) == 2 * 3
-    (runs,) = (runs for runs in captured.recorded.graphs[0].runs if runs.name == "forward")
+    (runs,) = (runs for runs in captured.recorded.graphs[0].kinds if runs.name == "forward")
     assert runs.seen == 3
     rows = captured.profile.view("code", max_depth=300)
     total = dict(zip(rows.names, rows.total["runs"].tolist(), strict=True))
@@ -100,7 +100,7 @@ def test_concrete_function_is_a_step_by_itself() -> None:
     with capturing() as captured:
         concrete(tf.constant(2.0))
         concrete(tf.constant(2.0))
-    assert sum(runs.seen for runs in captured.recorded.graphs[0].runs if runs.name != "eager ops") == 2
+    assert sum(runs.seen for runs in captured.recorded.graphs[0].kinds if runs.name != "eager ops") == 2
     assert captured.counts(*captured.profile.step_names)["Square"] == 2
 
 

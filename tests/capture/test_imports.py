@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tfprof_widget.capturing.imports import when_imported
+from tfprof_widget.capturing.hooks import when_imported
 
 NAME = "imported_by_a_test"
 
@@ -107,9 +107,9 @@ def test_tensorflow_may_be_imported_by_what_is_captured() -> None:
     """What the code sets before it imports TensorFlow has its effect, for nothing of ours imports it."""
     code = """
 import sys
-from tfprof_widget.capturing.recorder import Recorder
+from tfprof_widget.capturing.session_source import Recorder
 from tfprof_widget.capturing.sampling import EVERYTHING
-from tfprof_widget.capturing.sessions import hooked_sessions
+from tfprof_widget.capturing.session_hooks import hooked_sessions
 
 recorder = Recorder(EVERYTHING)
 with hooked_sessions(recorder):
@@ -117,7 +117,7 @@ with hooked_sessions(recorder):
     import tensorflow.compat.v1 as tf
     with tf.Graph().as_default(), tf.Session() as session:
         session.run(tf.constant(1.0, name="one"))
-print([(runs.name, runs.traced) for graph in recorder.recorded().graphs for runs in graph.runs])
+print([(runs.name, runs.traced) for graph in recorder.recorded().graphs for runs in graph.kinds])
 """
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert finished.stdout == "[('one', 1)]\n", finished.stderr

@@ -11,11 +11,11 @@ import pytest
 import tensorflow as tf
 
 from tests.capture.program_steps import BATCH, TRAIN, capturing, data, function, small_model
-from tfprof_widget.capturing import traces
-from tfprof_widget.capturing.interrupts import interrupted_later
-from tfprof_widget.capturing.profiler import Profiler
-from tfprof_widget.capturing.traces import EAGER
+from tfprof_widget.capturing import trace_store
+from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.windows import FULL_STEPS
+from tfprof_widget.lib.safely import postpone_ctrl_c
+from tfprof_widget.profiles.data import EAGER
 
 INTERRUPTED = ("1 step was not counted, having ended in an exception",)
 
@@ -83,7 +83,7 @@ def test_interrupt_in_a_step(tmp_path: Any) -> None:
     use_the_profiler(tmp_path)
 
 
-@pytest.mark.parametrize(("owner", "name"), [(Profiler, "close"), (traces, "read_xspace")])
+@pytest.mark.parametrize(("owner", "name"), [(TfProfiler, "close"), (trace_store, "read_xspace")])
 def test_interrupt_while_traces_are_fetched_loses_none(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     original = getattr(owner, name)
     interrupts = [signal.SIGINT]
@@ -111,7 +111,7 @@ def test_other_threads_are_not_interrupted_anyway() -> None:
     entered: list[Any] = []
 
     def work() -> None:
-        with interrupted_later():
+        with postpone_ctrl_c():
             entered.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)
@@ -124,7 +124,7 @@ def test_handler_of_the_program_is_called() -> None:
     received: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     try:
-        with interrupted_later():
+        with postpone_ctrl_c():
             signal.raise_signal(signal.SIGINT)
             assert received == []
         assert received == [signal.SIGINT]

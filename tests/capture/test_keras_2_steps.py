@@ -27,6 +27,7 @@ from tests.capture.program_steps import (
     ops_of_a_step,
     small_model,
 )
+from tests.made import profile_of_tables
 
 keras: Any = import_module("keras" if find_spec("tf_keras") is None else "tf_keras")
 
@@ -125,4 +126,4 @@ def test_models_get_their_functions_back() -> None:
     with capturing() as captured:
         model.fit(x, y, batch_size=BATCH, verbose=0)
     assert captured.runs[TRAIN].seen == 1
-    assert captured.recorded.graphs[0].profile.steps
+    assert profile_of_tables(captured.recorded.graphs[0].tables).steps

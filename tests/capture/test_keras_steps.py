@@ -24,7 +24,7 @@ from tests.capture.program_steps import (
     ops_of_a_step,
     small_model,
 )
-from tfprof_widget.capturing.traces import EAGER
+from tfprof_widget.profiles.data import EAGER
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,14 @@ import pytest
 
 from tests.ingest.spaces import Space
 from tests.sketches import protos_of
-from tfprof_widget.capturing import context
-from tfprof_widget.capturing.function_recorder import FunctionRecorder
-from tfprof_widget.capturing.profiler import Profiler
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.capturing.result import Capture
+from tfprof_widget.api import capture as context
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.capturing.sampling import EVERYTHING
-from tfprof_widget.exhibit import Exhibit
-from tfprof_widget.profiles import Profile
+from tfprof_widget.capturing.tf_profiler import TfProfiler
+from tfprof_widget.widget.shown import Shown
 
 FIX = ("NVreg_RestrictProfilingToAdminUsers=0", "--cap-add=SYS_ADMIN")
 
@@ -38,7 +38,7 @@ class SessionWithoutPrivileges:
 
 def test_missing_privileges_are_told_with_what_helps() -> None:
     recorder = FunctionRecorder(EVERYTHING)
-    recorder.use(Profiler(SessionWithoutPrivileges), eagerly=True)
+    recorder.use(TfProfiler(SessionWithoutPrivileges), eagerly=True)
     capture = Capture.of(recorder.recorded())
     (note,) = (each for each in capture.measurement.warnings if "privilege" in each)
     assert all(each in note for each in FIX)
@@ -56,8 +56,8 @@ def on_gpu() -> Profile:
 
 
 def test_missing_kernels_are_told_of_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = GraphRecord(on_gpu(), (Runs("loss", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0),))
-    recorded = Recorded((record,), 1.0, 0.0, 0, ())
+    record = GraphRecording(on_gpu(), (KindOfRun("loss", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0),))
+    recorded = Recording((record,), 1.0, 0.0, 0, ())
     monkeypatch.setattr(FunctionRecorder, "recorded", lambda _: recorded)
     with context.capture() as prof:
         pass
@@ -66,6 +66,6 @@ def test_missing_kernels_are_told_of_a_capture(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_missing_kernels_are_told_of_a_profile_that_is_shown() -> None:
-    (graph,) = Exhibit.of_profile(on_gpu()).graphs
+    (graph,) = Shown.of_profile(on_gpu()).graphs
     (note,) = graph.notes
     assert all(each in note for each in FIX)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tfprof_widget.capturing.patches import Patch
+from tfprof_widget.capturing.hooks import Patch
 
 
 class Session:

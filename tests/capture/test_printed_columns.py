@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sketches import profile_of
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.capturing.result import Capture
+from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 
 ON_CPU = "a = MatMul() 50us"
 ON_GPU = "a = MatMul() 50us\nb = Relu() 30us @/gpu:0"
@@ -14,8 +14,8 @@ ALL = "node name | total execution time | accelerator execution time | cpu execu
 
 
 def capture_of(sketch: str) -> Capture:
-    runs = Runs("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
-    return Capture.of(Recorded((GraphRecord(profile_of(sketch), (runs,)),), 1.0, 0.0, 0, ()))
+    runs = KindOfRun("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
+    return Capture.of(Recording((GraphRecording(profile_of(sketch), (runs,)),), 1.0, 0.0, 0, ()))
 
 
 @pytest.mark.parametrize("view", ["scope", "graph", "op", "code"])

@@ -10,10 +10,11 @@ import pytest
 import tensorflow as tf
 
 from tests.capture.models import THREE, Model, v1
-from tfprof_widget.capturing.costliest import CostliestOps
-from tfprof_widget.capturing.recorded import Runs
-from tfprof_widget.capturing.recorder import Recorder, run_name
+from tests.made import profile_of_tables
+from tfprof_widget.capturing.recording import KindOfRun
 from tfprof_widget.capturing.sampling import EVERYTHING, Every, Steps
+from tfprof_widget.capturing.session_source import Recorder, run_name
+from tfprof_widget.capturing.trace_store import CostliestOps
 
 
 class Clock:
@@ -56,11 +57,11 @@ def test_seconds_are_kept_by_kind(model: Model, traced: bytes) -> None:
         clock.now += 100.0  # between the runs
     assert recorder.counts() == (4, 2)
     recorded = recorder.recorded()
-    assert recorded.graphs[0].runs == (Runs("loss", 4, 2, 3.0, 3.0, 8.0, untraced=2, warm_ups=1),)
+    assert recorded.graphs[0].kinds == (KindOfRun("loss", 4, 2, 3.0, 3.0, 8.0, untraced=2, warm_ups=1),)
     assert recorded.wall_seconds == 14.0
     assert recorded.overhead_seconds == 2 * (3.0 - 1.5)
-    assert recorded.graphs[0].profile.steps == (0, 2)
-    assert recorded.graphs[0].profile.step_names == ("loss (warm-up)", "loss")
+    assert profile_of_tables(recorded.graphs[0].tables).steps == (0, 2)
+    assert profile_of_tables(recorded.graphs[0].tables).step_names == ("loss (warm-up)", "loss")
     assert recorded.warnings == ()
 
 
@@ -70,8 +71,8 @@ def test_warm_up_that_was_not_traced_is_none_of_the_untraced_runs(model: Model, 
     recorder = Recorder(Steps(2), clock=clock)
     for seconds in (8.0, 2.0, 5.0, 5.0):
         run_for(recorder, clock, seconds, model.graph, "loss", metadata(model))
-    (runs,) = recorder.recorded().graphs[0].runs
-    assert runs == Runs("loss", 4, 2, 2.0, 10.0, 8.0, untraced=1, warm_ups=1)
+    (runs,) = recorder.recorded().graphs[0].kinds
+    assert runs == KindOfRun("loss", 4, 2, 2.0, 10.0, 8.0, untraced=1, warm_ups=1)
     assert runs.run_seconds == 2.0
 
 
@@ -92,7 +93,7 @@ def test_cost_of_watching_counts(model: Model) -> None:
     recorded = recorder.recorded()
     assert recorded.overhead_seconds == 4 * 5.0
     assert recorded.wall_seconds == 4 * 15.0
-    assert recorded.graphs[0].runs[0].run_seconds == 10.0
+    assert recorded.graphs[0].kinds[0].run_seconds == 10.0
 
 
 def test_watching_is_no_wall_time_of_its_own_while_another_run_goes_on(model: Model) -> None:
@@ -127,7 +128,7 @@ def test_costliest_ops_are_told_while_runs_go_on(model: Model) -> None:
     for _ in range(3):
         run_for(recorder, clock, 1.0, model.graph, "loss", metadata(model))
     told = dict(recorder.costliest(100))
-    view = recorder.recorded().graphs[0].profile.view("op", step=2, min_micros=0, max_depth=100)
+    view = profile_of_tables(recorder.recorded().graphs[0].tables).view("op", step=2, min_micros=0, max_depth=100)
     micros = view.own["micros"] / view.time_scale
     ran = {name: micros[row] for row, name in enumerate(view.names) if micros[row]}
     assert {op: seconds * 1e6 for op, seconds in told.items() if seconds} == pytest.approx(ran)
@@ -163,7 +164,7 @@ def test_wall_time_of_runs_at_once_is_counted_once(model: Model) -> None:
     recorder.finished(second)
     recorded = recorder.recorded()
     assert recorded.wall_seconds == 7.0
-    (runs,) = recorded.graphs[0].runs
+    (runs,) = recorded.graphs[0].kinds
     assert (runs.warm_up_seconds, runs.untraced_seconds) == (3.0, 5.0)
 
 
@@ -176,7 +177,7 @@ def test_kinds_that_would_share_a_name_are_told_apart(model: Model) -> None:
         run = recorder.begin(model.graph, reversed(each))
         assert run is not None
         recorder.finished(run)
-    assert [(runs.name, runs.seen) for runs in recorder.recorded().graphs[0].runs] == [
+    assert [(runs.name, runs.seen) for runs in recorder.recorded().graphs[0].kinds] == [
         ("tower_0/a/long/name/that/goes/on/and/on/loss … and 4 more", 1),
         ("tower_0/a/long/name/that/goes/on/and/on/loss … and 4 more (2)", 2),
         ("tower_0/a/long/name/that/goes/on/and/on/loss … and 5 more", 1),
@@ -207,21 +208,21 @@ def test_metadata_is_read_once_it_takes_too_much_room(model: Model, traced: byte
         run_for(recorder, clock, 1.0, model.graph, "loss", metadata(model))
         waiting.append(sum(len(runs.waiting) for runs in recorder._graphs.values()))
     assert waiting == [1, 2, 3, 0, 1, 2, 3, 0]
-    assert recorder.recorded().graphs[0].profile.steps == tuple(range(8))
+    assert profile_of_tables(recorder.recorded().graphs[0].tables).steps == tuple(range(8))
 
 
 def test_other_threads_run_on_while_metadata_is_read(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tfprof_widget.ingest.parts import Parts
+    from tfprof_widget.ingest.gathered import Gathered
 
     recorder, reading, over = Recorder(EVERYTHING, room=0), threading.Event(), threading.Event()
-    add_graph = Parts.add_graph
+    add_graph = Gathered.add_graph
 
-    def slowly(parts: Parts, graph: Any) -> None:
+    def slowly(parts: Gathered, graph: Any) -> None:
         reading.set()
         assert over.wait(60)
         add_graph(parts, graph)
 
-    monkeypatch.setattr(Parts, "add_graph", slowly)
+    monkeypatch.setattr(Gathered, "add_graph", slowly)
     thread = threading.Thread(target=run_for, args=(recorder, Clock(), 0.0, model.graph, "loss", metadata(model)))
     thread.start()
     assert reading.wait(60)
@@ -240,7 +241,7 @@ def test_graph_that_grows_is_read_again() -> None:
     with model.graph.as_default():
         tf.square(model.loss, name="later")
     run_for(recorder, Clock(), 0.0, model.graph, "loss", metadata(model))
-    assert "later" in recorder.recorded().graphs[0].profile.nodes.names
+    assert "later" in profile_of_tables(recorder.recorded().graphs[0].tables).nodes.names
 
 
 def test_graph_that_cannot_be_read_does_not_cost_the_others(model: Model, traced: bytes) -> None:
@@ -257,7 +258,7 @@ def test_run_without_step_stats_is_told_of(model: Model, traced: bytes) -> None:
     run_for(recorder, Clock(), 0.0, model.graph, "loss", b"")
     run_for(recorder, Clock(), 0.0, model.graph, "loss", traced)
     recorded = recorder.recorded()
-    assert recorded.graphs[0].profile.steps == (1,)
+    assert profile_of_tables(recorded.graphs[0].tables).steps == (1,)
     assert any(
         "a run of loss (warm-up) is missing: run_meta: it has no step stats" in each for each in recorded.warnings
     )
@@ -274,7 +275,7 @@ def test_nodes_of_functions_are_no_cause_for_a_warning(model: Model) -> None:
         warnings.simplefilter("error")
         run_for(recorder, Clock(), 0.0, model.graph, "loss", run_metadata.SerializeToString())
         recorded = recorder.recorded()
-    assert "inlined/49" in recorded.graphs[0].profile.nodes.names
+    assert "inlined/49" in profile_of_tables(recorded.graphs[0].tables).nodes.names
 
 
 def test_run_of_nothing_but_a_function_is_not_missing(model: Model) -> None:
@@ -284,7 +285,7 @@ def test_run_of_nothing_but_a_function_is_not_missing(model: Model) -> None:
     recorder = Recorder(EVERYTHING)
     run_for(recorder, Clock(), 0.0, model.graph, "loss", run_metadata.SerializeToString())
     recorded = recorder.recorded()
-    assert recorded.graphs[0].profile.steps == (0,)
+    assert profile_of_tables(recorded.graphs[0].tables).steps == (0,)
     assert not any("missing" in warning for warning in recorded.warnings)
 
 

@@ -11,8 +11,9 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tfprof_widget.ingest import tf_functions, tf_graph
-from tfprof_widget.tables import ABSENT
+from tfprof_widget.ingest.live import functions
+from tfprof_widget.ingest.live import graph as tf_graph
+from tfprof_widget.lib.arrays import ABSENT
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,7 +37,7 @@ print([nodes[name] for name in (*replicas, *gradients)], captured.warnings)
 
 CUSTOM_LOOP = """
 import keras, tensorflow as tf, tfprof_widget as tfprof
-from tfprof_widget.tables import ABSENT
+from tfprof_widget.profiles.tables import ABSENT
 strategy = tf.distribute.MirroredStrategy(["CPU:0"])
 with strategy.scope():
     model = keras.Sequential([keras.layers.Dense(4)], name="net")
@@ -79,7 +80,7 @@ def test_function_that_cannot_be_read_costs_itself(monkeypatch: pytest.MonkeyPat
             raise RuntimeError("no such graph")
         return read(graph)
 
-    monkeypatch.setattr(tf_functions, "read_tf_graph", unless_broken)
+    monkeypatch.setattr(functions, "read_tf_graph", unless_broken)
 
     def broken(x: Any) -> Any:
         return x - 1.0

@@ -16,11 +16,12 @@ from tensorflow.python.client import session as session_module
 
 from tests.capture.models import FULL_TRACE, THREE, Model, captured, v1
 from tests.capture.test_sessions import made_from_options
-from tfprof_widget.capturing import session_runs
-from tfprof_widget.capturing.recorder import Recorder
+from tests.made import profile_of_tables
+from tfprof_widget.capturing import session_hooks
 from tfprof_widget.capturing.sampling import EVERYTHING, Sampler, Steps
-from tfprof_widget.capturing.sessions import hooked_sessions, remembered_callables
-from tfprof_widget.ingest.parts import Parts
+from tfprof_widget.capturing.session_hooks import hooked_sessions, remembered_callables
+from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.ingest.gathered import Gathered
 
 BASE = session_module.BaseSession
 HOOKED = [
@@ -110,7 +111,7 @@ def test_users_trace_is_the_one_recorded(model: Model) -> None:
         session.run(model.count, options=v1.RunOptions(trace_level=FULL_TRACE), run_metadata=metadata)
     (device,) = metadata.step_stats.dev_stats
     assert inside.executed(0) == {stats.node_name for stats in device.node_stats} - {"_SOURCE"}
-    starts = inside.graph.profile.executions.start_micros.tolist()
+    starts = profile_of_tables(inside.graph.tables).executions.start_micros.tolist()
     assert sorted(starts) == sorted(each.all_start_micros for each in device.node_stats if each.node_name != "_SOURCE")
 
 
@@ -309,14 +310,14 @@ def test_run_that_outlasts_the_capture_goes_on(model: Model) -> None:
         (Recorder, "_ended"),
         (Sampler, "choose"),
         (Sampler, "ran"),
-        (session_runs, "_asks_for_step_stats"),
-        (session_runs, "_without_step_stats"),
-        (session_runs._TracedRun, "release"),
-        (session_runs._TracedCall, "metadata"),
-        (session_runs._TracedCall, "release"),
-        (session_runs.CallableRuns, "twin"),
-        (Parts, "add_step"),
-        (Parts, "assemble"),
+        (session_hooks, "_asks_for_step_stats"),
+        (session_hooks, "_without_step_stats"),
+        (session_hooks._TracedRun, "release"),
+        (session_hooks._TracedCall, "metadata"),
+        (session_hooks._TracedCall, "release"),
+        (session_hooks.CallableRuns, "twin"),
+        (Gathered, "add_step"),
+        (Gathered, "assemble"),
     ],
 )
 def test_our_own_errors_leave_the_runs_alone(

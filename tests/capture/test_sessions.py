@@ -14,13 +14,13 @@ from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.keras import layers, models, optimizer_v1
 
 from tests.capture.models import FULL_TRACE, THREE, Model, captured, v1
+from tests.made import profile_of_tables
 from tests.oracle.native import NativeAnswer, NativeTfprof, Request, Step
 from tests.oracle.random_options import DEFAULTS, options_proto
 from tests.oracle.rows import rows
-from tfprof_widget.capturing.hooks import Begun
+from tfprof_widget.capturing.hooks import WatchedCall
 from tfprof_widget.capturing.sampling import Every, Steps
-from tfprof_widget.capturing.session_runs import CallableRuns, SessionRuns
-from tfprof_widget.capturing.sessions import remembered_callables
+from tfprof_widget.capturing.session_hooks import CallableRuns, SessionRuns, remembered_callables
 
 
 def by_run(model: Model, session: Any) -> Any:
@@ -65,7 +65,12 @@ def test_run_is_traced_and_gives_what_it_gave(model: Model, way: Callable[[Model
         results = [way(model, model.session()) for _ in range(2)]
     assert results == [3.0, 3.0]
     assert inside.runs == {"initialize": (2, 2), "loss": (2, 2)}
-    assert inside.graph.profile.step_names == ("initialize (warm-up)", "loss (warm-up)", "initialize", "loss")
+    assert profile_of_tables(inside.graph.tables).step_names == (
+        "initialize (warm-up)",
+        "loss (warm-up)",
+        "initialize",
+        "loss",
+    )
     assert {"Square", "loss"} <= inside.executed(1)
     assert "counter/Assign" in inside.executed(0)
     assert inside.recorded.warnings == (
@@ -195,7 +200,7 @@ def test_what_hooks_take_beside_the_runs_is_part_of_the_cost(
 
     for watcher in (SessionRuns, CallableRuns):
         monkeypatch.setattr(watcher, "begin", slow(watcher.begin, 2.0))
-    monkeypatch.setattr(Begun, "release", slow(Begun.release, 3.0))
+    monkeypatch.setattr(WatchedCall, "release", slow(WatchedCall.release, 3.0))
     with captured(Steps(10), clock=lambda: now[0]) as inside:
         for _ in range(4):
             way(model, session)
@@ -223,7 +228,7 @@ def test_threads_are_traced(model: Model) -> None:
     assert wrong == []
     assert session.run(model.count) == 200.0
     assert inside.runs == {"loss, train": (200, 200)}
-    assert len(inside.graph.profile.steps) == 200
+    assert len(profile_of_tables(inside.graph.tables).steps) == 200
 
 
 def test_run_goes_on_while_a_profiler_is_active(model: Model, tmp_path: Any) -> None:
@@ -245,16 +250,16 @@ def test_each_graph_has_its_profile(model: Model) -> None:
         by_run(model, model.session())
         other.session().run("squared:0", {"x:0": THREE})
     first, second = inside.recorded.graphs
-    assert [runs.name for runs in first.runs] == ["initialize", "loss"]
-    assert [runs.name for runs in second.runs] == ["initialize", "squared"]
-    assert "squared" in second.profile.nodes.names
-    assert "squared" not in first.profile.nodes.names
+    assert [runs.name for runs in first.kinds] == ["initialize", "loss"]
+    assert [runs.name for runs in second.kinds] == ["initialize", "squared"]
+    assert "squared" in second.tables.nodes.names
+    assert "squared" not in first.tables.nodes.names
 
 
 def test_what_is_fed_and_fetched_is_of_the_types_that_the_runtime_has_for_it(model: Model) -> None:
     with captured() as inside:
         model.session().run([model.loss, model.count], {model.x: THREE})
-    profile = inside.graph.profile
+    profile = profile_of_tables(inside.graph.tables)
     moving = {
         name: profile.nodes.ops[op]
         for name, op in zip(profile.nodes.names, profile.nodes.op, strict=True)
@@ -271,8 +276,8 @@ def test_steps_are_numbered_as_seen(model: Model) -> None:
             session.run(model.train, {model.x: THREE})
             by_run(model, session)
     assert inside.runs == {"train": (5, 2), "loss": (5, 2)}
-    assert inside.graph.profile.steps == (2, 3, 4, 5)
-    assert inside.graph.profile.step_names == ("train", "loss", "train", "loss")
+    assert profile_of_tables(inside.graph.tables).steps == (2, 3, 4, 5)
+    assert profile_of_tables(inside.graph.tables).step_names == ("train", "loss", "train", "loss")
 
 
 def test_run_within_a_run_is_traced(model: Model) -> None:
@@ -316,7 +321,9 @@ def test_totals_equal_native_tfprof(native: NativeTfprof, model: Model) -> None:
         asked = {"step": step, "order_by": "micros", "select": ["micros", "bytes", "occurrence"]}
         answer = native.profile_steps(Request("scope", options_proto(DEFAULTS | asked)), graph, b"", steps)
         assert isinstance(answer, NativeAnswer)
-        view = inside.graph.profile.view("scope", timing="tfprof", max_depth=10_000, min_micros=0, **asked)
+        view = profile_of_tables(inside.graph.tables).view(
+            "scope", timing="tfprof", max_depth=10_000, min_micros=0, **asked
+        )
         ours = rows(view.proto().SerializeToString(), GraphNodeProto)
         assert [costs(row.fields) for row in ours] == [costs(row.fields) for row in rows(answer.proto, GraphNodeProto)]
         assert len(ours) > 3

@@ -10,8 +10,8 @@ import pytest
 import tensorflow as tf
 
 from tests.capture.models import THREE, Model, captured, v1
-from tfprof_widget.capturing import trace_level
-from tfprof_widget.capturing.trace_level import FULL_TRACE, SOFTWARE_TRACE, TraceLevels, is_profiling
+from tfprof_widget.capturing import session_hooks
+from tfprof_widget.capturing.session_hooks import FULL_TRACE, SOFTWARE_TRACE, TraceLevels, is_profiling
 
 
 class Session:
@@ -80,7 +80,7 @@ def test_active_profiler_excludes_the_full_trace(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fails", [False, True])
 def test_full_trace_is_given_back_after_each_run(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if this machine had an accelerator: run after run has the FULL_TRACE, which the runtime's log tells."""
-    monkeypatch.setattr(trace_level, "HOSTS", frozenset())
+    monkeypatch.setattr(session_hooks, "HOSTS", frozenset())
     levels: list[int] = []
     borrow = TraceLevels.borrow
 

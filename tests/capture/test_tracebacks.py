@@ -13,8 +13,8 @@ from IPython.core.ultratb import VerboseTB
 
 from tests.capture.models import Model
 from tests.capture.program_steps import BATCH, data, small_model
-from tfprof_widget.capturing.context import capture
-from tfprof_widget.capturing.tracebacks import without_hooks
+from tfprof_widget.api.capture import capture
+from tfprof_widget.capturing.hooks import without_hooks
 
 Failing = Callable[[], Any]
 

@@ -11,14 +11,15 @@ import tensorflow as tf
 
 from tests.capture.program_steps import FOR_EVER, TRAIN, Captured, capturing, data, function, small_model
 from tests.ingest.spaces import ORIGIN, Space
-from tfprof_widget.capturing import traces as capturing_traces
+from tfprof_widget.capturing import trace_store as capturing_traces
 from tfprof_widget.capturing.function_hooks import hooked_functions
-from tfprof_widget.capturing.function_recorder import FunctionRecorder
-from tfprof_widget.capturing.profiler import Profiler
+from tfprof_widget.capturing.function_source import FunctionRecorder
 from tfprof_widget.capturing.sampling import EVERYTHING, Adaptive
-from tfprof_widget.capturing.traces import EAGER, Traces
+from tfprof_widget.capturing.tf_profiler import TfProfiler
+from tfprof_widget.capturing.trace_store import TraceStore
 from tfprof_widget.capturing.windows import Windows
-from tfprof_widget.ingest.xspace import Step
+from tfprof_widget.ingest.xspace.reader import Step
+from tfprof_widget.profiles.data import EAGER
 
 STEPS = [
     Step(0, EAGER, ORIGIN, is_eager=True),
@@ -42,12 +43,12 @@ def space(executions: int = 1) -> bytes:
     return data
 
 
-def told(*, room: int, most: int = 1 << 30) -> tuple[Traces, list[str]]:
+def told(*, room: int, most: int = 1 << 30) -> tuple[TraceStore, list[str]]:
     notes: list[str] = []
-    return Traces(notes.append, room=room, most=most), notes
+    return TraceStore(notes.append, room=room, most=most), notes
 
 
-def told_of(traces: Traces) -> dict[str, float]:
+def told_of(traces: TraceStore) -> dict[str, float]:
     return dict(traces.costliest(9))
 
 
@@ -103,7 +104,7 @@ def test_trace_that_cannot_be_read_is_told_of() -> None:
 
 def test_no_window_is_opened_when_traces_take_too_much_room() -> None:
     traces, notes = told(room=0, most=0)
-    windows = Windows(Profiler(None), traces, threading.RLock(), notes.append)
+    windows = Windows(TfProfiler(None), traces, threading.RLock(), notes.append)
     traces.add(space(), STEPS)
     windows.open()
     assert not windows.is_open
@@ -156,7 +157,7 @@ def test_costliest_ops_are_known_while_steps_run() -> None:
 
 def test_reading_meanwhile_is_overhead(monkeypatch: pytest.MonkeyPatch) -> None:
     double = tf.function(lambda x: 2.0 * x)
-    monkeypatch.setattr(Traces, "read_some", lambda traces: 100.0)
+    monkeypatch.setattr(TraceStore, "read_some", lambda traces: 100.0)
     with capturing(Adaptive()) as captured:
         for _ in range(50):
             double(tf.constant(1.0))
@@ -181,7 +182,7 @@ def test_steps_under_way_at_the_end_are_not_counted() -> None:
     recorded = recorder.recorded()
     ended.set()
     thread.join()
-    assert recorded.seen - sum(runs.seen for runs in recorded.graphs[0].runs if runs.name == EAGER) == 0
+    assert recorded.seen - sum(runs.seen for runs in recorded.graphs[0].kinds if runs.name == EAGER) == 0
     assert "1 step was still going on at the end, and so not counted" in recorded.warnings
 
 

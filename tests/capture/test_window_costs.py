@@ -7,12 +7,12 @@ import tensorflow as tf
 
 from tests.capture.models import Model, captured
 from tests.capture.program_steps import capturing, function
-from tfprof_widget.capturing import function_recorder, windows
-from tfprof_widget.capturing.function_recorder import FunctionRecorder
-from tfprof_widget.capturing.recorder import Recorder
+from tfprof_widget.capturing import function_source, windows
+from tfprof_widget.capturing.function_source import FunctionRecorder
 from tfprof_widget.capturing.sampling import Adaptive, Every
-from tfprof_widget.capturing.traces import Traces
-from tfprof_widget.capturing.window_costs import WindowCosts
+from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.trace_store import TraceStore
+from tfprof_widget.capturing.windows import WindowCosts
 
 ONES = [1.0, 1.0]
 
@@ -64,9 +64,9 @@ def test_windows_of_dear_steps_are_small(monkeypatch: pytest.MonkeyPatch) -> Non
         original(opened, steps)
 
     monkeypatch.setattr(windows.Windows, "open", opening)
-    monkeypatch.setattr(Traces, "reading_seconds", lambda traces, size: 0.2)
-    monkeypatch.setattr(Traces, "waiting_seconds", property(lambda traces: 0.2 * len(traces._waiting)))
-    monkeypatch.setattr(Traces, "read_some", lambda traces: 0.0)
+    monkeypatch.setattr(TraceStore, "reading_seconds", lambda traces, size: 0.2)
+    monkeypatch.setattr(TraceStore, "waiting_seconds", property(lambda traces: 0.2 * len(traces._waiting)))
+    monkeypatch.setattr(TraceStore, "read_some", lambda traces: 0.0)
     square = function(lambda x: tf.square(x))
     square(tf.constant(1.0))
     with capturing(Adaptive()) as captured:
@@ -84,7 +84,7 @@ def test_reading_at_the_end_is_overhead_of_functions(monkeypatch: pytest.MonkeyP
         now[0] += 100.0
         return original(recorder)
 
-    monkeypatch.setattr(function_recorder, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(function_source, "perf_counter", lambda: now[0])
     monkeypatch.setattr(FunctionRecorder, "_graphs", slow)
     double = function(lambda x: 2.0 * x)
     with capturing(Adaptive(0.5, allowance=0.0)) as captured:

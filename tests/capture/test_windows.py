@@ -9,9 +9,9 @@ import pytest
 import tensorflow as tf
 
 from tests.capture.program_steps import FOR_EVER, capturing
-from tfprof_widget.capturing.profiler import Profiler
 from tfprof_widget.capturing.sampling import Adaptive, Steps
-from tfprof_widget.capturing.traces import EAGER
+from tfprof_widget.capturing.tf_profiler import TfProfiler
+from tfprof_widget.profiles.data import EAGER
 
 
 def test_profiler_that_is_active_already_is_told_of(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_profiler_that_is_started_in_the_block_gets_its_session(tmp_path: Path) 
         tf.profiler.experimental.stop()
         double(tf.constant(1.0))
     assert list(tmp_path.rglob("*.xplane.pb"))
-    (runs,) = (runs for runs in captured.recorded.graphs[0].runs if runs.name != EAGER)
+    (runs,) = (runs for runs in captured.recorded.graphs[0].kinds if runs.name != EAGER)
     assert (runs.seen, runs.traced) == (3, 2)
     (warning,) = captured.warnings
     assert __file__ in warning
@@ -47,7 +47,7 @@ def test_adaptive_windows_leave_steps_out() -> None:
     with capturing(Adaptive(allowance=FOR_EVER)) as captured:
         for _ in range(1000):
             double(x)
-    (runs,) = (runs for runs in captured.recorded.graphs[0].runs if runs.name != EAGER)
+    (runs,) = (runs for runs in captured.recorded.graphs[0].kinds if runs.name != EAGER)
     assert runs.seen == 1000
     assert 8 < runs.traced < 100
     assert runs.untraced_seconds > 0
@@ -61,7 +61,7 @@ def test_range_of_steps_is_recorded_and_no_other() -> None:
     with capturing(Steps(3, 5)) as captured:
         for _ in range(9):
             double(x)
-    (runs,) = captured.recorded.graphs[0].runs
+    (runs,) = captured.recorded.graphs[0].kinds
     assert (runs.seen, runs.traced) == (9, 2)
     assert captured.nodes(runs.name) == {"Square": 2}
 
@@ -94,7 +94,7 @@ def test_steps_of_several_threads() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    (runs,) = (runs for runs in captured.recorded.graphs[0].runs if runs.name != EAGER)
+    (runs,) = (runs for runs in captured.recorded.graphs[0].kinds if runs.name != EAGER)
     assert runs.seen == 60
 
 
@@ -118,14 +118,14 @@ def test_eager_ops_are_over_when_a_session_runs() -> None:
 
 
 def test_window_of_steps_stays_open_when_sessions_run_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Profiler] = []
-    open_one = Profiler.open
+    opened: list[TfProfiler] = []
+    open_one = TfProfiler.open
 
-    def counting(profiler: Profiler) -> None:
+    def counting(profiler: TfProfiler) -> None:
         opened.append(profiler)
         open_one(profiler)
 
-    monkeypatch.setattr(Profiler, "open", counting)
+    monkeypatch.setattr(TfProfiler, "open", counting)
     square = tf.function(lambda x: tf.square(x))
     with tf.Graph().as_default():
         session = tf.compat.v1.Session()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tfprof_widget.cli.arguments import ARGUMENTS, SHOWN, Request, read_line, read_words
-from tfprof_widget.options import OPTIONS
+from tfprof_widget.cli.arguments import ARGUMENTS, SHOWN, CommandRequest, read_line, read_words
+from tfprof_widget.profiles.options import OPTIONS
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from tfprof_widget.options import OPTIONS
     ],
 )
 def test_options_have_one_dash_or_two_and_an_underscore_or_a_dash_inside(line: str) -> None:
-    assert read_line(line) == Request("scope", options={"max_depth": 3})
+    assert read_line(line) == CommandRequest("scope", options={"max_depth": 3})
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_files_are_told_from_options_and_operands() -> None:
 
 
 def test_after_help_an_option_wants_no_value() -> None:
-    assert read_line("help -max_depth") == Request("help", ("-max_depth",))
+    assert read_line("help -max_depth") == CommandRequest("help", ("-max_depth",))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.conftest import NETWORK
 from tests.sketches import profile_of
 from tfprof_widget.cli.arguments import SHOWN
-from tfprof_widget.cli.completion import candidates
-from tfprof_widget.options import COLUMNS, ORDERS
+from tfprof_widget.cli.prompt import candidates
+from tfprof_widget.profiles.options import COLUMNS, ORDERS
 
 PROFILE = profile_of(NETWORK)
 COMMANDS = ["scope", "graph", "op", "code", "advise", "flops", "compare", "set", "report", "quit", "exit", "help"]

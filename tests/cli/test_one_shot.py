@@ -12,7 +12,7 @@ from tests.cli.files import Files, written
 from tests.sketches import profile_of, protos_of
 from tfprof_widget.cli import main
 from tfprof_widget.cli.commands import COMMANDS
-from tfprof_widget.cli.outcome import say
+from tfprof_widget.cli.session import say
 
 Captured = pytest.CaptureFixture[str]
 PROFILE = profile_of(NETWORK)

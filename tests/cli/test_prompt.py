@@ -11,7 +11,7 @@ import pytest
 from tests.cli.files import Files
 from tests.cli.pseudo_terminal import CTRL_C, CTRL_D, ENTER, TAB, UP, PseudoTerminal, plain
 from tests.cli.stuck import full_pipe, large_network
-from tfprof_widget.options import OPTIONS
+from tfprof_widget.profiles.options import OPTIONS
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfprof_widget.messages import GraphDef, RunMetadata
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.messages import GraphDef, RunMetadata
 
 PS0, PS1 = "/job:ps/replica:0/task:0", "/job:ps/replica:0/task:1"
 WORKER0, WORKER1 = "/job:worker/replica:0/task:0", "/job:worker/replica:0/task:1"

@@ -14,7 +14,7 @@ from typing import Any
 
 import tfprof_widget as tfprof
 from tests.cluster.real import free_ports, process
-from tfprof_widget.messages import ProfileProto
+from tfprof_widget.lib.messages import ProfileProto
 
 RECORDED = Path(__file__).parent / "recorded" / "mirrored_workers.gz"
 SLOW = 1

@@ -14,7 +14,7 @@ def main(asked: str) -> None:
     """Train, and print the links of the cluster's summary, or which steps were recorded from the first on."""
     import tensorflow as tf
 
-    from tfprof_widget.cluster.summary import summary
+    from tfprof_widget.analysis.cluster.summary import summary
 
     cpu, *_ = tf.config.list_physical_devices("CPU")
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)

@@ -10,10 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tests.cluster.clusters import PS0, PS1, WORKER0, WORKER1, Came, Event, Ran, profile_of
-from tfprof_widget.cluster.clocks import UNKNOWN, Clocks, aligned_start_nanos, aligned_transfer_nanos
-from tfprof_widget.cluster.producers import Producers
-from tfprof_widget.cluster.tasks import Tasks, job_of_task
-from tfprof_widget.profiles import Profile
+from tfprof_widget.analysis.cluster.clocks import (
+    UNKNOWN,
+    Clocks,
+    Producers,
+    aligned_start_nanos,
+    aligned_transfer_nanos,
+)
+from tfprof_widget.analysis.cluster.tasks import Tasks
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.devices import job_of_task
 
 MICRO = 1000
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from tests.cluster.clusters import PS0, Event, Ran, profile_of
-from tfprof_widget.cluster.clocks import Clocks
-from tfprof_widget.cluster.meetings import Meetings
-from tfprof_widget.cluster.summary import summary
-from tfprof_widget.memory import Memory
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import ABSENT, Transfers
+from tfprof_widget.analysis.cluster.clocks import Clocks, Collectives
+from tfprof_widget.analysis.cluster.summary import summary
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.profiles.tables import Transfers
 
 MICRO = 1000
 AHEAD = 5000
@@ -71,13 +70,13 @@ def test_the_others_wait_until_the_last_has_joined() -> None:
 
 def test_a_collective_that_one_took_part_in_more_often_is_not_matched() -> None:
     profile = reduced((0, 150, 500), (0, 600, 700), (1, AHEAD + 480, AHEAD + 505))
-    assert Meetings.of(profile).number.tolist() == [ABSENT] * 3
+    assert Collectives.of(profile).number.tolist() == [ABSENT] * 3
     assert not Clocks.of(profile).is_linked[0, 1]
 
 
 def test_workers_that_share_nothing_have_times_of_their_own() -> None:
     """One ran an hour after the other, as a run before a change and one after it."""
-    profile = replace(BOTH, transfers=Transfers.none(), memory=Memory())
+    profile = replace(BOTH, transfers=Transfers.none())
     found = summary(profile)
     assert found is not None
     assert [each.busy_nanos + each.idle_nanos for each in found.tasks] == [420 * MICRO, 415 * MICRO]

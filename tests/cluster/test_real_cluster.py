@@ -11,11 +11,16 @@ import tensorflow as tf
 import tfprof_widget as tfprof
 from tests.cluster.clusters import PS0, PS1, WORKER0, WORKER1, device
 from tests.cluster.real import Cluster, serving
-from tfprof_widget.cluster.clocks import UNKNOWN, Clocks, aligned_start_nanos, aligned_transfer_nanos
-from tfprof_widget.cluster.producers import Producers
-from tfprof_widget.cluster.summary import ClusterSummary, summary
-from tfprof_widget.cluster.tasks import Tasks
-from tfprof_widget.profiles import Profile
+from tfprof_widget.analysis.cluster.clocks import (
+    UNKNOWN,
+    Clocks,
+    Producers,
+    aligned_start_nanos,
+    aligned_transfer_nanos,
+)
+from tfprof_widget.analysis.cluster.summary import ClusterSummary, summary
+from tfprof_widget.analysis.cluster.tasks import Tasks
+from tfprof_widget.api.profile import Profile
 
 tf1 = tf.compat.v1
 TASKS = (PS0, PS1, WORKER0, WORKER1)

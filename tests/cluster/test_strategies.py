@@ -10,9 +10,9 @@ import tfprof_widget as tfprof
 from tests.cluster.make_recorded import RECORDED, workers
 from tests.cluster.mirrored_training import COLUMNS, ROWS, STEPS
 from tests.cluster.real import process
-from tfprof_widget.cluster.clocks import Clocks
-from tfprof_widget.cluster.summary import ClusterSummary, summary
-from tfprof_widget.profiles import Profile
+from tfprof_widget.analysis.cluster.clocks import Clocks
+from tfprof_widget.analysis.cluster.summary import ClusterSummary, summary
+from tfprof_widget.api.profile import Profile
 
 FLOAT = 4
 

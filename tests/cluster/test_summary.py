@@ -10,16 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tests.cluster.clusters import PS0, PS1, WORKER0, WORKER1, Came, Event, Ran, profile_of, run_of
-from tfprof_widget.cluster.activity import Activity
-from tfprof_widget.cluster.balance import Balance
-from tfprof_widget.cluster.clocks import Clocks
-from tfprof_widget.cluster.routes import LinkSummary
-from tfprof_widget.cluster.stragglers import waited_for
-from tfprof_widget.cluster.summary import ClusterSummary, TaskSummary, summary
-from tfprof_widget.cluster.tasks import Tasks
-from tfprof_widget.cluster.waits import Waits
-from tfprof_widget.messages import AttrValue, GraphDef, RunMetadata
-from tfprof_widget.profiles import Profile
+from tfprof_widget.analysis.cluster.clocks import Clocks
+from tfprof_widget.analysis.cluster.routes import LinkSummary, waited_for
+from tfprof_widget.analysis.cluster.summary import ClusterSummary, TaskSummary, summary
+from tfprof_widget.analysis.cluster.tasks import Balance, Tasks
+from tfprof_widget.analysis.cluster.waits import Activity, Waits
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.messages import AttrValue, GraphDef, RunMetadata
 
 MICRO = 1000
 SAME_CLOCK: list[Event] = [
@@ -95,7 +92,7 @@ def test_waits_add_up() -> None:
 def at_once(profile: Profile) -> Profile:
     """The same of one process, for which all clocks are one: nothing has to be told from transfers."""
     tasks = Tasks.of(profile)
-    profile.memory.kept("clocks", lambda: no_offsets(tasks))
+    profile.cache.kept("clocks", lambda: no_offsets(tasks))
     return profile
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.cluster.clusters import PS0, WORKER0, Came, Ran, device, profile_of
 from tests.output.trace_format import Event, read_trace
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 AHEAD = 5000
 """By how many microseconds the worker's clock is ahead."""

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tests.cluster.clusters import PS0, WORKER0, Came, Ran, device, profile_of, run_of
-from tfprof_widget.ingest.transfers import MOST_BYTES, MOST_NANOS, Transfer, read_transfers
-from tfprof_widget.messages import RunMetadata, SealedRun
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.ingest.parts.transfers import MOST_BYTES, MOST_NANOS, Transfer, read_transfers
+from tfprof_widget.lib.messages import RunMetadata, SealedRun
 
 PS, WORKER = device(PS0).lower(), device(WORKER0).lower()
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.bench.big import big_profile
-from tfprof_widget.cutting.cut import cut
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.widget import TfprofWidget
+from tfprof_widget.widget.cut import cut
+from tfprof_widget.widget.traits import TfprofWidget
 
 NODES = 120_000  # more than the browser takes
 
@@ -29,7 +29,7 @@ def widget() -> TfprofWidget:
 
 def test_the_graph_is_told_with_what_it_lacks(widget: TfprofWidget) -> None:
     (graph,) = widget._graphs
-    told = cut(widget.profile).told
+    told = cut(widget.profile).left_out
     assert told is not None
     assert graph["cut"] == {"nodes": NODES, "kept": told.kept, "rows": told.rows, "steps": [0]}
     assert graph["notes"] == list(told.notes)

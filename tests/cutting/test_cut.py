@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tests.made import changed, profile_of_tables
 from tests.sketches import drawing, drawn, profile_of
-from tfprof_widget.cutting.cut import candidates_of, cut, merged
-from tfprof_widget.cutting.limits import BROWSER, Limits, Wanted
-from tfprof_widget.cutting.rows import rows_of
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.engine.evaluate import view_tree
-from tfprof_widget.profiles import Profile
+from tfprof_widget.widget.cut import candidates_of, cut, merged
+from tfprof_widget.widget.cut_plan import BROWSER, Limits, Wanted
+from tfprof_widget.widget.cut_tables import rows_of
 
 # One node costs more than all others together; the others are in two scopes.
 SKETCH = """
@@ -38,13 +41,13 @@ def limits(nodes: int = ALL, step_totals: int = ALL, executions: int = ALL, allo
 def test_what_fits_is_left_as_it_is(profile: Profile) -> None:
     found = cut(profile)
     assert found.profile is profile
-    assert found.told is None
+    assert found.left_out is None
     assert len(profile.nodes) < BROWSER.nodes
 
 
 def test_nodes_are_put_together_by_scope_and_op_type(profile: Profile) -> None:
     """`a/once` ran in other steps than the rest, so its mean does not add up with theirs; `a/add` is alone."""
-    small = cut(profile, limits(nodes=5)).profile
+    small = Profile.of(cut(profile, limits(nodes=5)).profile)
     assert drawn(small.view("scope", max_depth=9, step=1), "micros") == drawing(
         """
         _TFProfRoot 0/953
@@ -60,21 +63,21 @@ def test_nodes_are_put_together_by_scope_and_op_type(profile: Profile) -> None:
 
 def test_means_over_steps_add_up(profile: Profile) -> None:
     """Of `a/m1` and `a/m2` (10 + 20 + 11 + 21) / 2, and of `a/once` 1, for it was in one step only."""
-    view = cut(profile, limits(nodes=5)).profile.view("scope")
+    view = Profile.of(cut(profile, limits(nodes=5)).profile).view("scope")
     micros = dict(zip(view.names, (view.own["micros"] / view.time_scale).tolist(), strict=True))
     assert (micros["a/(2 more MatMul)"], micros["a/once"]) == (31, 1)
 
 
 def test_what_the_limit_leaves_no_room_for_goes_to_the_root(profile: Profile) -> None:
     """In step 0 900 + 10 + 11 + 1 + 2 + 3 microseconds, in step 1 20 more."""
-    small = cut(profile, limits(nodes=3)).profile
+    small = Profile.of(cut(profile, limits(nodes=3)).profile)
     assert small.nodes.names == ("(6 more MatMul)", "a/add", "a/once")
     assert small.step_totals.cpu_micros.tolist() == [927, 947, 5, 5, 1]
 
 
 def test_float_operations_that_do_not_divide_are_split() -> None:
     """Five float operations over two nodes: one of three and one of two; the times are those of real nodes."""
-    small = cut(profile_of("a = MatMul() 1us 1flops\nb = MatMul() 2us 4flops"), limits(nodes=1)).profile
+    small = Profile.of(cut(profile_of("a = MatMul() 1us 1flops\nb = MatMul() 2us 4flops"), limits(nodes=1)).profile)
     assert small.nodes.names == ("(1 more MatMul)", "(1 more MatMul, 2)")
     assert sorted(small.nodes.float_ops.tolist()) == [2, 3]
     assert sorted(small.step_totals.cpu_micros.tolist()) == [1, 2]
@@ -82,7 +85,7 @@ def test_float_operations_that_do_not_divide_are_split() -> None:
 
 
 def test_nodes_that_never_ran_keep_the_sum_of_their_float_operations() -> None:
-    small = cut(profile_of("a = MatMul() - 1flops\nb = MatMul() - 4flops"), limits(nodes=1)).profile
+    small = Profile.of(cut(profile_of("a = MatMul() - 1flops\nb = MatMul() - 4flops"), limits(nodes=1)).profile)
     assert (small.nodes.names, small.nodes.float_ops.tolist()) == (("(2 more MatMul)",), [5])
 
 
@@ -97,7 +100,7 @@ def test_types_devices_and_code_keep_nodes_apart() -> None:
         d1 = MatMul() 1us | a.py:1:main
         d2 = MatMul() 1us | a.py:1:main
     """
-    small = cut(profile_of(sketch), limits(nodes=4)).profile
+    small = Profile.of(cut(profile_of(sketch), limits(nodes=4)).profile)
     assert small.nodes.names == (
         "(2 more MatMul)",
         "(2 more MatMul, 2)",
@@ -110,8 +113,8 @@ def test_types_devices_and_code_keep_nodes_apart() -> None:
 def test_a_name_that_a_node_has_is_not_given_twice() -> None:
     profile = profile_of("a = MatMul() 1us\nb = MatMul() 1us\nc = Add() 100us")
     names = ("(2 more MatMul)", "b", "c")
-    taken = Profile(**{**vars(profile), "nodes": type(profile.nodes)(**{**vars(profile.nodes), "names": names})})
-    small = cut(taken, limits(nodes=2)).profile
+    taken = changed(profile, nodes=replace(profile.nodes, names=names))
+    small = Profile.of(cut(taken, limits(nodes=2)).profile)
     assert small.nodes.names == ("(2 more MatMul)", "c")
 
 
@@ -120,8 +123,8 @@ def test_what_is_asked_for_is_kept(profile: Profile, asked: Wanted) -> None:
     """The costliest make room, however much they cost."""
     found = cut(profile, limits(nodes=6), asked)
     assert found.profile.nodes.names == ("(3 more MatMul)", "a/add", "a/once", "b/c/m4", "b/c/m5", "b/m3")
-    assert found.told is not None
-    assert found.told.notes[0].startswith("8 nodes: 5 are here, those asked for first; the others are put together")
+    assert found.left_out is not None
+    assert found.left_out.notes[0].startswith("8 nodes: 5 are here, those asked for first; the others are put together")
 
 
 def test_a_row_that_is_opened_and_names_that_match_are_both_kept(profile: Profile) -> None:
@@ -135,8 +138,8 @@ def test_executions_are_those_of_whole_steps_or_the_longest(profile: Profile) ->
     """Seven ran in step 0 and eight in step 1."""
     first = cut(profile, limits(executions=8))
     assert first.profile.executions.step.tolist() == [0] * 7
-    assert first.told is not None
-    assert first.told.notes == ("15 executions: 7 are here, all of step 0; choose a step to have its own",)
+    assert first.left_out is not None
+    assert first.left_out.notes == ("15 executions: 7 are here, all of step 0; choose a step to have its own",)
     chosen = cut(profile, limits(executions=8), Wanted(step=1))
     assert chosen.profile.executions.step.tolist() == [1] * 8
     longest = cut(profile, limits(executions=3)).profile
@@ -144,7 +147,7 @@ def test_executions_are_those_of_whole_steps_or_the_longest(profile: Profile) ->
 
 
 def test_executions_name_the_row_that_their_node_is_in(profile: Profile) -> None:
-    small = cut(profile, limits(nodes=5)).profile
+    small = Profile.of(cut(profile, limits(nodes=5)).profile)
     ran = np.bincount(small.executions.node, minlength=len(small.nodes))
     assert dict(zip(small.nodes.names, ran.tolist(), strict=True))["(3 more MatMul)"] == 6
 
@@ -157,7 +160,7 @@ def test_inputs_lead_to_all_that_the_graph_view_had() -> None:
     )
     profile = profile_of(sketch)
     for nodes in range(2, 9):
-        small = cut(profile, limits(nodes=nodes)).profile
+        small = Profile.of(cut(profile, limits(nodes=nodes)).profile)
         assert (
             small.view("graph", max_depth=99).total["micros"][0]
             == profile.view("graph", max_depth=99).total["micros"][0]
@@ -169,7 +172,7 @@ def test_a_row_that_a_kept_node_would_have_in_a_cycle_is_none_of_its_inputs() ->
     lines = [
         f"n{number} = MatMul({f'n{number - 1}' if number else ''}) {900 if number == 3 else 1}us" for number in range(6)
     ]
-    small = cut(profile_of("\n".join(lines)), limits(nodes=2)).profile
+    small = Profile.of(cut(profile_of("\n".join(lines)), limits(nodes=2)).profile)
     assert drawn(small.view("graph"), "micros") == drawing(
         """
         _TFProfRoot 0/905
@@ -181,7 +184,7 @@ def test_a_row_that_a_kept_node_would_have_in_a_cycle_is_none_of_its_inputs() ->
 
 def test_what_only_a_cycle_reaches_stays_out_of_the_graph_view() -> None:
     profile = profile_of("a = MatMul(b) 1us\nb = MatMul(a) 2us\nc = MatMul() 4us\nd = MatMul() 8us")
-    small = cut(profile, limits(nodes=2)).profile
+    small = Profile.of(cut(profile, limits(nodes=2)).profile)
     assert small.nodes.names == ("(2 more MatMul)", "(2 more MatMul, 2)")
     assert drawn(profile.view("graph"), "micros").splitlines()[0] == "_TFProfRoot 0/12"
     assert drawn(small.view("graph"), "micros").splitlines()[0] == "_TFProfRoot 0/12"
@@ -191,7 +194,7 @@ def test_nodes_with_float_operations_that_ran_more_often_stay_apart() -> None:
     """Two executions of 3 and two of 5; the mean of all three nodes times their four runs would be no such number."""
     profile = profile_of("a = MatMul() 1us+1us 3flops\nb = MatMul() 1us 5flops\nc = MatMul() 1us 5flops")
     plan = candidates_of(profile, np.zeros(3, np.bool_)).plan(0)
-    small = merged(profile, rows_of(profile, view_tree(profile, "scope"), plan))
+    small = profile_of_tables(merged(profile, rows_of(profile, view_tree(profile, "scope"), plan)))
     assert small.nodes.names == ("(2 more MatMul)", "a")
     assert small.view("op").own["float_ops"].tolist() == [16]
 
@@ -204,7 +207,7 @@ def test_gradients_stay_under_the_lines_of_what_they_are_gradients_of() -> None:
         gradients/x/l1_grad/g = Mul() 1us | a.py:9:main
         gradients/x/l2_grad/g = Mul() 2us | a.py:9:main
     """
-    small = cut(profile_of(sketch), limits(nodes=2)).profile
+    small = Profile.of(cut(profile_of(sketch), limits(nodes=2)).profile)
     assert small.nodes.names == ("(2 more Mul)", "x/(2 more MatMul)")
     assert drawn(small.view("code"), "micros") == drawing(
         """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tests.cluster.clusters import PS0, WORKER0, Came, Ran, profile_of
-from tfprof_widget.cluster.clocks import aligned_start_nanos, aligned_transfer_nanos
-from tfprof_widget.cutting.cut import cut
-from tfprof_widget.cutting.limits import Limits
+from tfprof_widget.analysis.cluster.clocks import aligned_start_nanos, aligned_transfer_nanos
+from tfprof_widget.widget.cut import cut
+from tfprof_widget.widget.cut_plan import Limits
 
 # The worker's clock is ahead by 10 µs: see tests/cluster/test_clocks.py.
 EVENTS = [
@@ -25,8 +25,8 @@ def test_executions_and_transfers_keep_the_time_of_the_whole() -> None:
     assert aligned_start_nanos(whole)[executions] == whole.executions.start_nanos[executions] - 10_000
     transfers = np.flatnonzero(whole.transfers.duration_nanos == 3_000)
     assert aligned_transfer_nanos(found.profile).tolist() == aligned_transfer_nanos(whole)[transfers].tolist()
-    assert found.told is not None
-    assert found.told.notes[-1] == "2 transfers: the 1 longest are here"
+    assert found.left_out is not None
+    assert found.left_out.notes[-1] == "2 transfers: the 1 longest are here"
 
 
 def test_clocks_are_not_told_anew_by_what_is_left() -> None:

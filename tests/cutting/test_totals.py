@@ -6,16 +6,17 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.made import profile_of_tables
 from tests.properties.models import BOUNDED, OPS, Model, models
-from tfprof_widget.cutting.cut import candidates_of, cut, merged
-from tfprof_widget.cutting.limits import Limits
-from tfprof_widget.cutting.rows import Rows, rows_of
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.engine.evaluate import view_tree
 from tfprof_widget.engine.measures import MEASURES
-from tfprof_widget.profiles import Profile
+from tfprof_widget.widget.cut import candidates_of, cut, merged
+from tfprof_widget.widget.cut_plan import Limits
+from tfprof_widget.widget.cut_tables import CutRows, rows_of
 
 
-def cuts(model: Model) -> list[tuple[Rows, Profile]]:
+def cuts(model: Model) -> list[tuple[CutRows, Profile]]:
     """The profile with all its places kept, with all but one, and so on to none."""
     profile = model.profile
     tree = view_tree(profile, "scope")
@@ -23,7 +24,7 @@ def cuts(model: Model) -> list[tuple[Rows, Profile]]:
     found = []
     for places in range(0, 2 * len(tree) + 2, 2):
         rows = rows_of(profile, tree, candidates.plan(places))
-        found.append((rows, merged(profile, rows)))
+        found.append((rows, profile_of_tables(merged(profile, rows))))
     return found
 
 
@@ -93,17 +94,18 @@ def test_a_cut_is_within_its_limits_or_puts_all_together_that_it_may(model: Mode
     found = cut(model.profile, Limits(nodes, rows, 5, 5))
     small = found.profile
     assert len(small.executions) <= 5
-    if found.told is None:
+    if found.left_out is None:
         assert small is model.profile
         return
-    assert found.told.nodes == len(model.nodes)
+    assert found.left_out.nodes == len(model.nodes)
+    shown = Profile.of(small)
     fits = len(small.nodes) <= nodes and len(small.step_totals.node) <= rows
     if not fits:
-        assert not found.told.precision.runs
+        assert not found.left_out.precision.runs
         assert all(name.startswith("(") for name in small.nodes.names if " more " in name)
     for step in range(model.steps):
-        assert totals(small, "op", step=step).keys() == totals(model.profile, "op", step=step).keys()
+        assert totals(shown, "op", step=step).keys() == totals(model.profile, "op", step=step).keys()
         for path, before in totals(model.profile, "op", step=step).items():
-            after = totals(small, "op", step=step)[path]
+            after = totals(shown, "op", step=step)[path]
             for measure in ("micros", "cpu_micros", "accelerator_micros", "bytes", "params", "runs"):
                 assert after[measure] == before[measure]

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow
 
 import tfprof_widget as tfprof
-from tfprof_widget.messages import OpLogProto
+from tfprof_widget.lib.messages import OpLogProto
 
 PROGRAMS = Path(__file__).parent / "programs"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.sketches import profile_of
 from tfprof_widget.engine.account import accounted, row_weights, times_accounted
-from tfprof_widget.options import Options
+from tfprof_widget.profiles.options import Options
 
 PROFILE = profile_of("""
     a = Conv2D() 1us @/job:w/device:GPU:0

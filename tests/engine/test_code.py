@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.sketches import drawing, drawn, profile_of, protos_of
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.engine.code import forward_name, frame_name
-from tfprof_widget.memory import Memory
-from tfprof_widget.profiles import Profile
 
 
 def test_nodes_of_one_line_are_one_row() -> None:
@@ -201,7 +200,7 @@ def test_a_gradient_may_be_told_its_forward_node() -> None:
         b = Op() 2us | b.py:1:f
         c = Op() 4us | c.py:1:minimize
     """)
-    told = replace(profile, traces=replace(profile.traces, forward={2: 0}), memory=Memory())
+    told = replace(profile, traces=replace(profile.traces, forward={2: 0}))
     assert drawn(told.view("code"), "micros") == drawing("""
         _TFProfRoot 0/7
           a.py:1:f 1/1

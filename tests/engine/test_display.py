@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.sketches import drawing, drawn, profile_of, protos_of
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 # a          The same tree in scope, graph and code view, for what is in a scope,
 #   a/b      is the input of it, and is called by it.

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from tests.sketches import drawn, profile_of
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.engine.evaluate import check_options, view_tree
 from tfprof_widget.engine.matching import KEPT_MASKS, Names
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.memory import RECENT
-from tfprof_widget.options import OPTIONS, VIEWS, Options
-from tfprof_widget.profiles import Profile
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.data import RECENT
+from tfprof_widget.profiles.options import OPTIONS, VIEWS, Options
 
 MODEL = """
     s/a  = Add(s/b, c) 5us;7us 4flops +mine | main.py:1:main > model.py:1:f
@@ -59,8 +59,8 @@ def test_what_is_kept_is_bounded() -> None:
         forests.append(weakref.ref(profile.view("scope", show_name_regexes=[f"a|x{step}"], **options).forest))
     gc.collect()
     assert 0 < sum(forest() is not None for forest in forests) <= RECENT
-    assert len(profile.memory._recent) <= RECENT
-    assert len(profile.memory._kept) == 4
+    assert len(profile.cache._recent) <= RECENT
+    assert len(profile.cache._kept) == 4
 
 
 def test_a_regex_typed_letter_by_letter_is_forgotten() -> None:

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from tests.sketches import CPU, Protos, profile_of, protos_of
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.engine.measures import MEASURES, measures
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.memory import Memory
-from tfprof_widget.messages import RunMetadata
-from tfprof_widget.options import Options
-from tfprof_widget.profiles import Profile
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import RunMetadata
+from tfprof_widget.profiles.options import Options
 
 
 def costs(profile: Profile, measure: str = "micros", **options: Any) -> list[Fraction]:
@@ -237,7 +236,7 @@ def test_times_on_both_kinds_of_devices_are_refused_where_their_sum_would_wrap()
 
 
 def test_run_names_that_match_nothing_are_told_the_ones_that_are() -> None:
-    profile = replace(THREE_STEPS, step_names=("train", "eval", "train"), memory=Memory())
+    profile = replace(THREE_STEPS, step_names=("train", "eval", "train"))
     assert costs(profile, run_name_regexes=["train"])[0] == Fraction(23, 2)
     reason = r"^run_name_regexes \['t', 'x'\] match no run; the runs are 'eval', 'train'$"
     with pytest.raises(ValueError, match=reason):

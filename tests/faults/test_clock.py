@@ -12,9 +12,9 @@ import tensorflow as tf
 
 import tfprof_widget as tfprof
 from tests.capture.models import THREE, Model
-from tfprof_widget.capturing import profiler, windows
-from tfprof_widget.messages import GraphDef, RunMetadata
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.capturing import tf_profiler, windows
+from tfprof_widget.lib.messages import GraphDef, RunMetadata
 
 HOUR = 3_600_000_000_000
 
@@ -33,7 +33,7 @@ class StepsBack:
 def test_steps_are_recorded_while_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = StepsBack()
     monkeypatch.setattr(windows, "time_ns", clock)
-    monkeypatch.setattr(profiler, "time_ns", clock)
+    monkeypatch.setattr(tf_profiler, "time_ns", clock)
     square = tf.function(tf.square)
     with tfprof.capture(trace_all=True) as prof:
         tf.exp(1.0)
@@ -72,7 +72,7 @@ def test_runs_of_sessions_are_recorded_while_the_clock_is_set_back(
         runs.append(len(runs))
         return message.SerializeToString()
 
-    from tfprof_widget.capturing.session_runs import _TracedRun
+    from tfprof_widget.capturing.session_hooks import _TracedRun
 
     metadata_of = _TracedRun.metadata
     monkeypatch.setattr(_TracedRun, "metadata", lambda run: set_back(metadata_of(run)))

@@ -12,8 +12,8 @@ import tensorflow as tf
 import tfprof_widget as tfprof
 from tests.capture.models import THREE, Model
 from tests.faults.disk import WRITERS, entries, full_disk, read_only_directory
-from tfprof_widget.errors import ProfileError, ProfileWarning
-from tfprof_widget.output.destination import write_whole
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.safely import write_whole
 
 BEFORE = [{}, {"out": b"what was there"}]
 IDS = ["new", "there before"]

@@ -17,10 +17,10 @@ import tfprof_widget as tfprof
 from tests.capture.models import THREE, Model
 from tests.faults.children import Fork, in_fork
 from tests.faults.disk import entries
-from tfprof_widget.capturing.forks import FORKED
-from tfprof_widget.capturing.function_recorder import FunctionRecorder
-from tfprof_widget.capturing.recorder import Recorder
+from tfprof_widget.capturing.function_source import FunctionRecorder
 from tfprof_widget.capturing.sampling import EVERYTHING, Sampler
+from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.lib.safely import FORKED
 
 
 def test_the_capture_goes_on_beside_a_fork_that_leaves_the_block(

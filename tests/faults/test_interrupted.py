@@ -17,9 +17,9 @@ import tfprof_widget as tfprof
 from tests.capture.models import THREE, Model
 from tests.faults.hooks import hooks
 from tests.load.soak import often
-from tfprof_widget.capturing import context
+from tfprof_widget.api import capture
 
-CAPTURING = str(Path(context.__file__).parent)
+CAPTURING = str(Path(capture.__file__).parent)
 NEVER = range(10**6, 10**6 + 1)  # no run is traced, so that TensorFlow's profiler is not waited for at each line
 EVERY = often(1, 3)
 
@@ -102,7 +102,7 @@ def test_an_interrupt_while_it_is_read_is_told_of(model: Model, monkeypatch: pyt
         raise KeyboardInterrupt
 
     session = model.session()
-    monkeypatch.setattr(context, "joined", interrupt)
+    monkeypatch.setattr(capture, "joined", interrupt)
     with pytest.raises(KeyboardInterrupt), tfprof.capture() as prof:
         session.run(model.count)
     assert prof.text() == "Nothing was captured: all of it was lost, for it was interrupted while it was read."

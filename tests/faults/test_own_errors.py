@@ -12,19 +12,20 @@ import tensorflow as tf
 
 import tfprof_widget as tfprof
 from tests.capture.models import THREE, Model
-from tfprof_widget.capturing import context, imports, result
-from tfprof_widget.capturing.function_recorder import FunctionRecorder
-from tfprof_widget.capturing.keras_steps import ModelSteps
-from tfprof_widget.capturing.recorder import Recorder
-from tfprof_widget.profile_context.graph_profiles import GraphProfiles
+from tfprof_widget.api import capture, result
+from tfprof_widget.capturing import hooks
+from tfprof_widget.capturing.function_hooks import ModelSteps
+from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.profile_context import GraphProfiles
 
 PLACES = [
     (Recorder, "recorded"),
     (FunctionRecorder, "recorded"),
     (FunctionRecorder, "learn"),
     (ModelSteps, "undo"),
-    (context, "joined"),
-    (context, "_explained"),
+    (capture, "joined"),
+    (capture, "_explained"),
     (result, "_op_time"),
 ]
 IDS = [name for _, name in PLACES]
@@ -92,7 +93,7 @@ def test_a_function_that_was_taken_away_meanwhile_stays_away(monkeypatch: pytest
 
 
 def context_patch(owner: Any) -> Any:
-    from tfprof_widget.capturing.patches import Patch
+    from tfprof_widget.capturing.hooks import Patch
 
     def replace(original: Callable[..., str]) -> Callable[..., str]:
         return lambda session: original(session)
@@ -102,7 +103,7 @@ def context_patch(owner: Any) -> Any:
 
 def test_a_list_of_importers_that_was_replaced_meanwhile_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     others = list(sys.meta_path)
-    with imports.when_imported("no_such_module_yet", lambda _: None):
+    with hooks.when_imported("no_such_module_yet", lambda _: None):
         waiting: Any = sys.meta_path[0]
         sys.meta_path.remove(waiting)
         monkeypatch.setattr(sys, "meta_path", others)

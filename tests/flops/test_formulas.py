@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tfprof_widget.flops.operation import Operation, UnknownShape
-from tfprof_widget.flops.registry import FLOAT_OPS, MULTIPLY_ACCUMULATES, count
+from tfprof_widget.ingest.flops.operation import Operation, UnknownShape
+from tfprof_widget.ingest.flops.products import MULTIPLY_ACCUMULATES
+from tfprof_widget.ingest.flops.registry import FLOAT_OPS, count
 
 IMAGE = (2, 8, 8, 3)
 IMAGES = (2, 3, 8, 8)

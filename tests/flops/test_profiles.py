@@ -13,9 +13,9 @@ import tensorflow as tf
 
 import tfprof_widget as tfprof
 from tests.sketches import profile_of, protos_of
-from tfprof_widget.errors import ProfileError, ProfileWarning
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Kernel
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.profiles.tables import ExecutedKernel
 
 tf1 = tf.compat.v1
 
@@ -80,7 +80,7 @@ def test_what_a_kernel_took_in_is_what_its_source_put_out() -> None:
         tf.reduce_sum(tf.nn.relu(x, name="relu"), name="sum")
     profile = replace(
         Profile.from_protos(graph),
-        kernels={"relu": Kernel("Relu"), "sum": Kernel("Sum", input_shapes=((2, 7, 3), (3,)))},
+        kernels={"relu": ExecutedKernel("Relu"), "sum": ExecutedKernel("Sum", input_shapes=((2, 7, 3), (3,)))},
     )
     assert of(profile.with_flops(), "relu") == 42
     assert of(profile.with_flops(), "sum") == 41
@@ -94,9 +94,9 @@ def test_swapped_operands_tell_no_shape_of_another_source() -> None:
         tf.equal(y, 0.0, name="equal")
         tf.reduce_sum(y, name="sum")
     kernels = {
-        "relu": Kernel("Relu"),
-        "equal": Kernel("Equal", input_shapes=((1,), (7, 3))),
-        "sum": Kernel("Sum", input_shapes=((7, 3), (2,))),
+        "relu": ExecutedKernel("Relu"),
+        "equal": ExecutedKernel("Equal", input_shapes=((1,), (7, 3))),
+        "sum": ExecutedKernel("Sum", input_shapes=((7, 3), (2,))),
     }
     assert of(replace(Profile.from_protos(graph), kernels=kernels).with_flops(), "relu") == 21
 

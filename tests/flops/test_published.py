@@ -8,7 +8,7 @@ import keras
 import pytest
 import tensorflow as tf
 
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 
 def graph_of(call: Any, *shapes: tuple[int, ...]) -> tf.Graph:

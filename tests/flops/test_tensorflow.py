@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from tfprof_widget.ingest.tf_flops import _registered_formulas, read_flops
-from tfprof_widget.ingest.tf_graph import read_tf_graph
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.ingest.live.graph import read_tf_graph
+from tfprof_widget.ingest.live.op_log import _registered_formulas, read_flops
 
 tf1 = tf.compat.v1
 raw = tf.raw_ops

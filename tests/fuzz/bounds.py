@@ -13,19 +13,18 @@ from functools import partial
 from typing import Any
 
 from tests.fuzz.using import use
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.cli.arguments import read_line
 from tfprof_widget.engine.matching import Names
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.executions import join_runs
-from tfprof_widget.ingest.parts import Parts
+from tfprof_widget.ingest.files.recognise import recognise
+from tfprof_widget.ingest.gathered import Gathered, tables_of_functions
+from tfprof_widget.ingest.join import join_runs
+from tfprof_widget.ingest.parts.nodes import Shapes
 from tfprof_widget.ingest.run_metadata import read_run
-from tfprof_widget.ingest.shapes import Shapes
-from tfprof_widget.ingest.xspace import read_xspace
-from tfprof_widget.ingest.xspace_profile import profile_of_functions
-from tfprof_widget.loading.contents import recognise
-from tfprof_widget.messages import GraphDef, OpLogProto, ProfileProto, RunMetadata, SealedRun, XSpace
-from tfprof_widget.profiles import Profile
-from tfprof_widget.wire import encoded
+from tfprof_widget.ingest.xspace.reader import read_xspace
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import GraphDef, OpLogProto, ProfileProto, RunMetadata, SealedRun, XSpace
+from tfprof_widget.widget.wire import encoded
 
 MOST_ADDRESSES = 4 * 2**30
 MOST_CPU_SECONDS = 120
@@ -103,7 +102,7 @@ def long_trace_names(size: int) -> Read:
         plane.event_metadata[100 + number].name = "EagerLocalExecute: " + "__inference____" + piece * size + "\n"
     for number in plane.event_metadata:
         plane.lines.add(name="worker").events.add(metadata_id=number, duration_ps=5000)
-    return lambda: profile_of_functions([], [read_xspace(space)])
+    return lambda: tables_of_functions([], [read_xspace(space)])
 
 
 def nested_text(size: int) -> Read:
@@ -144,7 +143,7 @@ def far_ports(size: int) -> Read:
     for number in range(size):
         profile.nodes[number].name = f"n{number}"
         profile.nodes[number].inputs[2**20 - 1] = 0
-    return lambda: Parts().add_profile(profile)
+    return lambda: Gathered().add_profile(profile)
 
 
 def far_outputs(size: int) -> Read:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.fuzz.target import Target
-from tfprof_widget.ingest.checkpoints import open_checkpoint
+from tfprof_widget.ingest.live.graph import open_checkpoint
 
 INDEX, DATA = "model.ckpt.index", "model.ckpt.data-00000-of-00001"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 import tfprof_widget
-from tfprof_widget.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 
 DOCUMENTED = (ProfileError, ValueError, "UsageError")  # the last is IPython's, for what a magic cannot read
 LONGEST = 5_000

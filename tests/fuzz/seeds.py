@@ -9,8 +9,8 @@ from google.protobuf import text_format
 
 from tests.ingest.spaces import Space
 from tests.sketches import Protos, profile_of, protos_of
-from tfprof_widget.output.profile_proto import profile_proto
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.output.saved import profile_proto
 
 NETWORK = """
     x            = Placeholder() 1us;1us 8B

@@ -12,19 +12,18 @@ from tests.fuzz import seeds
 from tests.fuzz.checkpoints import CHECKPOINTS
 from tests.fuzz.target import Target
 from tests.fuzz.using import use
+from tests.made import profile_of_tables
+from tfprof_widget.api.profile import Profile, load
 from tfprof_widget.cli.arguments import read_line
 from tfprof_widget.cli.commands import named
-from tfprof_widget.cli.completion import candidates
-from tfprof_widget.cli.subject import Session, Subject
+from tfprof_widget.cli.prompt import candidates
+from tfprof_widget.cli.session import LazyProfile, Session
 from tfprof_widget.engine.matching import Names, compiled
-from tfprof_widget.ingest.parts import Parts
-from tfprof_widget.ingest.xspace import read_xspace
-from tfprof_widget.ingest.xspace_profile import profile_of_functions
-from tfprof_widget.loading.load import load
+from tfprof_widget.ingest.gathered import Gathered, tables_of_functions
+from tfprof_widget.ingest.xspace.reader import read_xspace
 from tfprof_widget.magic.arguments import split
-from tfprof_widget.options import VIEWS, Options
 from tfprof_widget.output.destination import parse_output
-from tfprof_widget.profiles import Profile
+from tfprof_widget.profiles.options import VIEWS, Options
 
 # Matched one by one where there are line ends, and otherwise, if all are ASCII, as lines of one text.
 PLAIN = ("", "x", "x", "a", "layer", "layer/w", "layer/MatMul", "aaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "A/b.c{1,2}", "a|b")
@@ -53,12 +52,12 @@ def read_op_log(data: bytes) -> None:
 
 def read_profile(data: bytes) -> None:
     """A ProfileProto, and what it adds to the network."""
-    parts = Parts()
-    parts.add_profile(data)
-    use(parts.assemble())
-    parts.add_graph(seeds.protos().graph)
-    parts.add_step(7, seeds.protos().run_metas[0])
-    parts.assemble()
+    gathered = Gathered()
+    gathered.add_profile(data)
+    use(profile_of_tables(gathered.tables()))
+    gathered.add_graph(seeds.protos().graph)
+    gathered.add_step(7, seeds.protos().run_metas[0])
+    profile_of_tables(gathered.tables())
 
 
 def read_file(data: bytes) -> None:
@@ -71,8 +70,8 @@ def read_file(data: bytes) -> None:
 
 def read_space(data: bytes) -> None:
     """An XSpace of no known function."""
-    profile, _ = profile_of_functions([], [read_xspace(data)])
-    use(profile)
+    tables, _ = tables_of_functions([], [read_xspace(data)])
+    use(profile_of_tables(tables))
 
 
 def read_options(data: bytes) -> None:
@@ -103,7 +102,7 @@ def read_command(data: bytes) -> None:
     candidates(line, seeds.profile())
     request = read_line(line)
     if request.command in (*VIEWS, "advise", "flops", "help", "set") and "outfile" not in line:
-        session = Session(Subject(seeds.profile), at_prompt=True)
+        session = Session(LazyProfile(seeds.profile), at_prompt=True)
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             named(request.command, at_prompt=True).run(session, request)
 

@@ -16,9 +16,9 @@ from tests.fuzz.bounds import INPUTS
 from tests.fuzz.complaints import complaint
 from tests.fuzz.mutations import LENGTH, Field, fields_of, written
 from tests.fuzz.targets import TARGETS
-from tfprof_widget.messages import GraphDef, OpLogProto
-from tfprof_widget.output.source_lines import with_source_lines
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.ingest.parts.stacks import with_source_lines
+from tfprof_widget.lib.messages import GraphDef, OpLogProto
 
 NUMBERS = (2**62, 2**63 - 1, 2**63)
 REFUSED = {

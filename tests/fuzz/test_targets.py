@@ -13,7 +13,7 @@ from tests.fuzz.complaints import complaint, is_documented
 from tests.fuzz.corpus import kept, starts
 from tests.fuzz.target import Target
 from tests.fuzz.targets import TARGETS
-from tfprof_widget.options import Options
+from tfprof_widget.profiles.options import Options
 
 every_target = pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 BRIEFLY = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tfprof_widget.options import VIEWS
-from tfprof_widget.output.profile_proto import profile_proto
-from tfprof_widget.profiles import Profile
-from tfprof_widget.wire import encoded
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.output.saved import profile_proto
+from tfprof_widget.profiles.options import VIEWS
+from tfprof_widget.widget.wire import encoded
 
 COLUMNS = ("micros", "bytes", "params", "float_ops", "occurrence", "device", "op_types", "input_shapes")
 

@@ -22,14 +22,14 @@ import numpy as np
 import tfprof_widget as tfprof
 from tests.oracle.random_profiles import random_profile
 from tests.test_conformance import NAMES, profile
-from tfprof_widget.cutting.cut import cut
-from tfprof_widget.cutting.limits import Limits
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.options import VIEWS
-from tfprof_widget.output.profile_proto import profile_proto
-from tfprof_widget.profiles import Profile
-from tfprof_widget.wire import encoded
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.output.saved import profile_proto
+from tfprof_widget.profiles.options import VIEWS
+from tfprof_widget.widget.cut import cut
+from tfprof_widget.widget.cut_plan import Limits
+from tfprof_widget.widget.wire import encoded
 
 HERE = Path(__file__).parent
 DIGESTS = HERE / "digests.json"
@@ -74,7 +74,8 @@ def made_small(seed: int) -> Profile:
     """A random profile with half of its nodes and executions."""
     whole = random(seed)
     half = len(whole.nodes) // 2, len(whole.executions) // 2
-    return cut(whole, Limits(nodes=half[0], step_totals=half[0], executions=half[1], allocations=10)).profile
+    limits = Limits(nodes=half[0], step_totals=half[0], executions=half[1], allocations=10)
+    return Profile.of(cut(whole, limits).profile)
 
 
 def loaded(path: Path) -> Profile:

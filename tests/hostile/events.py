@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import tfprof_widget
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.cli import main as tfprof
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.exhibit import Exhibit
-from tfprof_widget.profiles import Profile
-from tfprof_widget.report import report
+from tfprof_widget.widget.report import report
+from tfprof_widget.widget.shown import Shown
 
 # What would run code or programs, read objects, reach others, or change files other than by writing them.
 TOLD = (
@@ -55,7 +55,7 @@ def use(profile: Profile, folder: Path) -> None:
     profile.view("code", select=["micros"]).write_pprof(folder / "pprof.gz")
     profile.view("graph").write_timeline(folder / "timeline.json")
     profile.save(folder / "saved.gz")
-    exhibit = Exhibit.of_profile(profile, title="../../outside")
+    exhibit = Shown.of_profile(profile, title="../../outside")
     (folder / "report.html").write_text(report(exhibit), encoding="utf-8")
     tfprof_widget.load(folder / "saved.gz")
 

@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.messages import GraphDef, OpLogProto, RunMetadata
 
 MARKUP = "<img src=x onerror=fired()>"
 CLOSING = "</script><script>fired()</script>"

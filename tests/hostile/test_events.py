@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.names import FILED_NAMES, hostile_protos
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 ROOT = Path(__file__).parent.parent.parent
 SECRET = "a line that nobody may pass on"

@@ -19,20 +19,19 @@ import pytest
 
 from tests.cli.pseudo_terminal import ROOT, PseudoTerminal
 from tests.hostile.names import CLOSING, FILED_NAMES, HOSTILE, NAMES, hostile_profile, unseen
-from tfprof_widget.charts import chart_of
+from tfprof_widget.api.profile import Profile, load
 from tfprof_widget.cli.terminal import Terminal, fitted
-from tfprof_widget.errors import ProfileError, ProfileWarning
-from tfprof_widget.exhibit import Exhibit
-from tfprof_widget.loading import progress as loading_progress
-from tfprof_widget.loading.load import load
-from tfprof_widget.magic.progress import ProgressLine
-from tfprof_widget.messages import GraphDef, RunMetadata, message_class
-from tfprof_widget.output.bar_image import cost_image
+from tfprof_widget.ingest.files import reading as loading_progress
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.messages import GraphDef, RunMetadata, message_class
+from tfprof_widget.magic.profiling import ProgressLine
+from tfprof_widget.output.costs import cost_image
 from tfprof_widget.output.destination import write_pprof, write_timeline
 from tfprof_widget.output.html import table
-from tfprof_widget.output.markdown import markdown
-from tfprof_widget.profiles import Profile
-from tfprof_widget.report import report
+from tfprof_widget.output.tabular import markdown
+from tfprof_widget.widget.charts import chart_of
+from tfprof_widget.widget.report import report
+from tfprof_widget.widget.shown import Shown
 
 VIEWS = ("scope", "graph", "op", "code")
 COLUMNS = ["micros", "device", "op_types", "input_shapes"]
@@ -196,7 +195,7 @@ def test_html_shows_names_as_text(profile: Profile, view: str) -> None:
 
 
 def test_the_page_and_the_block_show_names_as_text(profile: Profile) -> None:
-    written = report(Exhibit.of_profile(profile, view="op", title=f"{CLOSING}{ERASED}"))
+    written = report(Shown.of_profile(profile, view="op", title=f"{CLOSING}{ERASED}"))
     page = Page(written)
     assert set(page.tags) <= TABLE_TAGS | PAGE_TAGS
     assert page.attributes <= ATTRIBUTES

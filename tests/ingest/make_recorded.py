@@ -76,10 +76,10 @@ def recorded(run: Callable[[], Any]) -> bytes:
     """The XSpace of a program that has run before."""
     from tensorflow.python.profiler.internal import _pywrap_profiler
 
-    from tfprof_widget.capturing.profiler import Profiler
+    from tfprof_widget.capturing.tf_profiler import TfProfiler
 
     run()
-    profiler = Profiler(_pywrap_profiler.ProfilerSession)
+    profiler = TfProfiler(_pywrap_profiler.ProfilerSession)
     profiler.open()
     run()
     return profiler.close()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfprof_widget.ingest.xspace import Step, read_xspace
-from tfprof_widget.ingest.xspace_runs import named_runs
-from tfprof_widget.messages import XSpace
+from tfprof_widget.ingest.xspace.reader import Step, read_xspace
+from tfprof_widget.ingest.xspace.resolve import resolved_runs
+from tfprof_widget.lib.messages import XSpace
 
 ORIGIN = 1_700_000_000_000_000_000
 
@@ -41,7 +41,7 @@ class Space:
                 stat.ref_value = numbered(known.stat_metadata, value)
 
     def run(self, *steps: Step, **more: Any) -> Any:
-        ((_, run),) = named_runs(read_xspace(self.message, steps), **more).runs
+        ((_, run),) = resolved_runs(read_xspace(self.message, steps), **more).runs
         return run
 
 

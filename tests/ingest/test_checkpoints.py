@@ -12,9 +12,9 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.checkpoints import open_checkpoint
-from tfprof_widget.ingest.parts import Parts
+from tfprof_widget.ingest.gathered import Gathered
+from tfprof_widget.ingest.live.graph import open_checkpoint
+from tfprof_widget.lib.errors import ProfileError
 
 v1: Any = tf.compat.v1
 FORMATS = {"V1": v1.train.SaverDef.V1, "V2": v1.train.SaverDef.V2}
@@ -85,7 +85,7 @@ def test_no_checkpoint(tmp_path: Path, content: bytes | None) -> None:
         (tmp_path / "model.ckpt").write_bytes(content)
     for path in (tmp_path / "model.ckpt", tmp_path / "model.ckpt.index", tmp_path):
         with pytest.raises(ProfileError, match=rf"checkpoint '{path}': .*; give the prefix"):
-            Parts().add_checkpoint(path)
+            Gathered().add_checkpoint(path)
 
 
 def test_value_that_is_not_there(saved: tuple[Any, str]) -> None:

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tfprof_widget.options import TRAINABLE_VARIABLES
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.options import TRAINABLE_VARIABLES
 
 
 class Layer:

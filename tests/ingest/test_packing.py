@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfprof_widget.ingest.packing import PackedColumn, PackedColumns, held_once
+from tfprof_widget.ingest.parts.runs import PackedColumn, PackedColumns, constant_as_one
 
 KINDS = {"int64": (-(2**63), 2**63 - 1), "uint64": (0, 2**64 - 1), "int32": (-(2**31), 2**31 - 1), "bool": (0, 1)}
 COLUMNS = st.sampled_from(sorted(KINDS)).flatmap(
@@ -53,7 +53,7 @@ def test_one_value_throughout_takes_no_array() -> None:
 
 @given(COLUMNS)
 def test_what_is_held_once_reads_the_same(values: Any) -> None:
-    held = held_once(values)
+    held = constant_as_one(values)
     assert held.dtype == values.dtype
     assert held.tolist() == values.tolist()
     if len(values) > 1:

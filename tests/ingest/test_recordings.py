@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tfprof_widget as tfprof
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 FOLDER = Path(__file__).parents[3] / "shared" / "recordings"
 RECORDINGS = sorted(path.parent for path in FOLDER.glob("keras-*/ops.tsv"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tests.made import profile_of_tables
 from tests.sketches import protos_of
-from tfprof_widget.ingest.parts import Parts
+from tfprof_widget.ingest.gathered import Gathered
 
 PROTOS = protos_of("""
     a = Op() 1us;2us+3us;4us 8B
@@ -12,12 +13,12 @@ PROTOS = protos_of("""
 
 
 def test_runs_of_steps_may_come_in_any_order_and_in_pieces() -> None:
-    parts = Parts()
-    parts.add_graph(PROTOS.graph)
+    gathered = Gathered()
+    gathered.add_graph(PROTOS.graph)
     first, second, third = PROTOS.run_metas
     for step, run in ((7, second), (3, first), (7, third), (5, first)):
-        parts.add_step(step, run)
-    profile = parts.assemble()
+        gathered.add_step(step, run)
+    profile = profile_of_tables(gathered.tables())
     totals = profile.step_totals
     assert profile.steps == (3, 5, 7)
     # Step 3 and 5 are the first run each, step 7 is the second and the third together.
@@ -30,12 +31,12 @@ def test_runs_of_steps_may_come_in_any_order_and_in_pieces() -> None:
 
 
 def test_first_start_and_last_end_are_those_of_all_executions_of_the_step() -> None:
-    parts = Parts()
-    parts.add_graph(PROTOS.graph)
+    gathered = Gathered()
+    gathered.add_graph(PROTOS.graph)
     (stats,) = PROTOS.run_metas[1].step_stats.dev_stats
     starts = [stat.all_start_micros for stat in stats.node_stats if stat.node_name == "a"]
-    parts.add_step(0, PROTOS.run_metas[1])
-    totals = parts.assemble().step_totals
+    gathered.add_step(0, PROTOS.run_metas[1])
+    totals = profile_of_tables(gathered.tables()).step_totals
     assert totals.start_micros[0] == min(starts)
     assert totals.end_micros[0] == max(starts[0] + 2, starts[1] + 3)
 
@@ -43,10 +44,10 @@ def test_first_start_and_last_end_are_those_of_all_executions_of_the_step() -> N
 def test_a_digest_does_not_depend_on_what_was_read_before() -> None:
     digests = []
     for before in ((), (PROTOS.run_metas[1],)):
-        parts = Parts()
-        parts.add_graph(PROTOS.graph)
+        gathered = Gathered()
+        gathered.add_graph(PROTOS.graph)
         for step, run in enumerate((*before, PROTOS.run_metas[0])):
-            parts.add_step(step, run)
-        digests.append(parts.runs[-1][1].digest)
+            gathered.add_step(step, run)
+        digests.append(gathered.runs[-1][1].digest)
     assert digests[0] == digests[1]
-    assert parts.runs[0][1].digest != digests[0]
+    assert gathered.runs[0][1].digest != digests[0]

@@ -14,10 +14,10 @@ from tensorflow.python.profiler import tfprof_logger
 from tensorflow.python.util import tf_stack
 
 from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
-from tfprof_widget.ingest import tf_captures
-from tfprof_widget.ingest.tf_captures import Keeping, places
-from tfprof_widget.ingest.tf_traces import CODE_IS_GONE, read_traces
-from tfprof_widget.tables import ABSENT, Traces
+from tfprof_widget.ingest.live import stacks as tf_captures
+from tfprof_widget.ingest.live.stacks import CODE_IS_GONE, Keeping, places, read_traces
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.profiles.tables import CodeStacks
 
 
 def place_of(trace: object) -> bytes | None:
@@ -115,7 +115,7 @@ def make_constants(count: int, prefix: str, code: list[Any] | None = None) -> No
     thread.join()
 
 
-def files(traces: Traces) -> list[list[str]]:
+def files(traces: CodeStacks) -> list[list[str]]:
     """Of each op the files whose names begin with `early` or `late`."""
     found = []
     for stack in traces.stack.tolist():

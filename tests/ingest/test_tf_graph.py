@@ -17,12 +17,18 @@ from tensorflow.python.profiler import tfprof_logger
 from tensorflow.python.util import tf_stack
 
 from tests.oracle.models import MODELS, Traced
-from tfprof_widget.errors import ProfileWarning
-from tfprof_widget.ingest.tf_flops import read_flops
-from tfprof_widget.ingest.tf_graph import default_graph, is_tf_graph, read_tf_graph, read_trainable_variables
-from tfprof_widget.ingest.tf_shapes import OutputShapes, completed_output_shapes
-from tfprof_widget.ingest.tf_traces import read_traces
-from tfprof_widget.tables import Traces
+from tfprof_widget.ingest.live.graph import (
+    OutputShapes,
+    completed_output_shapes,
+    default_graph,
+    is_tf_graph,
+    read_tf_graph,
+    read_trainable_variables,
+)
+from tfprof_widget.ingest.live.op_log import read_flops
+from tfprof_widget.ingest.live.stacks import read_traces
+from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.profiles.tables import CodeStacks
 
 v1: Any = tf.compat.v1
 Frame = tuple[str, int, str, str]
@@ -189,7 +195,7 @@ def read_ours(traced: Traced) -> Logged:
     )
 
 
-def stacks(traces: Traces) -> Iterator[list[Frame]]:
+def stacks(traces: CodeStacks) -> Iterator[list[Frame]]:
     names = traces.strings
     frames = [
         (names[file], int(line), names[function], names[source])
@@ -376,8 +382,8 @@ def test_only_a_graph_is_one() -> None:
 
 def test_asking_imports_no_tensorflow() -> None:
     code = (
-        "from tfprof_widget.ingest.tf_graph import default_graph, is_tf_graph\n"
-        "from tfprof_widget.ingest import tf_flops, tf_shapes, tf_traces\n"
+        "from tfprof_widget.ingest.live.graph import default_graph, is_tf_graph\n"
+        "from tfprof_widget.ingest.live import functions, op_log, stacks\n"
         "import sys\n"
         "print(is_tf_graph(object()), default_graph(), 'tensorflow' in sys.modules)"
     )

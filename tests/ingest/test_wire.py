@@ -11,9 +11,8 @@ from tensorflow.core.profiler import profile_pb2, tfprof_log_pb2
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.wire import as_message
-from tfprof_widget.messages import GraphDef, RunMetadata, message_class
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import GraphDef, RunMetadata, as_message, message_class
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from tests.ingest.spaces import ORIGIN, Space, numbered
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.xspace import Step, read_xspace
-from tfprof_widget.ingest.xspace_events import dropped_events
-from tfprof_widget.ingest.xspace_names import ExecutedNames
-from tfprof_widget.ingest.xspace_profile import profile_of_functions
-from tfprof_widget.ingest.xspace_runs import HOST, named_runs
-from tfprof_widget.messages import XSpace
+from tests.made import profile_of_tables
+from tfprof_widget.ingest.gathered import tables_of_functions
+from tfprof_widget.ingest.parts.names import HOST, ExecutedNames
+from tfprof_widget.ingest.xspace.events import dropped_events
+from tfprof_widget.ingest.xspace.reader import Step, read_xspace
+from tfprof_widget.ingest.xspace.resolve import resolved_runs
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import XSpace
 
 
 def rows(run: Any) -> list[tuple[str, int, int]]:
@@ -28,7 +29,7 @@ def test_op_events_are_executions_by_layer() -> None:
     space.add("pool/2", "StatefulPartitionedCall/while/body/_13/while/add:AddV2", 2000, 30)
     space.add("pool/2", "_send_x_0:_Send", 2500, 10)
     space.add("pool/2", "a trace of mine: 7", 2600, 10)
-    read = named_runs(read_xspace(space.message))
+    read = resolved_runs(read_xspace(space.message))
     ((step, run),) = read.runs
     assert step == 0
     assert rows(run) == [("dense/MatMul", 1000, 70), ("while/add", 2000, 30)]
@@ -134,7 +135,7 @@ def test_executions_belong_to_the_step_last_begun() -> None:
     for start in (500, 1000, 1500, 2500):
         space.add("pool", "a:Mul", start, 10)
     steps = [Step(4, "train", ORIGIN + 1000), Step(5, "train", ORIGIN + 2000)]
-    runs = dict(named_runs(read_xspace(space.message, steps)).runs)
+    runs = dict(resolved_runs(read_xspace(space.message, steps)).runs)
     assert {step: rows(run) for step, run in runs.items()} == {
         4: [("a", 500, 10), ("a", 1000, 10), ("a", 1500, 10)],
         5: [("a", 2500, 10)],
@@ -148,7 +149,7 @@ def test_between_steps_only_eager_ops_are_no_part_of_the_step_before() -> None:
     space.add("pool", "Iterator::Root", 2100, 10)
     eager(space, "MatMul", 2200, 100)
     steps = [Step(0, "eager", ORIGIN, True), Step(1, "fit", ORIGIN + 1000), Step(0, "eager", ORIGIN + 2000, True)]
-    runs = {step: run.names for step, run in named_runs(read_xspace(space.message, steps)).runs}
+    runs = {step: run.names for step, run in resolved_runs(read_xspace(space.message, steps)).runs}
     assert runs == {0: ["eager/MatMul"], 1: ["tf.data/Root", "tf.data/Root"]}
 
 
@@ -178,7 +179,7 @@ def test_memory_is_that_of_each_step() -> None:
         space.add("pool", "b:Mul", 1000 * number + 200, 100)
         space.add("pool", "MemoryAllocation", 1000 * number + 250, 0, addr=number, requested_bytes=10 * number)
     steps = [Step(number, "train", ORIGIN + 1000 * number) for number in (1, 2, 3)]
-    runs = named_runs(read_xspace(space.message, steps)).runs
+    runs = resolved_runs(read_xspace(space.message, steps)).runs
     found = [
         (
             step,
@@ -227,7 +228,7 @@ def test_what_is_released_in_a_later_step_is_held_to_the_end_of_its_own() -> Non
     space.add("pool", "MemoryDeallocation", 2200, 0, addr=2, requested_bytes=20)
     space.add("pool", "MemoryDeallocation", 2300, 0, addr=1, requested_bytes=10)
     steps = [Step(0, "eager", ORIGIN, True), *(Step(number, "fit", ORIGIN + 1000 * number) for number in (1, 2))]
-    runs = named_runs(read_xspace(space.message, steps)).runs
+    runs = resolved_runs(read_xspace(space.message, steps)).runs
     changes = [(step, run.allocations["bytes"].tolist()) for step, run in runs]
     assert changes == [
         (0, [7, -7]),
@@ -251,7 +252,8 @@ def gpu_space() -> Space:
 
 
 def test_kernels_of_gpus_are_accelerator_time_of_their_ops() -> None:
-    profile, _ = profile_of_functions([], [read_xspace(gpu_space().message)])
+    tables, _ = tables_of_functions([], [read_xspace(gpu_space().message)])
+    profile = profile_of_tables(tables)
     view = profile.view("scope", max_depth=9)
     row = view.names.index("dense/MatMul")
     nanos = {name: int(view.own[name][row]) for name in ("accelerator_micros", "cpu_micros", "runs")}
@@ -277,7 +279,8 @@ def test_op_of_a_kernel_in_traces_of_tensorflow_2_2_to_2_5(annotation: str, node
     """The stat's name is from TensorFlow's xplane_schema.cc, the texts are shaped as in recordings of V100s."""
     space = Space()
     space.add("Stream #19(Compute)", "volta_sgemm", 1500, 300, "/device:GPU:0", annotation=annotation)
-    profile, _ = profile_of_functions([], [read_xspace(space.message)])
+    tables, _ = tables_of_functions([], [read_xspace(space.message)])
+    profile = profile_of_tables(tables)
     assert (profile.nodes.names, profile.nodes.ops) == ((node,), (op,))
     assert profile.view("op").grand_total["accelerator_micros"].tolist() == [300]
 
@@ -288,7 +291,7 @@ def test_times_of_older_traces_count_from_the_epoch() -> None:
     plane.event_metadata[1].name = "a:Mul"
     line = plane.lines.add(name="pool", timestamp_ns=ORIGIN)
     line.events.add(metadata_id=1, offset_ps=7_999, duration_ps=2_000)
-    ((_, run),) = named_runs(read_xspace(space)).runs
+    ((_, run),) = resolved_runs(read_xspace(space)).runs
     assert rows(run) == [("a", 7, 2)]
 
 
@@ -312,7 +315,7 @@ def test_node_that_ran_kernels_of_two_types_is_two() -> None:
     space = Space()
     space.add("pool", "conv/Relu:_FusedConv2D", 1000, 10)
     space.add("pool", "conv/Relu:Relu", 2000, 10)
-    read = named_runs(read_xspace(space.message), ops={"conv/Relu": "Relu"})
+    read = resolved_runs(read_xspace(space.message), ops={"conv/Relu": "Relu"})
     ((_, run),) = read.runs
     assert run.names == ["conv/Relu/_FusedConv2D", "conv/Relu"]
     assert read.ops == {"conv/Relu": "Relu", "conv/Relu/_FusedConv2D": "_FusedConv2D"}

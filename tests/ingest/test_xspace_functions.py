@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from tfprof_widget.ingest.op_log import Stacks
-from tfprof_widget.ingest.tf_functions import NO_WORDS, FunctionGraphs, Words, read_functions
-from tfprof_widget.ingest.tf_gradients import forward_nodes
+from tfprof_widget.ingest.live.functions import read_functions
+from tfprof_widget.ingest.parts.names import NO_BETTER_NAMES, BetterNames, forward_nodes
+from tfprof_widget.ingest.parts.nodes import FunctionGraphs
+from tfprof_widget.ingest.parts.stacks import StackBuilder
 
 MATRIX = tf.TensorSpec([4, 4], tf.float32)
 
@@ -19,9 +20,9 @@ def function(python: Callable[..., Any], **options: Any) -> Any:
     return tf.function(python, **options)
 
 
-def read(*functions: Any, words: Words = NO_WORDS) -> FunctionGraphs:
+def read(*functions: Any, words: BetterNames = NO_BETTER_NAMES) -> FunctionGraphs:
     concrete = [each.get_concrete_function(MATRIX) for each in functions]
-    return read_functions([(each.name.decode(), each.graph) for each in concrete], Stacks(), words)
+    return read_functions([(each.name.decode(), each.graph) for each in concrete], StackBuilder(), words)
 
 
 def inputs(graphs: FunctionGraphs) -> dict[str, list[str]]:
@@ -97,7 +98,7 @@ def test_same_name_in_another_function_is_another_node() -> None:
 def test_function_traced_again_has_the_same_nodes() -> None:
     sine = function(tf.sin)
     concrete = [sine.get_concrete_function(tf.TensorSpec([size], tf.float32)) for size in (2, 3)]
-    nodes = read_functions([(each.name.decode(), each.graph) for each in concrete], Stacks()).nodes
+    nodes = read_functions([(each.name.decode(), each.graph) for each in concrete], StackBuilder()).nodes
     assert [each["Sin"] for each in nodes.values()] == ["Sin", "Sin"]
 
 
@@ -105,7 +106,7 @@ def test_label_names_what_a_function_calls(weights: Any) -> None:
     inner = function(lambda x: tf.matmul(x, weights), autograph=False)
     outer = function(lambda x: inner(x), autograph=False)
     name = outer.get_concrete_function(MATRIX).name.decode()
-    ((_, nodes),) = read(outer, words=Words({name: "train_step"})).nodes.items()
+    ((_, nodes),) = read(outer, words=BetterNames({name: "train_step"})).nodes.items()
     assert nodes["StatefulPartitionedCall/MatMul"] == "train_step/MatMul"
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.ingest.spaces import Space
-from tfprof_widget.ingest.xspace import read_xspace
-from tfprof_widget.ingest.xspace_notes import notes_on, read_notes
-from tfprof_widget.messages import XSpace
+from tfprof_widget.ingest.xspace.events import read_notes
+from tfprof_widget.ingest.xspace.reader import read_xspace
+from tfprof_widget.ingest.xspace.resolve import notes_on
+from tfprof_widget.lib.messages import XSpace
 
 SAYS = "TensorFlow's profiler says: "
 RESTRICTED = (

@@ -7,15 +7,11 @@ from typing import Any
 import pytest
 
 from tests.ingest.spaces import ORIGIN, Space
-from tfprof_widget.ingest.graph_def import read_graph
-from tfprof_widget.ingest.shapes import Shapes
-from tfprof_widget.ingest.tensor_sizes import tensor_sizes
-from tfprof_widget.ingest.wire import as_sealed
-from tfprof_widget.ingest.xspace import Step, read_xspace
-from tfprof_widget.ingest.xspace_columns import Exchange
-from tfprof_widget.ingest.xspace_profile import profile_of_functions
-from tfprof_widget.ingest.xspace_transfers import read_exchanges
-from tfprof_widget.messages import AttrValue, GraphDef
+from tfprof_widget.ingest.gathered import tables_of_functions
+from tfprof_widget.ingest.parts.nodes import Shapes, read_graph
+from tfprof_widget.ingest.xspace.executions import Exchange, read_exchanges, tensor_sizes
+from tfprof_widget.ingest.xspace.reader import Step, read_xspace
+from tfprof_widget.lib.messages import AttrValue, GraphDef, as_sealed
 
 ASKED, CAME = "ExecutorState::ProcessAsync::Start", "ExecutorState::ProcessAsync::Done"
 CPU0, CPU1 = (f"/job:localhost/replica:0/task:0/device:CPU:{number}" for number in range(2))
@@ -85,7 +81,7 @@ def test_transfers_of_a_profile_have_their_step_and_their_node() -> None:
         waited(space, "_Recv", "x/_7", at + 20, at + 80)
     sent(space, "x/_6")
     steps = [Step(4, "train", ORIGIN + 100), Step(5, "train", ORIGIN + 1100)]
-    profile, _ = profile_of_functions([], [read_xspace(space.message, steps)])
+    profile, _ = tables_of_functions([], [read_xspace(space.message, steps)])
     table = profile.transfers
     assert [profile.steps[each] for each in table.step.tolist()] == [4, 5]
     assert [profile.nodes.names[each] for each in table.node.tolist()] == ["x", "x"]

@@ -9,10 +9,9 @@ from collections import Counter
 import pytest
 
 from tests.ingest.make_recorded import RECORDED
-from tfprof_widget.ingest.xspace import read_xspace
-from tfprof_widget.ingest.xspace_columns import XSpaceColumns
-from tfprof_widget.ingest.xspace_names import DATA_SCOPE, EAGER_SCOPE, executed_key
-from tfprof_widget.ingest.xspace_profile import profile_of_functions
+from tfprof_widget.ingest.gathered import tables_of_functions
+from tfprof_widget.ingest.parts.names import DATA_SCOPE, EAGER_SCOPE, without_body_numbers
+from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
 
 Operations = Counter[tuple[str, str]]
 
@@ -38,16 +37,16 @@ def of_xprof(name: str) -> Operations:
     counts: Operations = Counter()
     for op, operation, occurrences in rows:
         if op not in MOVING:
-            counts[op, operation if op == ITERATORS else executed_key(operation)] += occurrences
+            counts[op, operation if op == ITERATORS else without_body_numbers(operation)] += occurrences
     assert counts & IN_EAGER_OPS[name] == IN_EAGER_OPS[name]
     return counts - IN_EAGER_OPS[name]
 
 
-def columns(name: str) -> XSpaceColumns:
+def columns(name: str) -> TraceTable:
     return read_xspace(gzip.decompress((RECORDED / f"{name}.xplane.pb.gz").read_bytes()))
 
 
-def ours(columns: XSpaceColumns) -> Operations:
+def ours(columns: TraceTable) -> Operations:
     counts: Operations = Counter()
     for place, count in Counter(columns.label.tolist()).items():
         label = columns.labels[place]
@@ -65,7 +64,7 @@ def test_operations_are_those_of_xprof(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["fit", "loop"])
 def test_op_types_of_the_profile_are_those_of_xprof(name: str) -> None:
-    profile, dropped = profile_of_functions([], [columns(name)])
+    profile, dropped = tables_of_functions([], [columns(name)])
     counts: Counter[str] = Counter()
     for node in profile.executions.node.tolist():
         scope, _, rest = profile.nodes.names[node].partition("/")

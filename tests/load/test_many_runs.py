@@ -12,8 +12,8 @@ import tensorflow as tf
 import tfprof_widget as tfprof
 from tests.capture.models import THREE, Model, captured
 from tests.load.memory import held, traced_memory
-from tfprof_widget.capturing.recorder import Recorder
 from tfprof_widget.capturing.sampling import Adaptive, Sampler
+from tfprof_widget.capturing.session_source import Recorder
 
 RUNS = 10_000
 # By default every traced run is followed by a quarter as many untraced ones as came before: the first, every second

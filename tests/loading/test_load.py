@@ -14,11 +14,11 @@ from google.protobuf import text_format
 import tfprof_widget as tfprof
 from tests.oracle.random_profiles import random_profile
 from tests.sketches import profile_of, protos_of
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.loading.contents import KINDS, recognise
-from tfprof_widget.loading.load import load_message, load_run_metas
-from tfprof_widget.messages import GraphDef, OpLogProto, RunMetadata, XSpace
-from tfprof_widget.output.profile_proto import profile_proto
+from tfprof_widget.ingest.files.loading import load_message, load_run_metas
+from tfprof_widget.ingest.files.recognise import KINDS, recognise
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import GraphDef, OpLogProto, RunMetadata, XSpace
+from tfprof_widget.output.saved import profile_proto
 
 SKETCH = """
     w    = VariableV2() 1us;2us 3x4 64B +mine | train.py:1:main > model.py:2:layer

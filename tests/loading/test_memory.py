@@ -8,8 +8,8 @@ from tests.bench import children
 from tests.bench.gauges import cost
 from tests.bench.scaling import MOST_MEMORY, column_bytes
 from tests.sketches import CPU
-from tfprof_widget.messages import GraphDef, RunMetadata
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.messages import GraphDef, RunMetadata
 
 NODES, STEPS = 2_000, 100
 
@@ -23,7 +23,7 @@ def test_memory_is_bounded_by_the_columns(tmp_path: Path) -> None:
 
 def memory_to_load(directory: Path) -> tuple[int, int]:
     """The bytes that loading takes at its peak, and those of the columns; for a process of its own."""
-    from tfprof_widget.loading.load import load
+    from tfprof_widget.api.profile import load
 
     load(directory / "run_meta_0")  # what is imported and grown once does not count
     loaded: list[Profile] = []

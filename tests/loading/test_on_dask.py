@@ -17,10 +17,10 @@ from dask import config
 import tfprof_widget as tfprof
 from tests.same import assert_same
 from tests.sketches import protos_of
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.run_columns import NodeNames
-from tfprof_widget.loading.files import File, find_files
-from tfprof_widget.loading.on_dask import read_on_dask
+from tfprof_widget.ingest.files.find import File, find_files
+from tfprof_widget.ingest.files.reading import read_on_dask
+from tfprof_widget.ingest.parts.runs import NodeNames
+from tfprof_widget.lib.errors import ProfileError
 
 PROTOS = protos_of("""
     w    = VariableV2() 1us;2us 3x4 64B +mine   | train.py:1:main > model.py:2:layer
@@ -153,7 +153,7 @@ def test_workers_without_the_package(client: Any, written: Path) -> None:
 
 
 def test_workers_with_another_version(client: Any, written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tfprof_widget.loading.on_dask.__version__", "0.0.0")
+    monkeypatch.setattr("tfprof_widget.ingest.files.reading.__version__", "0.0.0")
     with pytest.raises(ProfileError, match=r"has \d.*run `pip install 'tfprof-widget\[distributed\]==0.0.0'`"):
         tfprof.load(written, client=client)
 

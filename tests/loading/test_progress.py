@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfprof_widget.loading import progress as module
-from tfprof_widget.loading.progress import progress
+from tfprof_widget.ingest.files import reading as module
+from tfprof_widget.ingest.files.reading import progress
 
 
 class Terminal(io.StringIO):

@@ -20,11 +20,11 @@ from tests.oracle.random_profiles import RandomProfile, random_profile
 from tests.oracle.rows import rows
 from tests.sketches import profile_of
 from tests.test_differential import why_native_dies
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.messages import ProfileNode, ProfileProto
-from tfprof_widget.output.profile_proto import profile_proto
-from tfprof_widget.profiles import Profile
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import ProfileNode, ProfileProto
+from tfprof_widget.output.saved import profile_proto
 
 pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 

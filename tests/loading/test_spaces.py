@@ -13,11 +13,11 @@ import tensorflow as tf
 
 import tfprof_widget as tfprof
 from tests.ingest.spaces import Space
-from tfprof_widget.cli.program import main
-from tfprof_widget.errors import ProfileError, ProfileWarning
-from tfprof_widget.ingest.xspace_steps import BEFORE, read_steps
-from tfprof_widget.loading.contents import recognise
-from tfprof_widget.messages import GraphDef
+from tfprof_widget.cli import main
+from tfprof_widget.ingest.files.recognise import recognise
+from tfprof_widget.ingest.xspace.reader import BEFORE, read_steps
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.messages import GraphDef
 
 
 def marked(*steps: int, micros: int = 10) -> Space:

@@ -10,10 +10,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from tests.magic.shells import hooks
 from tests.notebooks.stand_in import StandIn
 from tests.sketches import profile_of
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.capturing.result import Capture
+from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.magic.arguments import ARGUMENTS
-from tfprof_widget.options import OPTIONS
+from tfprof_widget.profiles.options import OPTIONS
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_every_argument_of_the_magic_has_help(shell: InteractiveShell, name: str
 def test_view_that_is_shown_without_one_is_the_one_in_the_help(shell: InteractiveShell) -> None:
     told = " ".join(shell.object_inspect("%%tfprof")["docstring"].split())
     assert "The view to show. One of scope, graph, op, code. (default: scope, or op as text)" in told
-    runs = Runs("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
-    capture = Capture.of(Recorded((GraphRecord(profile_of("a = Add() 3us"), (runs,)),), 1.0, 0.0, 0, ()))
+    runs = KindOfRun("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
+    capture = Capture.of(Recording((GraphRecording(profile_of("a = Add() 3us"), (runs,)),), 1.0, 0.0, 0, ()))
     assert capture.widget().view == "scope"
     assert "op view" in capture.text()
 

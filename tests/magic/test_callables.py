@@ -66,7 +66,7 @@ def test_magic_is_there_though_callables_cannot_be_remembered(
     def broken() -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("tfprof_widget.capturing.sessions.remembered_callables", broken)
+    monkeypatch.setattr("tfprof_widget.capturing.session_hooks.remembered_callables", broken)
     tfprof_widget.load_ipython_extension(shell)
     told = "tfprof: cannot trace callables that a session makes outside a profiled cell: RuntimeError: broken\n"
     assert capsys.readouterr() == ("", told)

@@ -6,9 +6,8 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
-from tfprof_widget.magic.arguments import ARGUMENTS
-from tfprof_widget.magic.completion import candidates
-from tfprof_widget.options import COLUMNS, ORDERS, VIEWS
+from tfprof_widget.magic.arguments import ARGUMENTS, candidates
+from tfprof_widget.profiles.options import COLUMNS, ORDERS, VIEWS
 
 
 @pytest.mark.parametrize(

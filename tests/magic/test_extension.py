@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import tfprof_widget
 from tests.magic.shells import hooks
 from tests.notebooks.stand_in import StandIn
-from tfprof_widget.magic.newer_ipython import silenced_by_semicolon
+from tfprof_widget.magic import silenced_by_semicolon
 
 
 def test_the_extension_comes_and_goes_without_a_trace(shell: InteractiveShell, stand_in: StandIn) -> None:
@@ -52,7 +52,7 @@ def test_it_loads_where_ipython_is_old(monkeypatch: pytest.MonkeyPatch, shell: I
     """Colab keeps to IPython 7.34, which cannot complete by context, nor silence magics."""
     tfprof_widget.unload_ipython_extension(shell)
     monkeypatch.delattr("IPython.core.completer.context_matcher")
-    monkeypatch.delitem(sys.modules, "tfprof_widget.magic.completion", raising=False)
+    monkeypatch.delitem(sys.modules, "tfprof_widget.magic.arguments", raising=False)
     monkeypatch.delattr("IPython.core.magic.output_can_be_silenced")
     before = list(shell.Completer.custom_matchers)
     tfprof_widget.load_ipython_extension(shell)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from tfprof_widget.magic.progress import ProgressLine, line_display
+from tfprof_widget.magic.profiling import ProgressLine, line_display
 
 
 def test_a_progress_line_is_one_line_of_a_terminal(

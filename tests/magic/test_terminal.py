@@ -6,8 +6,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from tests.sketches import profile_of
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.capturing.result import Capture
+from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def terminal(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Intera
 def test_a_capture_shows_what_it_prints(
     terminal: InteractiveShell, capsys: pytest.CaptureFixture[str], cell: str
 ) -> None:
-    runs = Runs("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
+    runs = KindOfRun("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
     profile = profile_of("a = Add() 3us\nb = Mul() 5us")
-    terminal.user_ns["kept"] = Capture.of(Recorded((GraphRecord(profile, (runs,)),), 1.0, 0.0, 0, ()))
+    terminal.user_ns["kept"] = Capture.of(Recording((GraphRecording(profile, (runs,)),), 1.0, 0.0, 0, ()))
     terminal.run_cell("print(kept)")
     printed = capsys.readouterr().out
     assert "op view, 2 rows" in printed
@@ -34,6 +34,6 @@ def test_a_capture_shows_what_it_prints(
 
 
 def test_an_empty_capture_says_why(terminal: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.user_ns["kept"] = Capture.of(Recorded((), 1.0, 0.0, 0, ("nothing ran",)))
+    terminal.user_ns["kept"] = Capture.of(Recording((), 1.0, 0.0, 0, ("nothing ran",)))
     terminal.run_cell("kept")
     assert capsys.readouterr().out == "Out[0]: Nothing was captured: nothing ran\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import STEP_SUMS, Allocations, Executions, Lists, Outputs, Traces, Transfers
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.tables import STEP_SUMS, Allocations, CodeStacks, Executions, Lists, Outputs, Transfers
 
 IN_ROWS = (
     "start_micros",
@@ -114,7 +114,7 @@ def totals(profile: Profile, steps: list[Any]) -> list[Any]:
     ]
 
 
-def traces(table: Traces, names: tuple[str, ...]) -> dict[str, Any]:
+def traces(table: CodeStacks, names: tuple[str, ...]) -> dict[str, Any]:
     text = table.strings
     frames = [
         (text[file], line, text[function], text[source], function_line)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tests.sketches import protos_of
 from tfprof_widget import merge
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Kernel
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.tables import ExecutedKernel
 
 PROTOS = protos_of("a = MatMul() 10us;20us;30us 5flops 2x2 | main.py:1:main")
 
@@ -17,10 +17,10 @@ def part(step: int, number: int | None = None) -> Profile:
 
 
 def test_of_kernels_that_differ_the_first_in_the_order_of_words_stands() -> None:
-    one = replace(part(0), kernels={"a": Kernel("_ZKernel")})
-    other = replace(part(1), kernels={"a": Kernel("_AKernel")})
+    one = replace(part(0), kernels={"a": ExecutedKernel("_ZKernel")})
+    other = replace(part(1), kernels={"a": ExecutedKernel("_AKernel")})
     for parts in ([one, other], [other, one], [merge([part(2), one]), other]):
-        assert merge(parts).kernels == {"a": Kernel("_AKernel")}
+        assert merge(parts).kernels == {"a": ExecutedKernel("_AKernel")}
 
 
 def test_of_float_operations_that_differ_the_most_stand_however_they_are_grouped() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.merging.contents import content
 from tests.oracle.random_profiles import RandomProfile, random_profile
 from tfprof_widget import merge
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 

@@ -11,7 +11,7 @@ from tests.merging.contents import content
 from tests.oracle.random_profiles import random_profile
 from tests.sketches import profile_of
 from tfprof_widget import Profile, ProfileError, merge
-from tfprof_widget.messages import ProfileProto, StoredTransfer
+from tfprof_widget.lib.messages import ProfileProto, StoredTransfer
 
 pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.sketches import profile_of
 from tfprof_widget import merge
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.engine.measures import measures
-from tfprof_widget.options import Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Runs
+from tfprof_widget.profiles.options import Options
+from tfprof_widget.profiles.tables import RecordedRuns
 
 # a takes 10, 20 (mean 15) and 50 us; b takes 1 us in one of two steps of the fast worker, and 3 us on the slow one.
 FAST = profile_of("""
@@ -212,4 +212,4 @@ def test_the_device_of_a_node_is_the_first_workers() -> None:
 
 def test_a_profile_that_does_not_tell_its_runs_is_refused() -> None:
     with pytest.raises(ValueError, match="does not tell of which runs its executions are"):
-        merge([replace(FAST, runs=Runs.none())])
+        merge([replace(FAST, runs=RecordedRuns.none())])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 ALL_ROWS = 1_000_000  # for the rows of the op view are one below the other
 

@@ -10,7 +10,7 @@ from time import monotonic
 from types import ModuleType, TracebackType
 from typing import Any
 
-CONTEXT = "tfprof_widget.capturing.context"
+CONTEXT = "tfprof_widget.api.capture"
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 from tests.notebooks.notebook import Notebook
 from tests.notebooks.shipped import executed, outputs_of, printed
 from tfprof_widget.demo import recorded
-from tfprof_widget.messages import GraphDef, RunMetadata
+from tfprof_widget.lib.messages import GraphDef, RunMetadata
 
 
 @pytest.fixture(scope="module")

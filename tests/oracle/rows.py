@@ -23,7 +23,7 @@ def rows(serialized: bytes, message: Any) -> list[Row]:
 
     `message` is the class GraphNodeProto or MultiGraphNodeProto, TensorFlow's or this package's.
 
-    >>> from tfprof_widget.messages import GraphNodeProto
+    >>> from tfprof_widget.lib.messages import GraphNodeProto
     >>> tree = GraphNodeProto(name="a", children=[GraphNodeProto(name="a/b", run_count=2)])
     >>> rows(tree.SerializeToString(), GraphNodeProto)
     [Row(depth=0, fields={'name': 'a'}), Row(depth=1, fields={'name': 'a/b', 'run_count': '2'})]

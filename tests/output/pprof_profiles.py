@@ -6,7 +6,7 @@ import gzip
 from dataclasses import dataclass
 from typing import Any
 
-from tfprof_widget.messages import message_class
+from tfprof_widget.lib.messages import message_class
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.sketches import profile_of
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.output.costs import Costs, cost_rows
-from tfprof_widget.profiles import Profile
 
 MODEL = """
     a/conv = Conv2D() 60us 6000flops 100B | train.py:1:main

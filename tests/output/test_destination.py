@@ -12,8 +12,9 @@ import pytest
 
 import tfprof_widget as tfprof
 from tests.sketches import profile_of, protos_of
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.output.destination import Destination, deliver, parse_output, write_whole
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.output.destination import Destination, deliver, parse_output
 
 VIEW = profile_of("a = Op() 5us").view("scope")
 CHOICES = "choose from stdout, none, file:outfile=NAME, timeline:outfile=NAME, pprof:outfile=NAME"

@@ -9,11 +9,10 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.sketches import profile_of
-from tfprof_widget.engine.view import View
-from tfprof_widget.messages import GraphDef, RunMetadata
-from tfprof_widget.options import COLUMNS, VIEWS
+from tfprof_widget.api.profile import Profile, View
+from tfprof_widget.lib.messages import GraphDef, RunMetadata
 from tfprof_widget.output.html import MOST_ROWS, as_html, table
-from tfprof_widget.profiles import Profile
+from tfprof_widget.profiles.options import COLUMNS, VIEWS
 
 PROFILE = profile_of("""
     layer/mul  = MatMul(layer/w) 150us 64B 8flops | train.py:3:main > ops.py:1:mul

@@ -12,8 +12,8 @@ from tensorflow.core.profiler.tfprof_log_pb2 import OpLogProto
 
 import tfprof_widget as tfprof
 from tests.oracle.models import MODELS, Traced
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.output.op_log import op_log_of
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.tfprof_logger import op_log_of
 
 v1: Any = tf.compat.v1
 

@@ -13,7 +13,7 @@ import pytest
 import tfprof_widget as tfprof
 from tests.output.pprof_profiles import PprofProfile, read_pprof
 from tests.sketches import profile_of, protos_of
-from tfprof_widget.errors import ProfileWarning
+from tfprof_widget.lib.errors import ProfileWarning
 from tfprof_widget.output.pprof import pprof_profile
 
 MODEL = """

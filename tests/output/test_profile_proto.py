@@ -12,13 +12,14 @@ from tensorflow.core.profiler import tfprof_log_pb2
 from tensorflow.python.profiler import tfprof_logger
 
 import tfprof_widget as tfprof
+from tests.made import profile_of_tables
 from tests.oracle.models import MODELS
 from tests.oracle.native import NativeAnswer, NativeRefusal, NativeTfprof, Step
 from tests.oracle.random_profiles import random_profile
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.parts import Parts
-from tfprof_widget.messages import CodeDef, GraphDef, OpLogProto, ProfileNode, ProfileProto, RunMetadata
-from tfprof_widget.output.profile_proto import profile_proto
+from tfprof_widget.ingest.gathered import Gathered
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import CodeDef, GraphDef, OpLogProto, ProfileNode, ProfileProto, RunMetadata
+from tfprof_widget.output.saved import profile_proto
 
 pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 
@@ -283,11 +284,11 @@ def test_strings_without_traces(native: NativeTfprof) -> None:
 def test_op_logs_that_number_their_strings_differently() -> None:
     """Natively the second log's frames would be read with the first one's strings."""
     frame = {"file_id": 1, "function_id": 2}
-    parts = Parts()
-    parts.add_graph(GraphDef(node=[{"name": "a"}, {"name": "b"}]))
-    parts.add_op_log(op_log_of([{"name": "a", "code_def": {"traces": [frame]}}], {1: "one.py", 2: "f"}))
-    parts.add_op_log(op_log_of([{"name": "b", "code_def": {"traces": [frame]}}], {1: "two.py", 2: "f"}))
-    message = profile_proto(parts.assemble())
+    gathered = Gathered()
+    gathered.add_graph(GraphDef(node=[{"name": "a"}, {"name": "b"}]))
+    gathered.add_op_log(op_log_of([{"name": "a", "code_def": {"traces": [frame]}}], {1: "one.py", 2: "f"}))
+    gathered.add_op_log(op_log_of([{"name": "b", "code_def": {"traces": [frame]}}], {1: "two.py", 2: "f"}))
+    message = profile_proto(profile_of_tables(gathered.tables()))
     frames = [message.nodes[number].trace.traces[0] for number in (0, 1)]
     assert [message.id_to_string[frame.file_id] for frame in frames] == ["one.py", "two.py"]
     assert [message.id_to_string[frame.function_id] for frame in frames] == ["f", "f"]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.output.source_lines import MOST_BYTES, with_source_lines
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Indices
+from tfprof_widget.ingest.parts.stacks import MOST_BYTES, with_source_lines
+from tfprof_widget.lib.arrays import Indices
 
 
 def source_of(file: str, line: int, source: int = 0, *, is_live: bool = True) -> str:

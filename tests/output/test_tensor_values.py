@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from tests.sketches import profile_of
-from tfprof_widget.errors import ProfileWarning
-from tfprof_widget.output import tensor_values
-from tfprof_widget.output.tensor_values import value_proto, value_text
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Checkpoint
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.output import cells
+from tfprof_widget.output.cells import value_proto, value_text
+from tfprof_widget.profiles.tables import Checkpoint
 
 FLOAT, DOUBLE, INT32, STRING, INT64, BOOL = 1, 2, 3, 7, 9, 10
 NUMBERS = {"f4": FLOAT, "f8": DOUBLE, "i4": INT32, "i8": INT64, "b1": BOOL}
@@ -116,7 +116,7 @@ def test_where_a_text_becomes_too_long(digits: int, ending: str) -> None:
 
 
 def test_a_long_message_is_cut_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensor_values, "MOST_ELEMENTS", 3)
+    monkeypatch.setattr(cells, "MOST_ELEMENTS", 3)
     with pytest.warns(ProfileWarning, match=r"'w' has 4 elements, of which the message holds the first 3; for all"):
         message = value_proto(checkpoint_of(w=[[1, 2], [3, 4]]), "w")
     assert list(message.value_int64) == [1, 2, 3]

@@ -10,8 +10,8 @@ import pytest
 from tests.oracle.native import NativeAnswer, NativeTfprof, Request
 from tests.oracle.random_options import DEFAULTS, options_proto
 from tests.sketches import profile_of, protos_of
-from tfprof_widget.options import COLUMNS, VIEWS, Options
 from tfprof_widget.output.text import banner
+from tfprof_widget.profiles.options import COLUMNS, VIEWS, Options
 
 MODEL = """
     images     = Placeholder() 64x784

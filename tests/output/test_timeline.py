@@ -11,10 +11,10 @@ import tfprof_widget as tfprof
 from tests.oracle.models import MODELS
 from tests.output.trace_format import Event, read_trace
 from tests.sketches import CPU, profile_of, protos_of
-from tfprof_widget.errors import ProfileError, ProfileWarning
-from tfprof_widget.messages import GraphDef, RunMetadata
-from tfprof_widget.output.timeline import trace_events
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.messages import GraphDef, RunMetadata
+from tfprof_widget.output import timeline_events
 
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 MODEL = """
@@ -276,7 +276,7 @@ def test_there_is_no_timeline_of_the_op_view(tmp_path: Path) -> None:
 def test_a_timeline_that_no_browser_opens_is_refused_with_a_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace_events, "LARGEST_TRACE", 2_000_000)
+    monkeypatch.setattr(timeline_events, "LARGEST_TRACE", 2_000_000)
     path = tmp_path / "out.json"
     path.write_bytes(b"what was there")
     profile = profile_of("a = Op() " + "+".join(["5us"] * 20_000))

@@ -11,8 +11,8 @@ import pytest
 
 from tests.packaging.commands import ROOT, metadata, run
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.exhibit import Exhibit
-from tfprof_widget.report import block, page_template, report
+from tfprof_widget.widget.report import block, page_template, report
+from tfprof_widget.widget.shown import Shown
 
 NOTICES = ROOT / "tfprof_widget" / "static" / "THIRD_PARTY_NOTICES.txt"
 FOLDER = re.compile(r".*node_modules/(?:@[^/]+/)?[^/]+(?=/)")
@@ -68,7 +68,7 @@ def test_they_go_with_the_code_wherever_it_goes() -> None:
     pictures = gzip.decompress((NOTICES.parent / "pictures.js.gz").read_bytes()).decode()
     lines = NOTICES.read_text(encoding="utf-8").splitlines()
     assert pictures.endswith("\n".join(f"// {line}" for line in [*lines, ""]))
-    exhibit = Exhibit.of_profile(demo_profile())
+    exhibit = Shown.of_profile(demo_profile())
     for result in (report(exhibit), block(exhibit), page_template()):
         assert len(re.findall("<!-- tfprof_widget .*their licences are at the end of the part 'pictures'", result)) == 1
 

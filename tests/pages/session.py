@@ -15,7 +15,7 @@ import tfprof_widget as tfprof
 from tests.pages.commands import run_commands
 from tests.pages.markdown import GIVEN, ROOT, Block, blocks
 from tfprof_widget.demo import demo_profile, recorded
-from tfprof_widget.messages import GraphDef
+from tfprof_widget.lib.messages import GraphDef
 
 PYTHON = ("python", "ipython", GIVEN)
 SHELL = ("sh",)

@@ -21,7 +21,7 @@ from tests.oracle.native import NativeAnswer, NativeTfprof, Request
 from tests.oracle.random_options import DEFAULTS, options_proto
 from tests.pages.markdown import ROOT
 from tests.sketches import protos_of
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 HERE = Path(__file__).relative_to(ROOT).as_posix()
 

@@ -10,8 +10,8 @@ from typing import Any
 import ipyparallel
 import pytest
 
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.parallel.clusters import named_engines
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.parallel.engines import named_engines
 
 
 def numbers(name: str, variables: dict[str, Any]) -> tuple[int, ...]:

@@ -17,9 +17,9 @@ from IPython.core.interactiveshell import InteractiveShell
 import tfprof_widget
 from tests.notebooks.kernel import plain
 from tests.parallel.running import running_cluster
-from tfprof_widget.capturing.result import Capture
-from tfprof_widget.parallel import cell_run
-from tfprof_widget.parallel.failure import EnginesFailed
+from tfprof_widget.api.result import Capture
+from tfprof_widget.parallel import engines
+from tfprof_widget.parallel.joining import EnginesFailed
 
 WITHOUT = """
 import importlib.abc, sys
@@ -171,7 +171,7 @@ def test_an_interrupt_before_engines_are_free_keeps_the_cell_from_running(
 def test_an_engine_that_takes_no_interrupt_is_left_behind(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cell_run, "STOPPING_SECONDS", 0.5)
+    monkeypatch.setattr(engines, "STOPPING_SECONDS", 0.5)
     over = tmp_path / "over"
     stuck = f"""
 import signal, time

@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
+from tests.made import profile_of_tables
 from tests.sketches import profile_of
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.capturing.result import Capture
-from tfprof_widget.parallel.cell_run import NoAnswer, Ran
+from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
+from tfprof_widget.parallel.engines import EngineResult, NoAnswer
 from tfprof_widget.parallel.joining import joined
 
 
-def runs(name: str, seen: int, seconds: float = 1.0) -> Runs:
-    return Runs(name, seen, traced=2, untraced_seconds=seconds, traced_seconds=3.0, warm_up_seconds=0.5)
+def runs(name: str, seen: int, seconds: float = 1.0) -> KindOfRun:
+    return KindOfRun(name, seen, traced=2, untraced_seconds=seconds, traced_seconds=3.0, warm_up_seconds=0.5)
 
 
-def recorded(*graphs: GraphRecord, seconds: float = 1.0, overhead: float | None = 0.1, notes: str = "") -> Recorded:
-    return Recorded(graphs, seconds, overhead, 3, tuple(notes.split()))
+def recorded(*graphs: GraphRecording, seconds: float = 1.0, overhead: float | None = 0.1, notes: str = "") -> Recording:
+    return Recording(graphs, seconds, overhead, 3, tuple(notes.split()))
 
 
-def graph(sketch: str, *kinds: Runs) -> GraphRecord:
-    return GraphRecord(profile_of(sketch), kinds)
+def graph(sketch: str, *kinds: KindOfRun) -> GraphRecording:
+    return GraphRecording(profile_of(sketch), kinds)
 
 
-def ran(engine: int, found: Recorded | None, host: str = "a", error: Exception | None = None, missing: str = "") -> Ran:
-    return Ran(engine, host, found, missing, error)
+def ran(
+    engine: int, found: Recording | None, host: str = "a", error: Exception | None = None, missing: str = ""
+) -> EngineResult:
+    return EngineResult(engine, host, found, missing, error)
 
 
 def test_matching_graphs_are_one_with_a_worker_each() -> None:
     first = recorded(graph("a = Op() 4us;6us", runs("train", 5)), graph("z = Op() 1us", runs("test", 1)))
     second = recorded(graph("a = Op() 8us", runs("train", 7, 4.0), runs("more", 1)))
     train, test = joined([ran(0, first), ran(1, second)]).graphs
-    assert (train.profile.steps, train.profile.step_workers) == ((0, 0, 1), ("engine 0", "engine 1", "engine 0"))
-    assert (test.profile.steps, test.profile.step_workers) == ((0,), ("engine 0",))
-    assert [(each.name, each.seen, each.traced) for each in train.runs] == [("train", 12, 4), ("more", 1, 2)]
-    assert train.runs[0].warm_ups == 2
-    assert train.runs[0].run_seconds == (1.0 + 4.0) / (12 - 4)
+    assert (train.tables.steps, train.tables.step_workers) == ((0, 0, 1), ("engine 0", "engine 1", "engine 0"))
+    assert (test.tables.steps, test.tables.step_workers) == ((0,), ("engine 0",))
+    assert [(each.name, each.seen, each.traced) for each in train.kinds] == [("train", 12, 4), ("more", 1, 2)]
+    assert train.kinds[0].warm_ups == 2
+    assert train.kinds[0].run_seconds == (1.0 + 4.0) / (12 - 4)
 
 
 def test_of_graphs_of_one_name_the_first_match_and_then_the_second() -> None:
     two = (graph("a = Op() 1us", runs("step", 1)), graph("b = Op() 1us", runs("step", 1)))
     found = joined([ran(0, recorded(*two)), ran(1, recorded(*two))]).graphs
-    assert [each.profile.nodes.names for each in found] == [("a",), ("b",)]
-    assert {each.profile.step_workers for each in found} == {("engine 0", "engine 1")}
+    assert [each.tables.nodes.names for each in found] == [("a",), ("b",)]
+    assert {each.tables.step_workers for each in found} == {("engine 0", "engine 1")}
 
 
 def test_the_time_is_that_of_the_slowest_and_what_was_dropped_is_added_up() -> None:
@@ -53,7 +56,7 @@ def test_hosts_are_told_where_they_differ() -> None:
     assert found.warnings == ("engine 10 on b has no profile: nothing was recorded",)
     train = graph("a = Op() 1us", runs("train", 1))
     (merged,) = joined([ran(8, recorded(train), "a"), ran(10, recorded(train), "b")]).graphs
-    assert merged.profile.step_workers == ("engine 08 on a", "engine 10 on b")
+    assert merged.tables.step_workers == ("engine 08 on a", "engine 10 on b")
 
 
 def test_notes_of_all_are_told_once_and_others_with_their_engines() -> None:
@@ -77,7 +80,7 @@ def test_what_failed_is_told_and_what_it_traced_is_kept() -> None:
         "engine 1 failed: KeyError: 'k'; it is not in the profile",
         "engine 2 failed: its process ended; it is not in the profile",
     )
-    assert found.graphs[0].profile.step_workers == ("engine 0",)
+    assert profile_of_tables(found.graphs[0].tables).step_workers == ("engine 0",)
 
 
 def test_where_nothing_is_left_the_reasons_are_told() -> None:

@@ -59,7 +59,7 @@ def test_a_line_tells_how_many_engines_are_done(
         if "1 of 2" in line:
             (tmp_path / "over").touch()
 
-    monkeypatch.setattr("tfprof_widget.magic.elsewhere.line_display", lambda shell: show)
+    monkeypatch.setattr("tfprof_widget.magic.profiling.line_display", lambda shell: show)
     waiting = f"""
 import pathlib, time
 while get_ipython().kernel.engine_id and not pathlib.Path({str(tmp_path / "over")!r}).exists():

@@ -12,27 +12,28 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.made import profile_of_tables
 from tests.sketches import profile_of
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.options import VIEWS
-from tfprof_widget.parallel.parcels import packed, unpacked
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Checkpoint
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
+from tfprof_widget.parallel.errands import packed, unpacked
+from tfprof_widget.profiles.options import VIEWS
+from tfprof_widget.profiles.tables import Checkpoint
 
 SKETCH = """
     w = VariableV2() 1us 4x8 +_trainable_variables | a.py:1:main
     x = MatMul(w) 4us+300ns;-;6us 64B 8flops | a.py:1:main > b.py:7:layer
 """
-RUNS = (Runs("train", seen=9, traced=3, untraced_seconds=3.0, traced_seconds=4.0, warm_up_seconds=8.0),)
+RUNS = (KindOfRun("train", seen=9, traced=3, untraced_seconds=3.0, traced_seconds=4.0, warm_up_seconds=8.0),)
 
 
 def travelled(profile: Profile) -> Profile:
-    recorded = Recorded((GraphRecord(profile, RUNS),), 1.5, None, 2, ("a note",))
+    recorded = Recording((GraphRecording(profile, RUNS),), 1.5, None, 2, ("a note",))
     back = unpacked(packed(recorded))
     assert replace(back, graphs=()) == replace(recorded, graphs=())
     (graph,) = back.graphs
-    assert graph.runs == RUNS
-    return graph.profile
+    assert graph.kinds == RUNS
+    return profile_of_tables(graph.tables)
 
 
 def test_every_view_is_the_same_on_the_other_side() -> None:
@@ -61,9 +62,9 @@ def test_what_was_computed_and_open_files_stay_behind() -> None:
         raise AssertionError("it is read where the file is")
 
     profile = replace(profile_of(SKETCH), checkpoint=Checkpoint("model.ckpt", {}, {}, value))
-    before = len(packed(Recorded((GraphRecord(profile, RUNS),), 0.0, 0.0, 0, ())))
+    before = len(packed(Recording((GraphRecording(profile, RUNS),), 0.0, 0.0, 0, ())))
     profile.view("code", order_by="micros").text()
-    assert len(packed(Recorded((GraphRecord(profile, RUNS),), 0.0, 0.0, 0, ()))) == before
+    assert len(packed(Recording((GraphRecording(profile, RUNS),), 0.0, 0.0, 0, ()))) == before
     assert travelled(profile).checkpoint is None
 
 

@@ -11,8 +11,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import tfprof_widget
 from tests.magic.shells import new_shell
-from tfprof_widget.capturing.result import Capture
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.result import Capture
 
 SET_UP = """
 import numpy as np

@@ -20,8 +20,8 @@ from tests.oracle.native import VIEWS, NativeAnswer, NativeTfprof, Request, Step
 from tests.oracle.random_options import DEFAULTS, options_proto
 from tests.oracle.rows import rows
 from tests.profile_context.saved import profiles_in
-from tfprof_widget.profile_context import context as context_module
-from tfprof_widget.profile_context.schedule import Schedule
+from tfprof_widget import profile_context as context_module
+from tfprof_widget.capturing.schedule import Schedule
 
 v1: Any = tf.compat.v1
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tfprof_widget.profile_context.ending import shortcomings
-from tfprof_widget.profile_context.schedule import Schedule
+from tfprof_widget.capturing.schedule import Schedule
+from tfprof_widget.profile_context import shortcomings
 
 
 def after(runs: int, schedule: Schedule) -> Schedule:

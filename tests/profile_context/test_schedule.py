@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tfprof_widget.profile_context.schedule import Schedule, checked_steps
+from tfprof_widget.capturing.schedule import Schedule, checked_steps
 
 
 def traced(schedule: Schedule, runs: Sequence[str]) -> list[int]:

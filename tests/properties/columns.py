@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.sketches import profile_of
-from tfprof_widget.memory import Memory
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
 
 
 def ran(steps: int, name: str = "a") -> str:
@@ -32,4 +31,4 @@ def with_totals(sketch: str, **columns: list[int]) -> Profile:
 def with_nodes(profile: Profile, **columns: list[int]) -> Profile:
     """The profile with other columns of nodes."""
     changed: dict[str, Any] = {name: np.array(values, np.int64) for name, values in columns.items()}
-    return replace(profile, nodes=replace(profile.nodes, **changed), memory=Memory())
+    return replace(profile, nodes=replace(profile.nodes, **changed))

@@ -11,9 +11,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.sketches import CPU, profile_of
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.engine.tree import ROOT_NAME
-from tfprof_widget.options import ORDERS
-from tfprof_widget.profiles import Profile
+from tfprof_widget.profiles.options import ORDERS
 
 # "b-1" and "b/1" stand on both sides of "/" in byte order; U+FF5E is before U+1D4B3 by code point, after it in UTF-16.
 NAMES = (

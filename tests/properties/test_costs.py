@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.properties.models import ACCELERATOR, BOUNDED, Model, Node, models
 from tests.sketches import CPU
 from tfprof_widget.engine.measures import measures
-from tfprof_widget.options import Options
+from tfprof_widget.profiles.options import Options
 
 SIZES = {"": 0, "[]": 1, "3x4": 12, "?x4": 0, "7": 7}
 

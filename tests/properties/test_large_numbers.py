@@ -11,8 +11,8 @@ from typing import Any
 from tests.properties.columns import ran, with_nodes, with_totals
 from tests.properties.two_engines import Question, answer_in_python, answers_in_typescript, in_units_of, new_seed
 from tests.sketches import profile_of
-from tfprof_widget.options import VIEWS
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.options import VIEWS
 
 EXACT_IN_BROWSER, EXACT_IN_PYTHON = 2**53 - 1, 2**63 - 1
 BYTES = ("requested_bytes", "peak_bytes", "residual_bytes", "output_bytes")

@@ -8,9 +8,9 @@ import pytest
 
 from tests.properties.columns import ran, with_nodes, with_totals
 from tests.sketches import profile_of, protos_of
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.options import VIEWS
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.options import VIEWS
 
 EXACT_IN_PYTHON = 2**63 - 1
 TWO_NODES = f"{ran(3)}\n{ran(3, 'b')}"

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.properties.models import BOUNDED, OPS, Model, Node, choices, models
 from tests.sketches import CPU, profile_of
+from tfprof_widget.api.profile import View
 from tfprof_widget.engine.measures import MEASURES, measures
 from tfprof_widget.engine.tree import ROOT_NAME
-from tfprof_widget.engine.view import View
-from tfprof_widget.options import VIEWS, Options
+from tfprof_widget.profiles.options import VIEWS, Options
 
 EVERY_VIEW = pytest.mark.parametrize("view", VIEWS)
 EVERY_TREE = pytest.mark.parametrize("view", ["scope", "graph", "code"])

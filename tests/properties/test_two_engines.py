@@ -12,8 +12,8 @@ import pytest
 from tests.oracle.random_options import random_options
 from tests.oracle.random_profiles import RandomProfile, random_profile
 from tests.properties.two_engines import Question, answer_in_python, answers_in_typescript, in_units_of, new_seed
-from tfprof_widget.options import VIEWS
-from tfprof_widget.profiles import Profile
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.options import VIEWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 

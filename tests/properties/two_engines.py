@@ -12,11 +12,10 @@ from typing import Any
 
 from hypothesis import settings
 
+from tfprof_widget.api.profile import Profile, View
 from tfprof_widget.engine.measures import MEASURES
-from tfprof_widget.engine.view import View
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.profiles import Profile
-from tfprof_widget.wire import encoded
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.widget.wire import encoded
 
 TYPESCRIPT = Path(__file__).with_name("typescript_answers.mjs")
 

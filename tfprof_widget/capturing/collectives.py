@@ -19,7 +19,7 @@ from inspect import isfunction, signature
 from types import ModuleType
 from typing import Any, Protocol
 
-from tfprof_widget.capturing.patches import Hook
+from tfprof_widget.capturing.hooks import Hook
 
 CONTEXT = "tensorflow.python.eager.context"
 COLLECTIVES = "tensorflow.python.ops.collective_ops"
@@ -79,14 +79,14 @@ def has_collectives(graph: Any) -> bool:
     return False
 
 
-class Recording(Protocol):
+class StopsRecording(Protocol):
     """What can be asked to record nothing for a while."""
 
     def make_way(self) -> None:
         """Stop what is recorded now."""
 
 
-def collective_hooks(recorder: Recording) -> dict[str, Callable[[ModuleType], Iterator[Hook]]]:
+def collective_hooks(recorder: StopsRecording) -> dict[str, Callable[[ModuleType], Iterator[Hook]]]:
     """By the module that is hooked, what stops a recording before a collective that it must not see.
 
     These are the ones that the user's code makes eagerly, the first of each group, and all after workers were joined.

@@ -1,24 +1,119 @@
-"""Hooks on TensorFlow 2 and Keras: steps of functions and models in the block are seen, and some recorded."""
+"""Hooks tf.functions and the steps of Keras models."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from tfprof_widget.capturing import keras_steps, profiler
 from tfprof_widget.capturing.collectives import collective_hooks, is_mended
-from tfprof_widget.capturing.function_recorder import FunctionRecorder
-from tfprof_widget.capturing.imports import when_imported
-from tfprof_widget.capturing.interrupts import deliver_interrupt
-from tfprof_widget.capturing.keras_steps import ModelSteps
-from tfprof_widget.capturing.patches import Hook, Patch, put_patches
-from tfprof_widget.capturing.profiler import MakingWay, Profiler
-from tfprof_widget.capturing.sessions import SESSION
-from tfprof_widget.capturing.tracebacks import SHORTENERS, shortener_hooks
-from tfprof_widget.ingest.xspace_names import function_label
+from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing.hooks import SHORTENERS, Hook, Patch, put_patches, shortener_hooks, when_imported
+from tfprof_widget.capturing.session_hooks import SESSION
+from tfprof_widget.capturing.tf_profiler import BINDINGS, SESSION_TYPE, ProfilerTurns, TfProfiler, without_captures
+from tfprof_widget.ingest.parts.names import python_name
+from tfprof_widget.lib.safely import deliver_interrupt
+
+# Where the functions are made, and by what: in Keras 3 on TensorFlow, and wherever Keras 2 is or was kept.
+TRAINERS = {
+    "keras.src.backend.tensorflow.trainer": "TensorFlowTrainer",
+    "tf_keras.src.engine.training": "Model",
+    "keras.src.engine.training": "Model",
+    "keras.engine.training": "Model",
+}
+STEPS = {
+    "make_train_function": ("train_function", "fit: train_step"),
+    "make_test_function": ("test_function", "evaluate: test_step"),
+    "make_predict_function": ("predict_function", "predict: predict_step"),
+}
+
+Stepping = Callable[[str, Callable[..., Any]], Callable[..., Any]]
+
+
+class ModelSteps:
+    """The functions of models that were wrapped; `stepping` wraps one, given a name for its steps."""
+
+    def __init__(self, stepping: Stepping) -> None:
+        self._stepping = stepping
+        self._wrapped: list[tuple[Any, str, Any, Any]] = []
+
+    def hooks(self, trainer: Any) -> Iterator[Hook]:
+        """What is replaced in a module of TRAINERS."""
+        owner = getattr(trainer, TRAINERS[trainer.__name__], None)
+        for name, (attribute, group) in STEPS.items():
+            yield owner, name, self._making(attribute, group)
+
+    def undo(self) -> None:
+        """Give the models their own functions back."""
+        for model, attribute, wrapped, original in self._wrapped:
+            if getattr(model, attribute, None) is wrapped:
+                setattr(model, attribute, original)
+
+    def layers(self) -> list[str]:
+        """The scopes of the models and of their layers."""
+        found = dict.fromkeys(scope for model in self._models() for scope in _scopes(model, ""))
+        return list(found)
+
+    def variables(self) -> dict[int, str]:
+        """The models' variables by the identity of their handles, each named by where its layer is."""
+        found = {}
+        for model in self._models():
+            scopes = set(_scopes(model, ""))
+            for variable in [*model.variables, *_optimizer_variables(model)]:
+                path = getattr(variable, "path", None) or variable.name.partition(":")[0]
+                within = f"{model.name}/{path}"
+                is_within = within.rpartition("/")[0] in scopes  # a functional model's variables lack its name
+                found[id(_handle(variable))] = within if is_within else path
+        return found
+
+    def _models(self) -> list[Any]:
+        return list({id(model): model for model, *_ in self._wrapped}.values())
+
+    def _making(self, attribute: str, group: str) -> Callable[[Any], Callable[..., Any]]:
+        def replace(original: Any) -> Callable[..., Any]:
+            def make(model: Any, *arguments: Any, **named: Any) -> Any:
+                __tracebackhide__ = True
+                made = original(model, *arguments, **named)
+                self._wrap(model, attribute, group)
+                return made if made is None else getattr(model, attribute)  # Keras 2 keeps what is returned
+
+            return make
+
+        return replace
+
+    def _wrap(self, model: Any, attribute: str, group: str) -> None:
+        function = getattr(model, attribute, None)
+        known = any(wrapped is function for _, _, wrapped, _ in self._wrapped)
+        if function is None or known:
+            return
+        wrapped = wraps(function, updated=())(self._stepping(group, function))
+        setattr(model, attribute, wrapped)
+        self._wrapped.append((model, attribute, wrapped, function))
+
+
+def _scopes(layer: Any, around: str) -> Iterator[str]:
+    """The scopes of a layer and of the layers that it is made of."""
+    scope = f"{around}/{layer.name}" if around else str(layer.name)
+    yield scope
+    layers = getattr(layer, "_layers", None)  # Keras 2 has none, and lists of layers among them
+    for each in layer._flatten_layers(recursive=False, include_self=False) if layers is None else layers:
+        if hasattr(each, "name"):
+            yield from _scopes(each, scope)
+
+
+def _optimizer_variables(model: Any) -> Iterable[Any]:
+    variables = getattr(getattr(model, "optimizer", None), "variables", ())
+    found: Iterable[Any] = variables() if callable(variables) else variables
+    return found
+
+
+def _handle(variable: Any) -> Any:
+    """What TensorFlow knows a variable by: Keras 3 has its own around it, Keras 2 none."""
+    return variable.handle if hasattr(variable, "handle") else variable.value.handle
+
 
 FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 ATOMIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.atomic_function"
@@ -51,9 +146,9 @@ def hooked_functions(recorder: FunctionRecorder) -> Iterator[FunctionRecorder]:
                 (ATOMIC_FUNCTION, lambda module: _atomic_hooks(module, recorder)),
                 (MONOMORPHIC_FUNCTION, lambda module: _monomorphic_hooks(module, recorder)),
                 (FUNCTION, lambda module: _function_hooks(module, recorder)),
-                *((name, models.hooks) for name in keras_steps.TRAINERS),
+                *((name, models.hooks) for name in TRAINERS),
                 (SESSION, lambda module: _session_hooks(module, recorder)),
-                (profiler.BINDINGS, lambda module: _profiler_hooks(module, recorder)),
+                (BINDINGS, lambda module: _profiler_hooks(module, recorder)),
                 *collective_hooks(recorder).items(),
                 *((name, shortener_hooks) for name in SHORTENERS),
             ):
@@ -128,7 +223,7 @@ def _calling(recorder: FunctionRecorder) -> Callable[[Any], Callable[..., Any]]:
             name = recorder.called(function)
             if recorder.is_in_step or BACKWARD in name:
                 return original(function, *arguments, **named)
-            with recorder.step(name, function_label(name), function):
+            with recorder.step(name, python_name(name), function):
                 results = original(function, *arguments, **named)
             deliver_interrupt()
             return results
@@ -139,10 +234,10 @@ def _calling(recorder: FunctionRecorder) -> Callable[[Any], Callable[..., Any]]:
 
 
 def _profiler_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
-    original = getattr(module, profiler.SESSION, None)
+    original = getattr(module, SESSION_TYPE, None)
     if original is not None:
-        ours = Profiler(profiler.without_captures(original))
-        yield module, profiler.SESSION, MakingWay(ours, recorder.make_way, recorder.give_way)
+        ours = TfProfiler(without_captures(original))
+        yield module, SESSION_TYPE, ProfilerTurns(ours, recorder.make_way, recorder.give_way)
         recorder.use(ours, eagerly=_executes_eagerly(), is_safe=is_mended(module))
 
 

@@ -1,16 +1,102 @@
-"""Puts a watcher between a user's code and a function of TensorFlow's, such that the user notices nothing."""
+"""Replaces functions of other packages while a block runs, unnoticed, and puts them back."""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import wraps
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, TracebackType
 from typing import Any, Protocol, Self
 
-from tfprof_widget.capturing.interrupts import deliver_interrupt
-from tfprof_widget.capturing.patches import Noting
+from tfprof_widget.lib.safely import deliver_interrupt
+
+PATCH = "_tfprof_widget_patch"
+
+# What is replaced: its owner, its name, and what makes the replacement of the original.
+Hook = tuple[Any, str, Callable[[Any], Callable[..., Any]]]
 
 
-class Recording(Noting, Protocol):
+class Noting(Protocol):
+    """Keeps sentences for the result, and what went wrong in the package itself."""
+
+    def note(self, warning: str) -> None:
+        """Keep a sentence."""
+
+    def broke(self, error: Exception) -> None:
+        """Keep an error of the package's own."""
+
+
+class Patch:
+    """A function replaced by one that is made of it; `undo` puts it back.
+
+    Patches may be undone in any order: one that lies under another is taken out with the last above it.
+
+    >>> class Session:
+    ...     def run(self): return "ran"
+    >>> patch = Patch(Session, "run", lambda original: lambda session: f"hooked, {original(session)}")
+    >>> Session().run()
+    'hooked, ran'
+    >>> patch.undo()
+    >>> Session().run()
+    'ran'
+    """
+
+    def __init__(self, owner: Any, name: str, replacement: Callable[[Any], Callable[..., Any]]) -> None:
+        self.owner = owner
+        self.name = name
+        self.replacement = replacement
+        self.original = vars(owner)[name]
+        self.is_undone = False
+        self.replaced = wraps(self.original)(replacement(self.original))
+        setattr(self.replaced, PATCH, self)
+        setattr(owner, name, self.replaced)
+
+    def undo(self) -> None:
+        """Put the original back, unless another package has put its own there meanwhile."""
+        self.is_undone = True
+        on_top = vars(self.owner).get(self.name)
+        if on_top is None:  # another package took it away, and will know why
+            return
+        while (patch := _patch_of(on_top)) is not None and patch.is_undone:
+            on_top = patch.original
+        setattr(self.owner, self.name, on_top)
+
+
+def _patch_of(function: Any) -> Patch | None:
+    """The patch that put this function where it is; a wrapper of it may have the mark too."""
+    patch = getattr(function, PATCH, None)
+    return patch if patch is not None and patch.replaced is function else None
+
+
+def patches_of(function: Any) -> Iterator[Patch]:
+    """The patches that lie over one another where this function is, the last one first.
+
+    >>> list(patches_of(print))
+    []
+    """
+    while (patch := _patch_of(function)) is not None:
+        yield patch
+        function = patch.original
+
+
+def put_patches(hooks: Callable[[], Iterator[Hook]], patches: list[Patch], recorder: Noting) -> None:
+    """Put the hooks in, each at the end of `patches`; one whose place is not there is noted, and the rest goes on."""
+    try:
+        for owner, name, replacement in hooks():
+            if owner is None or name not in vars(owner):
+                recorder.note(f"this TensorFlow has no {name}, so what runs through it is missing here")
+            else:
+                patches.append(Patch(owner, name, replacement))
+    except Exception as error:
+        recorder.broke(error)
+
+
+class RunRecorder(Noting, Protocol):
     """Is told of runs, from any thread, and says which ones to trace; what it calls a run is its own affair."""
 
     @property
@@ -33,7 +119,7 @@ class Recording(Noting, Protocol):
         """Take a run back that could not be watched after all."""
 
 
-class Passing:
+class PassedCall:
     """A call that is let pass, as the context of it: `arguments` and `keywords` are to call the original with."""
 
     def __init__(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
@@ -50,10 +136,10 @@ class Passing:
         """Give the user what he asked for; what this raises is his."""
 
 
-class Begun(Passing):
+class WatchedCall(PassedCall):
     """A run that has begun: the arguments to run it with, and what to do when it is over."""
 
-    def __init__(self, recorder: Recording, run: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
+    def __init__(self, recorder: RunRecorder, run: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
         super().__init__(arguments, keywords)
         self.recorder = recorder
         self.run = run
@@ -94,14 +180,14 @@ class Begun(Passing):
         """Give back what the tracing took."""
 
 
-class Watcher(ABC):
+class CallWatcher(ABC):
     """Is told of the calls of a function, and says what becomes of them."""
 
-    def __init__(self, recorder: Recording) -> None:
+    def __init__(self, recorder: RunRecorder) -> None:
         self.recorder = recorder
 
     @abstractmethod
-    def begin(self, *arguments: Any, **keywords: Any) -> Begun | None:
+    def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
         """Take note of a call; None lets it pass."""
 
     def hook(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,7 +206,7 @@ class Watcher(ABC):
 
         return hook
 
-    def _watching(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Passing:
+    def _watching(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> PassedCall:
         since = self.recorder.clock()
         try:
             begun = self.begin(*arguments, **keywords)
@@ -128,6 +214,115 @@ class Watcher(ABC):
             self.recorder.broke(error)
             begun = None
         if begun is None:
-            return Passing(arguments, keywords)
+            return PassedCall(arguments, keywords)
         begun.since = since
         return begun
+
+
+@contextmanager
+def when_imported(name: str, use: Callable[[ModuleType], None]) -> Iterator[None]:
+    """Hand a module over once: now if it is imported, else as soon as the block has imported it.
+
+    >>> import string
+    >>> with when_imported("string", lambda module: print(module.digits)):
+    ...     pass
+    0123456789
+    """
+    module = sys.modules.get(name)
+    if module is not None:
+        use(module)
+        yield
+        return
+    finder = _Awaiting(name, use)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # another package may have put its own list there
+            sys.meta_path.remove(finder)
+
+
+class _Awaiting(MetaPathFinder):
+    """Finds one module as the finders after it do, and hands it over when it has been executed."""
+
+    def __init__(self, name: str, use: Callable[[ModuleType], None]) -> None:
+        self._name = name
+        self._use = use
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self._name or self not in sys.meta_path:  # another thread may end the block meanwhile
+            return None
+        after = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        specs = (finder.find_spec(fullname, path, target) for finder in after if hasattr(finder, "find_spec"))
+        spec = next((spec for spec in specs if spec is not None), None)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            self._put_on(spec.loader)
+        return spec
+
+    def _put_on(self, loader: Any) -> None:
+        """Let the loader hand the module over; it may be one that all modules share, which is to be as it was."""
+        execute = loader.exec_module
+
+        def execute_and_use(module: ModuleType) -> None:
+            if module.__name__ != self._name:
+                execute(module)
+                return
+            vars(loader).pop("exec_module", None)
+            execute(module)
+            self._use(module)
+
+        vars(loader)["exec_module"] = execute_and_use
+
+
+# The modules that shorten tracebacks: TensorFlow's, Keras 3's and Keras 2's.
+SHORTENERS = (
+    "tensorflow.python.util.traceback_utils",
+    "keras.src.utils.traceback_utils",
+    "keras.utils.traceback_utils",
+    "tf_keras.src.utils.traceback_utils",
+)
+HOOKS = __name__.rpartition(".")[0] + "."
+FOLDER = str(Path(__file__).parent)
+
+
+def shortener_hooks(module: ModuleType) -> Iterator[Hook]:
+    """Hooks are left out as TensorFlow's own frames are."""
+
+    def replace(original: Callable[[str], bool]) -> Callable[[str], bool]:
+        return lambda file: not file.startswith(FOLDER) and original(file)
+
+    if hasattr(module, "include_frame"):
+        yield module, "include_frame", replace
+
+
+def without_hooks(error: BaseException | None) -> None:
+    """Take the hooks out of an exception and out of those that led to it; the innermost frame stays.
+
+    Nothing else of it changes: it is the same exception, to be raised on.
+
+    >>> without_hooks(ValueError("raised by nobody"))
+    """
+    known: set[int] = set()
+    waiting = [error]
+    while waiting:
+        error = waiting.pop()
+        if error is None or id(error) in known:
+            continue
+        known.add(id(error))
+        _unlink_hooks(error.__traceback__)
+        waiting += [error.__cause__, error.__context__]
+
+
+def _unlink_hooks(entry: TracebackType | None) -> None:
+    while entry is not None:
+        while (below := entry.tb_next) is not None and below.tb_next is not None and _is_of_hook(below):
+            entry.tb_next = below.tb_next
+        entry = entry.tb_next
+
+
+def _is_of_hook(entry: TracebackType) -> bool:
+    frame = entry.tb_frame
+    is_ours = str(frame.f_globals.get("__name__", "")).startswith(HOOKS)
+    return is_ours and "__tracebackhide__" in frame.f_code.co_varnames

@@ -12,9 +12,8 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tfprof_widget.capturing.imports import when_imported
-from tfprof_widget.capturing.interrupts import HOOK
-from tfprof_widget.capturing.patches import Patch, patches_of
+from tfprof_widget.capturing.hooks import Patch, patches_of, when_imported
+from tfprof_widget.lib.safely import HOOK
 
 FRAMEWORK = "tensorflow.python.framework.ops"
 MAKING = "_reconstruct_sequence_inputs"

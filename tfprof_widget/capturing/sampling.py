@@ -1,10 +1,13 @@
-"""Decides which runs are traced: the first ones and then ever more seldom, so that tracing costs little."""
+"""Chooses which runs are traced: the first ones and then ever more seldom, so that tracing costs little."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 from math import ceil, inf
+from typing import Any
+
+from tfprof_widget.capturing.recording import KindOfRun
 
 # An adaptively traced run is followed by at least one untraced run to compare with, then by ever more of them.
 GROWTH = 1.25
@@ -227,3 +230,119 @@ class Sampler:
             return False
         times.due = 1 if number == 0 else max(number + 2, ceil(number * GROWTH))
         return True
+
+
+LOOP = ": "
+
+
+@dataclass
+class Kind:
+    """The steps of one kind that have ended, and how long they took; `resting_until` is a number of a step.
+
+    >>> kind = Kind("train", None)
+    >>> for number, seconds in enumerate([8.0, 2.0, 1.0]):
+    ...     kind.add(FunctionRun("train", kind, Choice(number, traced=number < 2), number, 0.0), seconds)
+    >>> kind.runs().run_seconds, kind.traced, kind.untraced, kind.warm_ups
+    (1.0, 2, 1, 1)
+    """
+
+    name: str
+    owner: Any
+    seen: int = 0
+    traced: int = 0
+    untraced: int = 0
+    warm_ups: int = 0
+    untraced_seconds: float = 0.0
+    traced_seconds: float = 0.0
+    warm_up_seconds: float = 0.0
+    resting_until: int = 0
+
+    def add(self, run: FunctionRun, seconds: float) -> None:
+        """Add a step that has ended."""
+        self.seen += 1
+        self.traced += run.choice.traced
+        if run.is_warm_up:
+            self.warm_ups += 1
+            self.warm_up_seconds += seconds
+        elif run.choice.traced:
+            self.traced_seconds += seconds
+        else:
+            self.untraced += 1
+            self.untraced_seconds += seconds
+
+    def runs(self) -> KindOfRun:
+        """As a result has it."""
+        return KindOfRun(
+            name=self.name,
+            seen=self.seen,
+            traced=self.traced,
+            untraced_seconds=self.untraced_seconds,
+            traced_seconds=self.traced_seconds,
+            warm_up_seconds=self.warm_up_seconds,
+            untraced=self.untraced,
+            warm_ups=self.warm_ups,
+        )
+
+
+@dataclass
+class FunctionRun:
+    """A step that has begun; `number` is that of the recorded step, None if it is not recorded."""
+
+    key: Hashable
+    kind: Kind
+    choice: Choice
+    number: int | None
+    started: float
+    is_traced_anew: bool = False
+
+    @property
+    def is_warm_up(self) -> bool:
+        """Whether it was the first of its kind, or traced a function, so that others do not take as long."""
+        return self.choice.warm_up or self.is_traced_anew
+
+    @property
+    def is_of_loop(self) -> bool:
+        """Whether a loop of a library's makes the steps, so that all of a step is in its function."""
+        return LOOP in self.kind.name
+
+
+def policy(
+    overhead: float | None = None, every: int | None = None, steps: Any = None, trace_all: bool = False
+) -> Policy:
+    """What to trace, from the arguments of `capture`.
+
+    >>> policy(every=10), policy(steps=range(10, 20))
+    (Every(count=10), Steps(start=10, stop=20))
+    >>> policy(every=2, overhead=0.1)
+    Traceback (most recent call last):
+        ...
+    ValueError: overhead and every exclude each other: give one of overhead, every, steps, trace_all
+    """
+    given = {
+        "overhead": overhead is not None,
+        "every": every is not None,
+        "steps": steps is not None,
+        "trace_all": trace_all,
+    }
+    named = [name for name, is_given in given.items() if is_given]
+    if len(named) > 1:
+        raise ValueError(f"{' and '.join(named)} exclude each other: give one of {', '.join(given)}")
+    if trace_all:
+        return EVERYTHING
+    if every is not None:
+        return Every(every)
+    if steps is not None:
+        return _range(steps)
+    return Adaptive() if overhead is None else Adaptive(overhead, allowance=0.0)
+
+
+def _range(steps: Any) -> Steps:
+    if isinstance(steps, range | slice):
+        if steps.step not in (None, 1):
+            raise ValueError(f"steps: {steps} skips runs; give every=... for that")
+        return Steps(steps.start or 0, steps.stop)
+    try:
+        start, stop = steps
+    except (TypeError, ValueError):
+        raise ValueError(f"steps: {steps!r} is no range; give range(10, 20), or (10, 20)") from None
+    return Steps(start or 0, stop)

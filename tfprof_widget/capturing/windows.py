@@ -1,19 +1,66 @@
-"""Opens and closes windows of TensorFlow's profiler, each over whole steps, whose traces are kept."""
+"""Records windows of whole steps, sized by what they cost."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter, time_ns
 
 from tfprof_widget.capturing.collectives import why_never
-from tfprof_widget.capturing.interrupts import interrupted_later
-from tfprof_widget.capturing.profiler import Profiler, ProfilerBusy, ProfilerDisk, ProfilerShared
-from tfprof_widget.capturing.recorded import WARM_UP
-from tfprof_widget.capturing.traces import EAGER, Traces
-from tfprof_widget.capturing.window_costs import FIRST_STEPS, WindowCosts
-from tfprof_widget.ingest.xspace import Step
+from tfprof_widget.capturing.tf_profiler import ProfilerBusy, ProfilerDisk, ProfilerShared, TfProfiler
+from tfprof_widget.capturing.trace_store import TraceStore
+from tfprof_widget.ingest.xspace.reader import Step
+from tfprof_widget.lib.safely import postpone_ctrl_c
+from tfprof_widget.profiles.data import EAGER, WARM_UP
+
+FIRST_STEPS = 2
+"""A first step sets up, so that another is needed; nothing is known of what they cost."""
+
+MOST_STEPS = 8
+
+EMPTY_SECONDS = 0.004
+"""What a window costs that holds nearly nothing."""
+
+
+@dataclass
+class WindowCosts:
+    """What a step cost in the window that was closed last, by the kind of the window's first step.
+
+    >>> costs = WindowCosts()
+    >>> costs.add("train", 2, 0.204)
+    >>> costs.of_one("train"), costs.affordable_steps("train", 0.504), costs.affordable_steps("train", 9.0)
+    (0.104, 5, 8)
+    """
+
+    _seconds: dict[str, float] = field(default_factory=dict)
+
+    def add(self, kind: str, steps: int, seconds: float) -> None:
+        """Take note of what a window cost."""
+        self._seconds[kind] = max(seconds - EMPTY_SECONDS, 0.0) / steps
+
+    def of_one(self, kind: str) -> float:
+        """What a window of one step of this kind costs, as far as that is known.
+
+        >>> WindowCosts().of_one("train")
+        0.004
+        """
+        return EMPTY_SECONDS + self._seconds.get(kind, 0.0)
+
+    def affordable_steps(self, kind: str, seconds: float) -> int:
+        """How many steps a window may hold that is to cost so much, at least one.
+
+        >>> WindowCosts().affordable_steps("train", 9.0), WindowCosts().affordable_steps("train", -1.0)
+        (2, 1)
+        """
+        if seconds <= 0:
+            return 1
+        each = self._seconds.get(kind)
+        if each is None:
+            return FIRST_STEPS
+        affordable = (seconds - EMPTY_SECONDS) / each if each else MOST_STEPS
+        return int(max(1, min(affordable, MOST_STEPS)))
+
 
 EAGER_SECONDS = 1.0
 """How long ops are recorded that no step is made of: to write them down takes long."""
@@ -34,13 +81,13 @@ class Windows:
     `seconds` is what opening and closing took, `costs` what windows cost with the reading that is to follow.
     `is_wanted` says that another capture waits for the open one to be closed.
 
-    >>> windows = Windows(None, Traces(print), threading.RLock(), print)
+    >>> windows = Windows(None, TraceStore(print), threading.RLock(), print)
     >>> windows.is_open, windows.seconds
     (False, 0.0)
     """
 
     def __init__(
-        self, profiler: Profiler | None, traces: Traces, lock: threading.RLock, note: Callable[[str], None]
+        self, profiler: TfProfiler | None, traces: TraceStore, lock: threading.RLock, note: Callable[[str], None]
     ) -> None:
         self.profiler = profiler
         self.is_careful = False
@@ -121,7 +168,7 @@ class Windows:
     def close(self) -> None:
         """Close the window that is open, if one is."""
         if self.is_open:
-            with interrupted_later():
+            with postpone_ctrl_c():
                 self._close()
 
     def _close(self) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tfprof_widget.option_texts import WORD, placeholder, unquoted, value_of
-from tfprof_widget.options import OPTIONS, Option
+from tfprof_widget.api.typed_options import WORD, placeholder, unquoted, value_of
+from tfprof_widget.profiles.options import OPTIONS, Option
 
 FILES = (
     Option(
@@ -47,7 +47,7 @@ _TRUTHS = {
 
 
 @dataclass(frozen=True)
-class Request:
+class CommandRequest:
     """A command as it was given: `options` holds what was named of tfprof's, `files` and `general` of the rest.
 
     `operands` are the words after the command that are no options.
@@ -60,7 +60,7 @@ class Request:
     general: Mapping[str, bool] = field(default_factory=dict)
 
 
-def read_line(line: str) -> Request:
+def read_line(line: str) -> CommandRequest:
     r"""The request of a line typed at the prompt; quotes keep words together, a backslash is itself.
 
     >>> read_line(r'''scope -show_name_regexes "a\.b,c" -step -1''').options
@@ -75,7 +75,7 @@ def read_line(line: str) -> Request:
     return read_words(words)
 
 
-def read_words(words: Sequence[str]) -> Request:
+def read_words(words: Sequence[str]) -> CommandRequest:
     """The request of the words of a command; options begin with one dash or two, and come in any order.
 
     >>> request = read_words(["op", "--graph-path=g.pbtxt", "-account_displayed_op_only", "-min_micros", "10"])
@@ -83,7 +83,7 @@ def read_words(words: Sequence[str]) -> Request:
     ('op', {'graph_path': 'g.pbtxt'}, {'account_displayed_op_only': True, 'min_micros': 10})
     """
     if words and words[0] == "help":
-        return Request("help", tuple(words[1:]))  # an option named here wants no value
+        return CommandRequest("help", tuple(words[1:]))  # an option named here wants no value
     operands: list[str] = []
     given: dict[str, Any] = {}
     rest = deque(words)
@@ -98,7 +98,7 @@ def read_words(words: Sequence[str]) -> Request:
         given[option.name] = _truth(option, text) if option.kind == "flag" else value_of(option, text)
     if "dump_to_file" in given:
         given["output"] = f"file:outfile={dumped}" if (dumped := given.pop("dump_to_file")) else "stdout"
-    return Request(
+    return CommandRequest(
         command=operands[0] if operands else "",
         operands=tuple(operands[1:]),
         options=_only(given, OPTIONS),

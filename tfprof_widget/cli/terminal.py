@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TextIO
 
-from tfprof_widget.engine.view import View
+from tfprof_widget.api.profile import View
+from tfprof_widget.lib.text import visible
 from tfprof_widget.output.rows import legend, lines
 from tfprof_widget.output.text import preamble
-from tfprof_widget.visible import visible
 
 DIM, BOLD, ACCENT = "2", "1", "36"
 LEAST_NAME = 12

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tfprof_widget.engine.matching import Names
-from tfprof_widget.options import EVERYTHING, Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Flags, Integers, Lists
+from tfprof_widget.lib.arrays import Flags, Integers
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import EVERYTHING, Options
+from tfprof_widget.profiles.tables import Lists
 
 
-def accounted(profile: Profile, options: Options) -> Flags:
+def accounted(profile: ProfileData, options: Options) -> Flags:
     """Whether one of each node's types matches one of `account_type_regexes`.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -22,7 +23,7 @@ def accounted(profile: Profile, options: Options) -> Flags:
     return times_accounted(profile, options) > 0
 
 
-def times_accounted(profile: Profile, options: Options) -> Integers:
+def times_accounted(profile: ProfileData, options: Options) -> Integers:
     """How many of `account_type_regexes` match a type of each node.
 
     Native's op and code views count a node once for every regex that matches it; with the native
@@ -35,12 +36,12 @@ def times_accounted(profile: Profile, options: Options) -> Integers:
     return count
 
 
-def type_names(profile: Profile) -> Names:
+def type_names(profile: ProfileData) -> Names:
     """The profile's dictionary of types, with the regexes matched against it so far."""
-    return profile.memory.kept("types", lambda: Names(profile.nodes.type_names))
+    return profile.cache.kept("types", lambda: Names(profile.nodes.type_names))
 
 
-def row_weights(profile: Profile, options: Options) -> Integers:
+def row_weights(profile: ProfileData, options: Options) -> Integers:
     """How often the rows of op and code view count each node: never, once or, with the native clock, more often."""
     if options.account_type_regexes == EVERYTHING:
         return np.ones(len(profile.nodes), np.int64)

@@ -10,28 +10,29 @@ import numpy as np
 from tfprof_widget.engine.account import row_weights
 from tfprof_widget.engine.forest import Forest, any_below
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
-from tfprof_widget.options import EVERYTHING, Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Flags, Indices, Integers, Traces
+from tfprof_widget.lib.arrays import Flags, Indices, Integers
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import EVERYTHING, Options
+from tfprof_widget.profiles.tables import CodeStacks
 
 GRADIENT_SUFFIX = " (gradient)"
 LONGEST_FUNCTION, KEPT_OF_LONGER = 19, 17
 
 
 @dataclass(eq=False)
-class Frame:
+class FramePlace:
     """A place of the tree while it grows: children by name, in the order they were first met."""
 
     name: str
     number: int
-    children: dict[str, Frame] = field(default_factory=dict)
+    children: dict[str, FramePlace] = field(default_factory=dict)
 
 
-class Growing:
+class FrameTree:
     """The tree while it grows: its frames are numbered as they are met."""
 
-    def __init__(self, traces: Traces) -> None:
-        self.root = Frame(ROOT_NAME, 0)
+    def __init__(self, traces: CodeStacks) -> None:
+        self.root = FramePlace(ROOT_NAME, 0)
         self._frames = 1
         self._stacks = traces.stacks
         self._names = _frame_names(traces)
@@ -45,13 +46,13 @@ class Growing:
             leaf[stacks[met]] = self._leaf(int(stacks[met]), suffix).number
         return leaf[stacks]
 
-    def _leaf(self, stack: int, suffix: str) -> Frame:
+    def _leaf(self, stack: int, suffix: str) -> FramePlace:
         found = self.root
         for frame in self._stacks[stack].tolist():
             name = self._names[frame] + suffix
             child = found.children.get(name)
             if child is None:
-                child = found.children[name] = Frame(name, self._frames)
+                child = found.children[name] = FramePlace(name, self._frames)
                 self._frames += 1
             found = child
         return found
@@ -84,9 +85,9 @@ def forward_name(name: str) -> str | None:
     return name[start:suffix] or None
 
 
-def code_tree(names: Sequence[str], traces: Traces) -> Tree:
+def code_tree(names: Sequence[str], traces: CodeStacks) -> Tree:
     """The tree of frames."""
-    growing = Growing(traces)
+    growing = FrameTree(traces)
     has_stack = (np.append(np.diff(traces.stacks.start), 0) > 0)[traces.stack]
     forward_of = _forward_names(names, traces, has_stack)
     is_forward = has_stack.copy()
@@ -98,7 +99,7 @@ def code_tree(names: Sequence[str], traces: Traces) -> Tree:
     return _flatten(growing.root, np.concatenate([rows, gradients]), np.concatenate([leaves, gradient_leaves]))
 
 
-def code_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
+def code_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
     """What is accounted in a code tree; a place is kept if it or anything below it is accounted."""
     weight = row_weights(profile, options)[tree.rows]
     picked = prefix_sums(weight > 0)
@@ -108,7 +109,7 @@ def code_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
     return Forest.of(tree, marked, any_below(tree, marked), weight)
 
 
-def _forward_names(names: Sequence[str], traces: Traces, has_stack: Flags) -> dict[int, str]:
+def _forward_names(names: Sequence[str], traces: CodeStacks, has_stack: Flags) -> dict[int, str]:
     """By row, the node that it is a gradient of, of those that are gradients."""
     named = {row: forward_name(name) for row, name in enumerate(names) if "_grad/" in name}
     told = {row: names[forward] for row, forward in traces.forward.items()}
@@ -116,7 +117,7 @@ def _forward_names(names: Sequence[str], traces: Traces, has_stack: Flags) -> di
 
 
 def _gradients(
-    names: Sequence[str], traces: Traces, is_forward: Flags, forward_of: Mapping[int, str]
+    names: Sequence[str], traces: CodeStacks, is_forward: Flags, forward_of: Mapping[int, str]
 ) -> tuple[Integers, Indices]:
     """The gradients of forward nodes that have a stack, by the names of these, and these stacks."""
     wanted = set(forward_of.values())
@@ -129,13 +130,13 @@ def _gradients(
     return np.array([row for _, row in found], np.int64), np.array([stack_of[name] for name, _ in found], np.int32)
 
 
-def _frame_names(traces: Traces) -> list[str]:
+def _frame_names(traces: CodeStacks) -> list[str]:
     strings = traces.strings
     columns = zip(traces.file.tolist(), traces.line.tolist(), traces.function.tolist(), strict=True)
     return [frame_name(strings[file], line, strings[function]) for file, line, function in columns]
 
 
-def _flatten(root: Frame, rows: Integers, leaves: Integers) -> Tree:
+def _flatten(root: FramePlace, rows: Integers, leaves: Integers) -> Tree:
     """The tree, in which rows go to the frames with these numbers."""
     names: list[str] = []
     parents: list[int] = []

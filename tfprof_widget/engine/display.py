@@ -10,8 +10,8 @@ from tfprof_widget.engine.matching import Names
 from tfprof_widget.engine.measures import BYTES, TIMES, Measures
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import above
-from tfprof_widget.options import EVERYTHING, Options
-from tfprof_widget.tables import Flags, Integers
+from tfprof_widget.lib.arrays import Flags, Integers
+from tfprof_widget.profiles.options import EVERYTHING, Options
 
 OWN_THRESHOLDS = ("params", "float_ops", "runs")
 

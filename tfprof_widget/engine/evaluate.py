@@ -17,14 +17,14 @@ from tfprof_widget.engine.scope import scope_forest, scope_tree
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import Tree
 from tfprof_widget.engine.tree_view import tree_view
-from tfprof_widget.engine.view import View
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.options import EVERYTHING, OPTIONS, Options, check_view
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Flags
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.lib.arrays import Flags
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import EVERYTHING, OPTIONS, Options, check_view
 
 
-def evaluate(profile: Profile, view: str, options: Options) -> View:
+def evaluate(profile: ProfileData, view: str, options: Options) -> ViewData:
     """The rows of a view under the options.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -33,12 +33,12 @@ def evaluate(profile: Profile, view: str, options: Options) -> View:
     """
     check_view(view)
     accounting = (view, options.timing, options.account_type_regexes)
-    forest = profile.memory.recent(("forest", *accounting), lambda: _forest(profile, view, options))
-    sums = profile.memory.recent(
+    forest = profile.cache.recent(("forest", *accounting), lambda: _forest(profile, view, options))
+    sums = profile.cache.recent(
         ("sums", *accounting, options.step, options.run_name_regexes, options.worker_regexes, options.across_workers),
         lambda: Sums(forest, measures(profile, options)),
     )
-    names = profile.memory.recent(("names", *accounting), lambda: Names(forest.tree.names))
+    names = profile.cache.recent(("names", *accounting), lambda: Names(forest.tree.names))
     display = Display(
         names=names,
         sums=sums,
@@ -51,16 +51,16 @@ def evaluate(profile: Profile, view: str, options: Options) -> View:
     return tree_view(profile, view, options, display)
 
 
-def _forest(profile: Profile, view: str, options: Options) -> Forest:
+def _forest(profile: ProfileData, view: str, options: Options) -> Forest:
     return _FORESTS[view](profile, view_tree(profile, view), options)
 
 
-def view_tree(profile: Profile, view: str) -> Tree:
+def view_tree(profile: ProfileData, view: str) -> Tree:
     """The tree that a view is made of, grown once a profile."""
-    return profile.memory.kept(("tree", view), lambda: _TREES[view](profile))
+    return profile.cache.kept(("tree", view), lambda: _TREES[view](profile))
 
 
-def check_options(profile: Profile, options: Options) -> None:
+def check_options(profile: ProfileData, options: Options) -> None:
     """Say what is wrong with the options for this profile, whatever view they are for.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -76,7 +76,7 @@ def check_options(profile: Profile, options: Options) -> None:
                 compiled(option.name, regex)
 
 
-def _code_tree(profile: Profile) -> Tree:
+def _code_tree(profile: ProfileData) -> Tree:
     if not profile.has_traces:
         raise ProfileError(
             "code view: the profile has no code traces; give an op_log with traces, or the tf.Graph itself"
@@ -84,7 +84,7 @@ def _code_tree(profile: Profile) -> Tree:
     return code_tree(profile.nodes.names, profile.traces)
 
 
-_TREES: dict[str, Callable[[Profile], Tree]] = {
+_TREES: dict[str, Callable[[ProfileData], Tree]] = {
     "scope": lambda profile: scope_tree(profile.nodes.names),
     "graph": lambda profile: graph_tree(profile.nodes.names, profile.nodes.inputs),
     "code": _code_tree,
@@ -93,7 +93,7 @@ _TREES: dict[str, Callable[[Profile], Tree]] = {
 _FORESTS = {"scope": scope_forest, "graph": graph_forest, "code": code_forest, "op": op_forest}
 
 
-def _device_matches(profile: Profile, tree: Tree, options: Options) -> Flags | None:
+def _device_matches(profile: ProfileData, tree: Tree, options: Options) -> Flags | None:
     """Whether a place has a node on a matching device, None where every device will do."""
     if options.device_regexes == EVERYTHING:
         return None

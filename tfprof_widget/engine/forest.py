@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tfprof_widget.engine.tree import Tree, prefix_sums
-from tfprof_widget.tables import Flags, Integers
+from tfprof_widget.lib.arrays import Flags, Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ import numpy as np
 from tfprof_widget.engine.account import accounted
 from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.tree import ROOT_NAME, Tree
-from tfprof_widget.options import Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Lists
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import Options
+from tfprof_widget.profiles.tables import Lists
 
 
 def graph_tree(names: Sequence[str], inputs: Lists) -> Tree:
@@ -31,7 +31,7 @@ def graph_tree(names: Sequence[str], inputs: Lists) -> Tree:
     )
 
 
-def graph_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
+def graph_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
     """What is accounted in a graph tree; only accounted places are kept, the others hand their children up."""
     marked = np.zeros(len(tree), np.bool_)
     marked[1:] = accounted(profile, options)[tree.rows]

@@ -10,8 +10,8 @@ from typing import Any, TypeGuard
 import numpy as np
 import re2
 
-from tfprof_widget.options import EVERYTHING
-from tfprof_widget.tables import Flags, Integers
+from tfprof_widget.lib.arrays import Flags, Integers
+from tfprof_widget.profiles.options import EVERYTHING
 
 # A regex of these parts only cannot match a line end, so it may be run over all names joined as lines.
 _WITHIN_A_LINE = re.compile(

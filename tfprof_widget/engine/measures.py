@@ -11,10 +11,10 @@ import numpy as np
 
 from tfprof_widget.engine.steps import by_worker, chosen_steps
 from tfprof_widget.engine.tree import prefix_sums
-from tfprof_widget.integers import NANOS_A_MICRO, check_sum
-from tfprof_widget.options import Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import ABSENT, Flags, Integers, Lists, StepTotals
+from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Flags, Integers, check_sum
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import Options
+from tfprof_widget.profiles.tables import Lists, StepTotals
 
 TIMES = ("micros", "accelerator_micros", "cpu_micros")
 BYTES = ("bytes", "peak_bytes", "residual_bytes", "output_bytes")
@@ -41,7 +41,7 @@ class Measures:
         return self.time_scale if measure in TIMES else self.scale
 
 
-def measures(profile: Profile, options: Options) -> Measures:
+def measures(profile: ProfileData, options: Options) -> Measures:
     """The measures of each node, kept with the profile for the next view of the same step and clock.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -51,12 +51,12 @@ def measures(profile: Profile, options: Options) -> Measures:
     """
     steps = chosen_steps(profile, options)
     key = ("measures", steps, options.timing, options.across_workers)
-    return profile.memory.recent(
+    return profile.cache.recent(
         key, lambda: _measures(profile, steps, options.timing == "exact", options.across_workers)
     )
 
 
-def measures_of(profile: Profile, steps: tuple[int, ...], *, exact: bool) -> Measures:
+def measures_of(profile: ProfileData, steps: tuple[int, ...], *, exact: bool) -> Measures:
     """The mean of some steps, which is not kept: there may be many workers to go through.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -66,7 +66,7 @@ def measures_of(profile: Profile, steps: tuple[int, ...], *, exact: bool) -> Mea
     return _added_up(profile, [steps], exact)
 
 
-def _measures(profile: Profile, steps: tuple[int, ...], exact: bool, across: str) -> Measures:
+def _measures(profile: ProfileData, steps: tuple[int, ...], exact: bool, across: str) -> Measures:
     workers = by_worker(profile, steps)
     if across == "sum" and len(workers) > 1:
         return _added_up(profile, workers, exact)
@@ -79,7 +79,7 @@ def _whole_time(found: Measures) -> Fraction:
     return Fraction(int(found.columns["micros"].sum()), found.time_scale)
 
 
-def _added_up(profile: Profile, groups: Sequence[tuple[int, ...]], exact: bool) -> Measures:
+def _added_up(profile: ProfileData, groups: Sequence[tuple[int, ...]], exact: bool) -> Measures:
     """The sum over groups of steps of each one's mean."""
     first, others = _summed(profile, groups[0], exact), groups[1:]
     seen = [first.steps_seen, *(_steps_seen(profile, steps) for steps in others)]
@@ -89,12 +89,12 @@ def _added_up(profile: Profile, groups: Sequence[tuple[int, ...]], exact: bool) 
         for name, values in _means(_summed(profile, steps, exact), scale).items():
             check_sum(name, columns[name], values)
             columns[name] += values
-    ran = profile.memory.kept("ran", lambda: _ran(profile))
+    ran = profile.cache.kept("ran", lambda: _ran(profile))
     columns |= _static(profile, columns["runs"], ran, scale)
     return Measures(columns, scale, scale * NANOS_A_MICRO if exact else scale)
 
 
-def _ran(profile: Profile) -> Flags:
+def _ran(profile: ProfileData) -> Flags:
     """Whether each node ran in any step."""
     ran = np.zeros(len(profile.nodes), np.bool_)
     ran[profile.step_totals.node] = True
@@ -109,7 +109,7 @@ class _Summed:
     steps_seen: Integers
 
 
-def _summed(profile: Profile, steps: tuple[int, ...], exact: bool) -> _Summed:
+def _summed(profile: ProfileData, steps: tuple[int, ...], exact: bool) -> _Summed:
     count, totals = len(profile.nodes), profile.step_totals
     rows = _rows(profile, steps)
     node = totals.node[rows]
@@ -128,22 +128,22 @@ def _summed(profile: Profile, steps: tuple[int, ...], exact: bool) -> _Summed:
     return _Summed({name: spread(name, values) for name, values in _recorded(totals, rows, exact).items()}, steps_seen)
 
 
-def _steps_seen(profile: Profile, steps: tuple[int, ...]) -> Integers:
+def _steps_seen(profile: ProfileData, steps: tuple[int, ...]) -> Integers:
     return np.bincount(profile.step_totals.node[_rows(profile, steps)], minlength=len(profile.nodes))
 
 
-def _rows(profile: Profile, steps: tuple[int, ...]) -> slice | Integers:
+def _rows(profile: ProfileData, steps: tuple[int, ...]) -> slice | Integers:
     """The rows of the step totals of some steps, in ascending order."""
     if len(profile.steps) < 2:
         return slice(None)
     # Made with the first view, whatever its steps, for the next step to be shown quickly.
-    of_steps = profile.memory.kept("rows of steps", lambda: _rows_of_steps(profile))
+    of_steps = profile.cache.kept("rows of steps", lambda: _rows_of_steps(profile))
     if len(steps) == len(profile.steps):
         return slice(None)
     return np.sort(np.concatenate([of_steps[step] for step in steps]))
 
 
-def _rows_of_steps(profile: Profile) -> Lists:
+def _rows_of_steps(profile: ProfileData) -> Lists:
     step, count = profile.step_totals.step, len(profile.steps)
     rows = np.argsort(step.astype(np.min_scalar_type(count)), kind="stable")
     return Lists(prefix_sums(np.bincount(step, minlength=count)), rows.astype(np.int32))
@@ -193,7 +193,7 @@ def _rounded(sums: Integers, divisor: Integers, scale: int) -> Integers:
     return mean
 
 
-def _static(profile: Profile, runs: Integers, ran: Flags, scale: int) -> dict[str, Integers]:
+def _static(profile: ProfileData, runs: Integers, ran: Flags, scale: int) -> dict[str, Integers]:
     nodes = profile.nodes
     counted = np.flatnonzero(nodes.float_ops)
     times = np.where(ran[counted], runs[counted], scale)

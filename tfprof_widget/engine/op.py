@@ -10,13 +10,13 @@ from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
-from tfprof_widget.engine.view import Columns, View
-from tfprof_widget.options import EVERYTHING, Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Flags, Integers
+from tfprof_widget.engine.view import Columns, ViewData
+from tfprof_widget.lib.arrays import Flags, Integers
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import EVERYTHING, Options
 
 
-def op_tree(profile: Profile) -> Tree:
+def op_tree(profile: ProfileData) -> Tree:
     """A flat tree: a place an op type, in byte order, with its graph nodes in byte order of name."""
     nodes = profile.nodes
     counts = np.bincount(nodes.op, minlength=len(nodes.ops)).astype(np.int64)
@@ -28,7 +28,7 @@ def op_tree(profile: Profile) -> Tree:
     )
 
 
-def op_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
+def op_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
     """What is accounted of the op types: those with a node that is."""
     weight = row_weights(profile, options)[tree.rows]
     picked = prefix_sums(weight > 0)
@@ -36,7 +36,7 @@ def op_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
     return Forest.of(tree, accounted, accounted, weight)
 
 
-def op_view(profile: Profile, options: Options, display: Display) -> View:
+def op_view(profile: ProfileData, options: Options, display: Display) -> ViewData:
     """The rows of the op view: sort the op types, sum from the last to the first, then choose what to show."""
     sums = display.sums
     places = _ranking(sums, options.order_by)
@@ -47,7 +47,7 @@ def op_view(profile: Profile, options: Options, display: Display) -> View:
     else:
         total, grand = Columns(ranked.names, lambda name: ranked[name][shown]), ranked
     places = places[shown]
-    return View(
+    return ViewData(
         profile=profile,
         view="op",
         options=options,

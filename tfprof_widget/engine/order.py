@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfprof_widget.integers import LARGEST_INTEGER
-from tfprof_widget.tables import Integers
+from tfprof_widget.lib.arrays import LARGEST_INTEGER, Integers
 
 
 def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:

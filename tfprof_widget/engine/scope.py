@@ -10,9 +10,9 @@ from tfprof_widget.engine.account import accounted
 from tfprof_widget.engine.forest import Forest, any_below
 from tfprof_widget.engine.matching import Names
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
-from tfprof_widget.options import Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Indices
+from tfprof_widget.lib.arrays import Indices
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import Options
 
 # The type that native gives to the scopes it makes up, which `account_type_regexes` can match.
 SCOPE_TYPE = "_kTFScopeParent"
@@ -38,7 +38,7 @@ def scope_tree(names: Sequence[str]) -> Tree:
     )
 
 
-def scope_forest(profile: Profile, tree: Tree, options: Options) -> Forest:
+def scope_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
     """What is accounted in a scope tree; a place is kept if it or anything below it is accounted."""
     node = tree.single
     scopes = Names([SCOPE_TYPE]).matching("account_type_regexes", options.account_type_regexes)

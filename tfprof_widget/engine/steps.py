@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from tfprof_widget.engine.matching import Names
-from tfprof_widget.options import Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Flags
+from tfprof_widget.lib.arrays import Flags
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import Options
 
 
-def chosen_steps(profile: Profile, options: Options) -> tuple[int, ...]:
+def chosen_steps(profile: ProfileData, options: Options) -> tuple[int, ...]:
     """The indices of the steps to look at: those of the number, or whose run has a matching name, of all workers meant.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -35,7 +35,7 @@ def chosen_steps(profile: Profile, options: Options) -> tuple[int, ...]:
     return tuple(np.flatnonzero(chosen).tolist())
 
 
-def by_worker(profile: Profile, steps: tuple[int, ...]) -> list[tuple[int, ...]]:
+def by_worker(profile: ProfileData, steps: tuple[int, ...]) -> list[tuple[int, ...]]:
     """The same steps, a group a worker.
 
     >>> from dataclasses import replace
@@ -51,7 +51,7 @@ def by_worker(profile: Profile, steps: tuple[int, ...]) -> list[tuple[int, ...]]
     return [tuple(groups[worker]) for worker in sorted(groups)]
 
 
-def _of_workers(profile: Profile, options: Options) -> Flags:
+def _of_workers(profile: ProfileData, options: Options) -> Flags:
     if not profile.step_workers:
         Names(()).matching("worker_regexes", options.worker_regexes)
         return np.ones(len(profile.steps), np.bool_)
@@ -66,7 +66,7 @@ def _matching(names: tuple[str, ...], option: str, regexes: tuple[str, ...], wha
     return matching
 
 
-def _check_number(profile: Profile, options: Options) -> None:
+def _check_number(profile: ProfileData, options: Options) -> None:
     if options.step >= 0 and options.step not in profile.steps:
         known = ", ".join(map(str, dict.fromkeys(profile.steps))) or "none: no run metadata was given"
         raise ValueError(f"step {options.step} is not in the profile; its steps are {known}")

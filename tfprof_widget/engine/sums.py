@@ -10,8 +10,7 @@ from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.measures import MEASURES, Measures
 from tfprof_widget.engine.order import ordered
 from tfprof_widget.engine.tree import prefix_sums
-from tfprof_widget.integers import check_sum
-from tfprof_widget.tables import Integers
+from tfprof_widget.lib.arrays import Integers, check_sum
 
 
 @dataclass(frozen=True, eq=False)

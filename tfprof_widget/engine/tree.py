@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfprof_widget.engine.order import ordered
-from tfprof_widget.tables import Flags, Indices, Integers
+from tfprof_widget.lib.arrays import Flags, Indices, Integers
 
 ROOT_NAME = "_TFProfRoot"
 

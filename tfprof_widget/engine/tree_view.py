@@ -9,13 +9,13 @@ from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.order import ordered
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import nearest_above, prefix_sums, subtree_sizes
-from tfprof_widget.engine.view import Columns, View
-from tfprof_widget.options import Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Flags, Integers
+from tfprof_widget.engine.view import Columns, ViewData
+from tfprof_widget.lib.arrays import Flags, Integers
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import Options
 
 
-def tree_view(profile: Profile, view: str, options: Options, display: Display) -> View:
+def tree_view(profile: ProfileData, view: str, options: Options, display: Display) -> ViewData:
     """The rows of a tree view: the shown places, ordered, with their own values and totals."""
     sums, forest = display.sums, display.sums.forest
     # Native's code view ignores the option; by its clock so do we.
@@ -24,7 +24,7 @@ def tree_view(profile: Profile, view: str, options: Options, display: Display) -
     visible = visible_places(display, options)
     places = _in_order(view, options, sums, visible, displayed_only)
     total = _displayed_totals(sums, places) if displayed_only else _totals(sums, places)
-    return View(
+    return ViewData(
         profile=profile,
         view=view,
         options=options,

@@ -1,26 +1,23 @@
-"""A View: the rows that one of tfprof's views shows under some options, computed and then never changed."""
+"""Holds the rows that one of tfprof's views shows under some options, computed and then never changed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.tree import nearest_above, subtree_sizes
-from tfprof_widget.options import Options
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import Flags, Indices, Integers
+from tfprof_widget.lib.arrays import Flags, Indices, Integers
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import Options
 
 if TYPE_CHECKING:
-    import pandas
-
-    from tfprof_widget.messages import GraphNodeProto, MultiGraphNodeProto
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +48,7 @@ class Columns(Mapping[str, Integers]):
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class ViewData:
     """The shown rows in order, as columns.
 
     `places` are the rows' places in the tree of `forest`. `own` and `total` hold a column a measure, `total`
@@ -65,7 +62,7 @@ class View:
     (14, ('_TFProfRoot', 'gradients'))
     """
 
-    profile: Profile
+    profile: ProfileData
     view: str
     options: Options
     forest: Forest
@@ -125,69 +122,3 @@ class View:
         """The graph nodes that a row itself counts, in byte order of their names."""
         tree, place = self.forest.tree, int(self.places[row])
         return np.sort(tree.rows[tree.row_start[place] : tree.row_start[place + 1]])
-
-    def to_dataframe(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame: names, depth, parent row, own and total values.
-
-        >>> from tfprof_widget.demo import demo_profile
-        >>> demo_profile().view("op", order_by="micros").to_dataframe()[["name", "micros"]].head(1).values.tolist()
-        [['MatMul', 123.195]]
-        """
-        from tfprof_widget.output.frame import view_frame
-
-        return view_frame(self)
-
-    def text(self) -> str:
-        """What tfprof prints for this view: help on the columns, then the rows."""
-        from tfprof_widget.output.text import report
-
-        return report(self)
-
-    def proto(self) -> GraphNodeProto | MultiGraphNodeProto:
-        """The rows as tfprof's message: a GraphNodeProto for scope and graph view, else a MultiGraphNodeProto."""
-        from tfprof_widget.output.protos import view_proto
-
-        return view_proto(self)
-
-    def write_timeline(self, path: str | PathLike[str]) -> list[str]:
-        """Write a timeline for chrome://tracing or Perfetto, and return the names of the files written.
-
-        Of the graph view it shows when each op ran, of scope and code view the tree. The file is `path` exactly; with
-        `{step}` in it there is one a step.
-
-        >>> import tempfile
-        >>> from tfprof_widget.demo import demo_profile
-        >>> with tempfile.TemporaryDirectory() as directory:
-        ...     written = demo_profile().view("graph").write_timeline(f"{directory}/run_{{step}}.json")
-        >>> written[0].rpartition("/")[2]
-        'run_0.json'
-        """
-        from tfprof_widget.output.destination import write_timeline
-
-        return write_timeline(self, path)
-
-    def write_pprof(self, path: str | PathLike[str]) -> None:
-        """Write a code view for the `pprof` tool, gzipped, with the measures that are selected.
-
-        >>> from tfprof_widget.demo import demo_profile
-        >>> demo_profile().view("op").write_pprof("run.pb.gz")
-        Traceback (most recent call last):
-            ...
-        ValueError: output pprof: there is none of the op view; choose the view code
-        """
-        from tfprof_widget.output.destination import write_pprof
-
-        write_pprof(self, path)
-
-    def __repr__(self) -> str:
-        from tfprof_widget.output.text import summary
-
-        return summary(self)
-
-    def _repr_html_(self) -> str:
-        from tfprof_widget.output.html import table
-
-        return table(self)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}

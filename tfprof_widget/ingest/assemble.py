@@ -1,24 +1,22 @@
-"""Assembles the columns that were read of graphs, runs and op logs into one Profile, by tfprof's rules."""
+"""Runs the stages over the tables and makes the profile: the one place that does."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.executions import join_runs
-from tfprof_widget.ingest.graph_def import GraphColumns
-from tfprof_widget.ingest.op_log import OpLogColumns, Stacks
-from tfprof_widget.ingest.run_columns import RunColumns
-from tfprof_widget.ingest.step_totals import add_up
-from tfprof_widget.integers import LARGEST_INTEGER
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import ABSENT, Indices, Integers, Lists, Nodes, Traces
+from tfprof_widget.ingest.join import add_up, join_runs
+from tfprof_widget.ingest.parts.nodes import NodeTable, parameters_of, types_of
+from tfprof_widget.ingest.parts.runs import RunTable
+from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, _traces
+from tfprof_widget.ingest.parts.transfers import TransferRows
+from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.data import ProfileData, ProfileTables, table_values
+from tfprof_widget.profiles.tables import Lists, Nodes, _lists
 
 LARGEST_PORT = 2**31 - 1
 # Each scope has the whole name up to it, so that one name of many levels becomes as many long names.
@@ -26,24 +24,40 @@ MOST_SCOPE_CHARACTERS = 2**26
 COMMON_LEVELS = 100
 
 
-def assemble(
-    columns: GraphColumns,
-    runs: Sequence[tuple[int, RunColumns]],
+Stage = Callable[[ProfileTables], ProfileTables]
+"""What changes tables before a profile is made of them."""
+
+
+def assemble(tables: ProfileTables, *stages: Stage) -> ProfileData:
+    """The profile of the tables that the last stage gives; one that no stage changes is itself.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> assemble(demo_profile(), lambda tables: tables.having(step_names=("train",))).step_names
+    ('train',)
+    """
+    for stage in stages:
+        tables = stage(tables)
+    return tables if isinstance(tables, ProfileData) else ProfileData(**table_values(tables))
+
+
+def tables_of(
+    columns: NodeTable,
+    runs: Sequence[tuple[int, RunTable]],
     step_names: Mapping[int, str],
-    op_logs: Sequence[OpLogColumns],
+    op_logs: Sequence[NodeDetails],
     shapes: Sequence[tuple[int, ...]],
-    stacks: Stacks,
-    graphs: tuple[Any, ...],
-    *,
-    misses_accelerator_stream: bool,
-) -> Profile:
-    """One profile of the nodes, the runs and the op logs; a node that only runs know is among `columns` already."""
+    stacks: StackBuilder,
+    transfers: TransferRows,
+    **others: Any,
+) -> ProfileTables:
+    """The tables of nodes, runs and op logs; a node that only runs know is among `columns` already."""
     _check_levels(columns.names)
     order = sorted(range(len(columns.names)), key=columns.names.__getitem__)
     row_of = {columns.names[index]: row for row, index in enumerate(order)}
     joined = join_runs(runs, row_of)
-    return Profile(
-        nodes=_nodes(columns, order, row_of, op_logs, shapes, joined.devices, joined.node_device),
+    nodes = _nodes(columns, order, row_of, op_logs, shapes, joined.devices, joined.node_device)
+    return ProfileTables(
+        nodes=nodes,
         steps=joined.steps,
         step_names=tuple(step_names.get(step, "") for step in joined.steps),
         executions=joined.recorded.executions,
@@ -51,9 +65,9 @@ def assemble(
         allocations=joined.recorded.allocations,
         step_totals=add_up(joined.recorded.executions, joined.devices),
         traces=_traces(row_of, op_logs, stacks),
-        graphs=graphs,
-        misses_accelerator_stream=misses_accelerator_stream,
+        transfers=transfers.joined(nodes.names, joined.steps),
         runs=joined.runs,
+        **others,
     )
 
 
@@ -73,10 +87,10 @@ def _check_levels(names: Sequence[str]) -> None:
 
 
 def _nodes(
-    columns: GraphColumns,
+    columns: NodeTable,
     order: list[int],
     row_of: Mapping[str, int],
-    op_logs: Sequence[OpLogColumns],
+    op_logs: Sequence[NodeDetails],
     shapes: Sequence[tuple[int, ...]],
     devices: tuple[str, ...],
     device: Indices,
@@ -105,12 +119,6 @@ def _nodes(
         float_ops=_float_ops(row_of, op_logs),
         identity=np.array(order, np.int32),
     )
-
-
-def _lists(lists: Sequence[Sequence[int]]) -> Lists:
-    start = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(each) for each in lists], out=start[1:])
-    return Lists(start, np.fromiter(chain.from_iterable(lists), np.int32, int(start[-1])))
 
 
 def _inputs(inputs: list[list[str]], row_of: Mapping[str, int]) -> tuple[Lists, Indices]:
@@ -143,7 +151,7 @@ def _types(
     op: Indices,
     devices: tuple[str, ...],
     device: Indices,
-    op_logs: Sequence[OpLogColumns],
+    op_logs: Sequence[NodeDetails],
 ) -> tuple[tuple[str, ...], Lists]:
     """Each node's types: its op, its device and those of the op log; a dictionary in byte order and sets over it."""
     own = [
@@ -157,84 +165,10 @@ def _types(
     return types_of(ops, op, devices, (placed, device[placed]), own)
 
 
-def types_of(
-    ops: tuple[str, ...],
-    op: Indices,
-    devices: tuple[str, ...],
-    places: tuple[NDArray[np.integer], NDArray[np.integer]],
-    own: Collection[tuple[int, str]],
-) -> tuple[tuple[str, ...], Lists]:
-    """A dictionary of types in byte order, and each node's set: its op, its `places` on devices, and its `own`.
-
-    >>> device = np.array([0])
-    >>> names, types = types_of(("Add",), np.array([0, 0]), ("/cpu:0",), (np.array([1]), device), [(0, "mine")])
-    >>> [[names[code] for code in types[node]] for node in range(2)]
-    [['Add', 'mine'], ['/cpu:0', 'Add']]
-    """
-    node, device = places
-    used_devices = {devices[code] for code in np.unique(device).tolist()}
-    names = tuple(sorted({*ops, *used_devices, *(type_name for _, type_name in own)}))
-    code_of = {name: code for code, name in enumerate(names)}
-    op_codes = np.array([code_of[name] for name in ops], np.int64)
-    device_codes = np.array([code_of.get(name, ABSENT) for name in devices], np.int64)
-    rows = np.concatenate([np.arange(len(op)), node, [row for row, _ in own]]).astype(np.int64)
-    codes = np.concatenate([op_codes[op], device_codes[device], [code_of[name] for _, name in own]])
-    pairs = np.unique(rows * len(names) + codes.astype(np.int64))
-    start = np.searchsorted(pairs, np.arange(len(op) + 1) * len(names))
-    return names, Lists(start, (pairs % max(len(names), 1)).astype(np.int32))
-
-
-def parameters_of(names: tuple[str, ...], shape: Indices, shapes: Sequence[tuple[int, ...]]) -> Integers:
-    """How many parameters each node has: the product of its shape, 0 where that is not known in full."""
-    sizes = [math.prod(known) if known and min(known) >= 0 else 0 for known in shapes]
-    used = set(shape.tolist()) - {ABSENT}
-    too_large = {code for code in used if sizes[code] > LARGEST_INTEGER}
-    if too_large:
-        row = next(row for row, code in enumerate(shape.tolist()) if code in too_large)
-        raise ProfileError(
-            f"graph: node {names[row]!r} has the shape {'x'.join(map(str, shapes[shape[row]]))}, whose product "
-            "is more than 2**63 - 1 parameters; the graph is damaged"
-        )
-    counts = np.array([size if code in used else 0 for code, size in enumerate(sizes)] + [0], np.int64)
-    parameters: Integers = counts[shape]
-    return parameters
-
-
-def _float_ops(row_of: Mapping[str, int], op_logs: Sequence[OpLogColumns]) -> Integers:
+def _float_ops(row_of: Mapping[str, int], op_logs: Sequence[NodeDetails]) -> Integers:
     counts = np.zeros(len(row_of), np.int64)
     for op_log in op_logs:
         for name, count in op_log.float_ops.items():
             if name in row_of:
                 counts[row_of[name]] = count
     return counts
-
-
-def _traces(row_of: Mapping[str, int], op_logs: Sequence[OpLogColumns], stacks: Stacks) -> Traces:
-    """The stacks of the nodes; the first op log that has a node's trace counts."""
-    stack = np.full(len(row_of), ABSENT, np.int32)
-    for op_log in reversed(op_logs):
-        for name, found in op_log.stack.items():
-            if name in row_of:
-                stack[row_of[name]] = found
-    numbers = [number for number, _ in stacks.strings]
-    if len(set(numbers)) < len(numbers):  # op logs that number their strings differently
-        numbers = list(range(len(numbers)))
-    frames = np.array(list(stacks.frames), np.int64).reshape(-1, 5).astype(np.int32)
-    return Traces(
-        strings=tuple(text for _, text in stacks.strings),
-        string_numbers=np.array(numbers, np.int64),
-        file=frames[:, 0],
-        line=frames[:, 1],
-        function=frames[:, 2],
-        source=frames[:, 3],
-        function_line=frames[:, 4],
-        stacks=_lists(list(stacks.stacks)),
-        stack=stack,
-        forward={
-            row_of[name]: row_of[of]
-            for op_log in op_logs
-            for name, of in op_log.forward.items()
-            if name in row_of and of in row_of
-        },
-        live=frozenset(stacks.live),
-    )

@@ -1,11 +1,11 @@
-"""Reads a RunMetadata's step stats into columns: when each execution ran, and what it allocated and put out."""
+"""Reads a RunMetadata in one pass: executions, memory, kernels and transfers."""
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Set
-from dataclasses import dataclass, field
+from collections.abc import Container, Set
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
@@ -13,12 +13,13 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.ingest.run_columns import NodeNames, RunColumns
-from tfprof_widget.ingest.shapes import Shapes
-from tfprof_widget.integers import LARGEST_INTEGER, NANOS_A_MICRO, check_sum
-from tfprof_widget.messages import SealedRun, TensorShapeProto
-from tfprof_widget.tables import ABSENT, Integers
+from tfprof_widget.ingest.parts.nodes import Shapes
+from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
+from tfprof_widget.ingest.parts.transfers import Transfer, read_transfers
+from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, NANOS_A_MICRO, Integers, check_sum
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import SealedRun, TensorShapeProto
+from tfprof_widget.profiles.tables import ExecutedKernel
 
 
 def _numbers() -> array[int]:
@@ -26,7 +27,7 @@ def _numbers() -> array[int]:
 
 
 @dataclass(frozen=True)
-class Rows:
+class _ExecutionRows:
     """What is read of executions, allocators, allocations and outputs: row after row in flat arrays.
 
     Read in one pass, since to keep a message for each row at hand costs more than to read it.
@@ -77,12 +78,7 @@ _LABEL = re.compile(r" = (\w+)\(")
 _ALLOCATION = attrgetter("requested_bytes", "allocated_bytes", "ptr")
 
 
-def may_be_node(name: str) -> bool:
-    """Whether an execution of this name makes a node where the graph has none; copies between devices do not."""
-    return name not in ("RecvTensor", "_SOURCE") and "MEMCPY" not in name
-
-
-def read_run(run: SealedRun, shapes: Shapes) -> RunColumns:
+def read_run(run: SealedRun, shapes: Shapes) -> RunTable:
     """The columns of a RunMetadata.
 
     >>> run = SealedRun()
@@ -97,14 +93,14 @@ def read_run(run: SealedRun, shapes: Shapes) -> RunColumns:
             "run_meta: it has no step stats; run the step with "
             "RunOptions(trace_level=RunOptions.FULL_TRACE) and pass the RunMetadata of that run"
         )
-    rows = Rows()
+    rows = _ExecutionRows()
     for number, device in enumerate(run.step_stats.dev_stats):
         for stat in device.node_stats:
             rows.add(stat, number)
     times = _table(rows.times, 7)
     outputs = _outputs(rows, shapes)
     output_bytes = _added_up(outputs["execution"], outputs["bytes"], len(rows.node))
-    return RunColumns.of(
+    return RunTable.of(
         node_names=rows.names,
         node=np.array(rows.node, np.int32),
         devices=[_ascii_lower(device.device) for device in run.step_stats.dev_stats],
@@ -202,7 +198,7 @@ def _added_up(execution: NDArray[Any], values: Integers, count: int) -> Integers
     return sums
 
 
-def _outputs(rows: Rows, shapes: Shapes) -> dict[str, NDArray[Any]]:
+def _outputs(rows: _ExecutionRows, shapes: Shapes) -> dict[str, NDArray[Any]]:
     execution, slot, requested, allocated, shape = _table(rows.outputs, 5)
     sizes = np.maximum(requested, allocated)
     check_sum("run_meta: bytes of outputs", sizes)
@@ -231,3 +227,93 @@ def _allocations(allocations: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     execution, micros, sizes, on_accelerator = allocations
     _nanos(micros)  # which a timeline takes them to
     return {"execution": execution, "micros": micros, "bytes": sizes, "on_accelerator": on_accelerator > 0}
+
+
+@dataclass(frozen=True, eq=False)
+class ReadRun:
+    """The columns of a run, with the shapes that its outputs index, and its transfers."""
+
+    columns: RunTable
+    shapes: tuple[tuple[int, ...], ...]
+    transfers: tuple[Transfer, ...]
+
+    @classmethod
+    def of(cls, run: SealedRun) -> ReadRun:
+        """What is read of a RunMetadata.
+
+        >>> run = SealedRun()
+        >>> _ = run.step_stats.dev_stats.add(device="/device:CPU:0").node_stats.add(node_name="a")
+        >>> ReadRun.of(run).columns.names
+        ['a']
+        """
+        shapes = Shapes()
+        columns = read_run(run, shapes)
+        return cls(columns, tuple(shapes.known), tuple(read_transfers(run)))
+
+    def over(self, names: NodeNames) -> ReadRun:
+        """The same with another dictionary of names, which is made to have all that run here."""
+        return replace(self, columns=self.columns.over(names))
+
+    def columns_over(self, names: NodeNames, shapes: Shapes) -> RunTable:
+        """The columns with other dictionaries, which are made to have all that is here."""
+        codes = np.array([shapes.index(shape) for shape in self.shapes], np.int64)
+        return self.columns.over(names).with_shapes(codes)
+
+
+_KERNEL_LABEL = re.compile(r" = (\w+)\(")
+
+_RUNTIMES_OWN = " = _"
+
+
+@dataclass(frozen=True)
+class KernelLabels:
+    """The labels that tell the kernels of nodes, whatever the graph is: the first of each node that tells one.
+
+    In `replacing` they are of the runtime's own kernels, for these only replace what the graph says of its nodes.
+
+    >>> run = SealedRun()
+    >>> stats = run.step_stats.dev_stats.add().node_stats
+    >>> _ = stats.add(node_name="relu", timeline_label="relu = _FusedMatMul(x, w:1, ^y)")
+    >>> _ = stats.add(node_name="w", timeline_label="w = VariableV2()")
+    >>> labels = KernelLabels()
+    >>> labels.read(run)
+    >>> labels.kernels({"relu", "w"}) == {"relu": ExecutedKernel("_FusedMatMul", inputs=("x", "w:1"))}
+    True
+    """
+
+    any: dict[str, str] = field(default_factory=dict)
+    replacing: dict[str, str] = field(default_factory=dict)
+
+    def read(self, run: SealedRun, graph: Container[str] = ()) -> None:
+        """Take the labels of a run; what is not needed for the nodes of `graph` is left out."""
+        for device in run.step_stats.dev_stats:
+            for stat in device.node_stats:
+                label = stat.timeline_label
+                name = stat.node_name.partition(":")[0]
+                is_new = name not in self.any and name not in graph
+                is_replacing = _RUNTIMES_OWN in label and name not in self.replacing
+                if (is_new or is_replacing) and _kernel(label) is not None:
+                    if is_new:
+                        self.any[name] = label
+                    if is_replacing:
+                        self.replacing[name] = label
+
+    def add(self, later: KernelLabels) -> None:
+        """Take the labels that are new in those of later runs."""
+        for ours, theirs in ((self.any, later.any), (self.replacing, later.replacing)):
+            for name, label in theirs.items():
+                ours.setdefault(name, label)
+
+    def kernels(self, graph: Container[str]) -> dict[str, ExecutedKernel]:
+        """The kernels of nodes that the graph lacks, and those of its nodes that are the runtime's own types."""
+        chosen = {name: label for name, label in self.any.items() if name not in graph}
+        chosen |= {name: label for name, label in self.replacing.items() if name in graph}
+        return {name: kernel for name, label in chosen.items() if (kernel := _kernel(label)) is not None}
+
+
+def _kernel(label: str) -> ExecutedKernel | None:
+    match = _KERNEL_LABEL.search(label)
+    if match is None or ")" not in label[match.end() :]:
+        return None
+    written = label[match.end() : label.rindex(")")]
+    return ExecutedKernel(match[1], tuple([each for each in written.split(", ") if each and not each.startswith("^")]))

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
+from IPython.core import completer, magic
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.magic import (
-    Magics,
-    line_cell_magic,
-    magics_class,
-    needs_local_scope,
-    no_var_expand,
-)
+from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.core.magic_arguments import magic_arguments
 
-from tfprof_widget.magic.arguments import Request, parse, tfprof_arguments
-from tfprof_widget.magic.cell import EndOfCell, restore_first_line, running_cell, unwrapped
-from tfprof_widget.magic.code import compiled_code
-from tfprof_widget.magic.elsewhere import profile_on_engines
-from tfprof_widget.magic.newer_ipython import complete_arguments, complete_no_more, silenced_by_semicolon
-from tfprof_widget.magic.profiled import Profiled
-from tfprof_widget.magic.telling import stepping_aside, tell
+from tfprof_widget.magic.arguments import MagicRequest, parse, tfprof_arguments
+from tfprof_widget.magic.cell import EndOfCell, compiled_code, restore_first_line, running_cell, unwrapped
+from tfprof_widget.magic.profiling import ProfiledCell, print_note, profile_on_engines, report_and_go_on
+
+Magic = TypeVar("Magic", bound=Callable[..., Any])
+
+
+def silenced_by_semicolon(function: Magic) -> Magic:
+    """Let a semicolon at the end of the code silence a magic's output, as it does `%time`'s.
+
+    >>> def tfprof(line: str) -> None: ...
+    >>> silenced_by_semicolon(tfprof) is tfprof
+    True
+    """
+    mark: Callable[[Magic], Magic] | None = getattr(magic, "output_can_be_silenced", None)
+    return function if mark is None else mark(function)
+
+
+def complete_arguments(shell: InteractiveShell) -> None:
+    """Complete the magic's arguments behind the Tab key."""
+    if hasattr(completer, "context_matcher"):
+        from tfprof_widget.magic.arguments import matcher
+
+        shell.Completer.custom_matchers.append(matcher)
+
+
+def complete_no_more(shell: InteractiveShell) -> None:
+    """Leave the completer as it was."""
+    if hasattr(completer, "context_matcher"):
+        from tfprof_widget.magic.arguments import matcher
+
+        shell.Completer.custom_matchers.remove(matcher)
 
 
 def load(shell: InteractiveShell) -> None:
@@ -55,23 +76,23 @@ class TfprofMagics(Magics):
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
         self.user_shell = shell
-        self._profiled: Profiled | None = None
+        self._profiled: ProfiledCell | None = None
         self._loaded = ExitStack()
 
     def watch_other_cells(self) -> None:
         """Let what is made in one cell be profiled in a later one: callables of sessions, and ops with their lines."""
-        with stepping_aside("cannot trace callables that a session makes outside a profiled cell"):
-            from tfprof_widget.capturing.sessions import remembered_callables
+        with report_and_go_on("cannot trace callables that a session makes outside a profiled cell"):
+            from tfprof_widget.capturing.session_hooks import remembered_callables
 
             self._loaded.enter_context(remembered_callables())
-        with stepping_aside("cannot tell the lines of ops that are made outside a profiled cell"):
+        with report_and_go_on("cannot tell the lines of ops that are made outside a profiled cell"):
             from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
 
             self._loaded.enter_context(keeping_code(KeptCode()))
 
     def watch_no_more(self) -> None:
         """Leave TensorFlow as it was."""
-        with stepping_aside("cannot leave TensorFlow as it was"):
+        with report_and_go_on("cannot leave TensorFlow as it was"):
             self._loaded.close()
 
     def unwrap(self, lines: list[str]) -> list[str]:
@@ -106,7 +127,7 @@ class TfprofMagics(Magics):
             return self._profile_cell(request)
         return self._profile_code(request, code if cell is None else cell, local_ns)
 
-    def _profile_elsewhere(self, request: Request, code: str, variables: dict[str, Any]) -> None:
+    def _profile_elsewhere(self, request: MagicRequest, code: str, variables: dict[str, Any]) -> None:
         """Run code on engines."""
         if not code:
             raise UsageError(
@@ -114,18 +135,18 @@ class TfprofMagics(Magics):
             )
         profile_on_engines(self.user_shell, request, code, variables)
 
-    def _profile_cell(self, request: Request) -> None:
+    def _profile_cell(self, request: MagicRequest) -> None:
         """Begin now, end with the cell."""
         frame = running_cell()
         if frame is None:
             raise UsageError("%tfprof without an expression profiles the rest of a cell, but no cell is running")
-        with stepping_aside("cannot profile this"):
+        with report_and_go_on("cannot profile this"):
             restore_first_line(self.user_shell)
             if self._profiled is not None:
-                tell("this cell is being profiled already, so the inner %tfprof does nothing")
+                print_note("this cell is being profiled already, so the inner %tfprof does nothing")
                 return
             EndOfCell(self.user_shell, frame, self._end)
-            self._profiled = Profiled(self.user_shell, request)
+            self._profiled = ProfiledCell(self.user_shell, request)
             self._profiled.begin()
 
     def _end(self) -> None:
@@ -133,13 +154,13 @@ class TfprofMagics(Magics):
         if profiled is not None:
             profiled.end()
 
-    def _profile_code(self, request: Request, code: str, local_ns: dict[str, Any] | None) -> Any:
+    def _profile_code(self, request: MagicRequest, code: str, local_ns: dict[str, Any] | None) -> Any:
         """Run code within the magic and give its last value, as %time does."""
         run = compiled_code(self.user_shell, code)
         if self._profiled is not None:
-            tell("this cell is being profiled already, so the inner %tfprof only runs its code")
+            print_note("this cell is being profiled already, so the inner %tfprof only runs its code")
             return run(local_ns)
-        self._profiled = Profiled(self.user_shell, request)
+        self._profiled = ProfiledCell(self.user_shell, request)
         try:
             self._profiled.begin()
             return run(local_ns)

@@ -1,4 +1,4 @@
-"""Reads what stands behind `%%tfprof` and `%tfprof`: every tfprof option, what to trace, where the result goes."""
+"""Reads and completes what stands behind `%%tfprof` and `%tfprof`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser, argument, argument_group, kwds
 from IPython.utils.text import DollarFormatter
 
-from tfprof_widget.option_texts import WORD, default_text, placeholder, unquoted, value_of
-from tfprof_widget.options import OPTIONS, VIEWS, Option, Options
+from tfprof_widget.api.typed_options import WORD, default_text, placeholder, unquoted, value_of
 from tfprof_widget.output.destination import check_output, parse_output, view_for
+from tfprof_widget.profiles.options import OPTIONS, VIEWS, Option, Options
 
 Magic = TypeVar("Magic", bound=Callable[..., Any])
 
@@ -72,7 +73,7 @@ _TRUTHS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
-class Request:
+class MagicRequest:
     """What a magic line asks for: `shown` and `traced` hold only what was named.
 
     `engines` names the engines to run on, all of them if it is empty; None runs the code here. Where `help` is asked
@@ -99,7 +100,7 @@ def tfprof_arguments(magic: Magic) -> Magic:
     return cast(Magic, kwds(argument_default=SUPPRESS)(magic))
 
 
-def parse(parser: MagicArgumentParser, line: str, variables: Mapping[str, Any]) -> tuple[Request, str]:
+def parse(parser: MagicArgumentParser, line: str, variables: Mapping[str, Any]) -> tuple[MagicRequest, str]:
     """The request of a magic line, and the code behind it; `$name` and `{name}` stand for the user's variables."""
     words, code = split(line, variables)
     given = vars(parser.parse_args(words))
@@ -109,7 +110,7 @@ def parse(parser: MagicArgumentParser, line: str, variables: Mapping[str, Any]) 
     )
     if "all" in traced:
         traced["trace_all"] = traced.pop("all")
-    return Request(shown, traced, **result, **where), code
+    return MagicRequest(shown, traced, **result, **where), code
 
 
 def split(line: str, variables: Mapping[str, Any]) -> tuple[list[str], str]:
@@ -264,3 +265,47 @@ def _check(given: Mapping[str, Any]) -> None:
         check_output(destination, given.get("view") or view_for(destination, "op"), Options.of(**selected))
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+_MAGIC = re.compile(r".*?%%?tfprof\s(.*)", re.DOTALL)
+_NAME_BEGUN = re.compile(r"(?:^|.*\s)(--?[A-Za-z_-]*)", re.DOTALL)
+_VALUE_BEGUN = re.compile(r"(?:^|.*\s)--?([A-Za-z][\w-]*)(?:=|\s+)(\S*)", re.DOTALL)
+
+
+def candidates(before_cursor: str) -> tuple[int, list[str]] | None:
+    """What may stand at the cursor, and how many characters of it do; None where that is not for the magic to say.
+
+    >>> candidates("%%tfprof --min_mi")
+    (8, ['--min_micros'])
+    >>> candidates("%tfprof --select bytes,micr")
+    (4, ['micros'])
+    """
+    magic = _MAGIC.fullmatch(before_cursor)
+    if magic is None:
+        return None
+    if value := _VALUE_BEGUN.fullmatch(magic[1]):
+        option = ARGUMENTS.get(value[1].replace("-", "_"))
+        if option and option.choices:
+            written = value[2].rpartition(",")[2] if option.kind == "choices" else value[2]
+            return len(written), [choice for choice in option.choices if choice.startswith(written)]
+    if name := _NAME_BEGUN.fullmatch(magic[1]):
+        written = name[1].lstrip("-").replace("-", "_")
+        return len(name[1]), [f"--{each}" for each in ARGUMENTS if each.startswith(written)]
+    return None
+
+
+def _match(context: CompletionContext) -> SimpleMatcherResult:
+    """The candidates, as IPython's completer asks for them."""
+    found = candidates(context.text_until_cursor)
+    if found is None:
+        return {"completions": []}
+    written, words = found
+    fragment = context.text_until_cursor[len(context.text_until_cursor) - written :]
+    return {
+        "completions": [SimpleCompletion(word, type="param") for word in words],
+        "matched_fragment": fragment,
+        "suppress": bool(words),
+    }
+
+
+matcher = context_matcher(identifier="tfprof_widget.magic")(_match)

@@ -1,29 +1,67 @@
-"""What one row says of its graph nodes beyond numbers: devices, types and the shapes taken in."""
+"""Tells of a row's nodes what is no number: devices, types, shapes, values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
 
 from tfprof_widget.engine.measures import measures
-from tfprof_widget.engine.view import View
-from tfprof_widget.output.shapes import input_shapes, joined
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import ABSENT
+from tfprof_widget.engine.tree import ROOT_NAME
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.profiles.data import ProfileData
+
+if TYPE_CHECKING:
+    from tfprof_widget.lib.messages import DataType, TFProfTensorProto
+    from tfprof_widget.profiles.tables import Checkpoint
 
 
-def device_name(profile: Profile, node: int) -> str:
+def input_shapes(profile: ProfileData, node: int, timing: str) -> list[tuple[int, ...]]:
+    """The shape of each input of a node by index, empty where it is not known.
+
+    Native tfprof takes every input for the first output of its source; with the native clock so do we.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> input_shapes(profile, profile.nodes.names.index("layer1/MatMul"), "exact")
+    [(64, 784), (784, 128)]
+    """
+    nodes = profile.nodes
+    start = int(nodes.inputs.start[node])
+    found: list[tuple[int, ...]] = []
+    for position, source in enumerate(nodes.inputs[node].tolist(), start):
+        outputs = nodes.output_shapes[source] if source != ABSENT else ()
+        port = 0 if timing == "tfprof" else int(nodes.input_ports[position])
+        found.append(nodes.shapes[outputs[port]] if port < len(outputs) else ())
+    return found
+
+
+def joined(shape: tuple[int, ...], unknown: str = "unknown") -> str:
+    """A shape as tfprof prints it.
+
+    >>> joined((3, 3, 16)), joined(())
+    ('3x3x16', 'unknown')
+    """
+    return "x".join(map(str, shape)) or unknown
+
+
+def device_name(profile: ProfileData, node: int) -> str:
     """The node's own device, empty if it has none."""
     device = int(profile.nodes.device[node])
     return profile.nodes.devices[device] if device != ABSENT else ""
 
 
-def devices(profile: Profile, members: Iterable[int]) -> list[str]:
+def devices(profile: ProfileData, members: Iterable[int]) -> list[str]:
     """The distinct devices of some nodes in byte order; a node without one adds an empty name, as natively."""
     return sorted({device_name(profile, node) for node in members})
 
 
-def type_names(profile: Profile, members: Iterable[int]) -> list[str]:
+def type_names(profile: ProfileData, members: Iterable[int]) -> list[str]:
     """The distinct types of some nodes in byte order."""
     types = profile.nodes.types
     codes = {code for node in members for code in types[node].tolist()}
@@ -40,7 +78,7 @@ class ShapeCount:
     micros: int
 
 
-def shapes_by_count(view: View, row: int) -> list[ShapeCount]:
+def shapes_by_count(view: ViewData, row: int) -> list[ShapeCount]:
     """The combinations of input shapes among the nodes of a row, those that ran most often first."""
     costs = measures(view.profile, view.options)
     runs, micros = costs.columns["runs"], costs.columns["micros"]
@@ -57,3 +95,102 @@ def shapes_by_count(view: View, row: int) -> list[ShapeCount]:
 def native_shapes(shapes: Iterable[tuple[int, ...]]) -> str:
     """The shapes of all inputs as the op view prints them, and sorts them by."""
     return ",\t".join(f"{index}:{joined(shape)}" for index, shape in enumerate(shapes))
+
+
+# So much of a value is printed, natively too; and so many elements are put into a message, natively all of them.
+MOST_CHARACTERS = 10_000
+MOST_ELEMENTS = 1_000_000
+
+# The types that have values in messages, by their numbers in DataType, and the fields for them.
+_FIELDS = {1: "value_double", 2: "value_double", 3: "value_int64", 9: "value_int64", 7: "value_str"}
+
+
+def value_texts(view: ViewData, count: int) -> Iterator[tuple[int, str]]:
+    """What is printed below each of the first `count` rows that has a value."""
+    return ((row, value_text(checkpoint, name)) for row, checkpoint, name in _shown(view) if row < count)
+
+
+def value_protos(view: ViewData) -> Iterator[tuple[int, TFProfTensorProto]]:
+    """The message of each row that has a value."""
+    return ((row, value_proto(checkpoint, name)) for row, checkpoint, name in _shown(view))
+
+
+def _shown(view: ViewData) -> Iterator[tuple[int, Checkpoint, str]]:
+    """The rows whose names a checkpoint has: in scope and graph view, if `select` asks for values."""
+    checkpoint = view.profile.checkpoint
+    if checkpoint is None or view.view not in ("scope", "graph") or "tensor_value" not in view.options.select:
+        return
+    for row, name in enumerate(view.names):
+        if name in checkpoint.shapes and name != ROOT_NAME:
+            yield row, checkpoint, name
+
+
+def value_text(checkpoint: Checkpoint, name: str) -> str:
+    """What is printed below a row: nested brackets, rows of rows, cut where it gets too long.
+
+    >>> import numpy as np
+    >>> from tfprof_widget.profiles.tables import Checkpoint
+    >>> kernel = np.array([[1, 2], [3, 4.5]])
+    >>> print(value_text(Checkpoint("model.ckpt", {"w": (2, 2)}, {"w": 1}, {"w": kernel}.__getitem__), "w"), end="")
+    [[1.00 2.00 ],
+    [3.00 4.50 ],
+    ],
+    """
+    field = _FIELDS.get(checkpoint.types[name])
+    if field is None:
+        return ""
+    value = checkpoint.value(name)
+    elements = _elements(value.flat, field)
+    pieces: list[str] = []
+    length = 0
+    for piece in _pieces(value.shape, elements, _WRITTEN[field]):
+        pieces.append(piece)
+        length += len(piece)
+        if length > MOST_CHARACTERS:
+            break
+    text = f"{''.join(pieces)[:MOST_CHARACTERS]}],\n"
+    return f"{text}...omitted from display\n\n" if len(text) >= MOST_CHARACTERS else text
+
+
+def value_proto(checkpoint: Checkpoint, name: str) -> TFProfTensorProto:
+    """The message: type and elements, floats with the six digits that native keeps of them."""
+    from tfprof_widget.lib.messages import TFProfTensorProto
+
+    message = TFProfTensorProto(dtype=cast("DataType", checkpoint.types[name]))
+    field = _FIELDS.get(checkpoint.types[name])
+    if field is None:
+        return message
+    elements = math.prod(checkpoint.shapes[name])
+    if elements > MOST_ELEMENTS:
+        warnings.warn(
+            f"tensor_value: {name!r} has {elements:,} elements, of which the message holds the first "
+            f"{MOST_ELEMENTS:,}; for all of them, use profile.checkpoint.value({name!r})",
+            ProfileWarning,
+            stacklevel=2,
+        )
+    getattr(message, field).extend(_elements(islice(checkpoint.value(name).flat, MOST_ELEMENTS), field))
+    return message
+
+
+def _elements(values: Iterable[Any], field: str) -> Iterator[Any]:
+    match field:
+        case "value_double":
+            return (float(f"{value:g}") for value in values)
+        case "value_int64":
+            return map(int, values)
+    return (value.decode(errors="replace") if isinstance(value, bytes) else str(value) for value in values)
+
+
+_WRITTEN = {"value_double": "{:.2f} ", "value_int64": "{} ", "value_str": "'{}' "}
+
+
+def _pieces(shape: tuple[int, ...], elements: Iterator[Any], written: str) -> Iterator[str]:
+    """The text in pieces, but for the end of the outermost bracket."""
+    yield "["
+    if len(shape) > 1:
+        for _ in range(shape[0]):
+            yield from _pieces(shape[1:], elements, written)
+            yield "],\n"
+    else:
+        for element in islice(elements, math.prod(shape)):
+            yield written.format(element)

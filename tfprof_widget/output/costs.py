@@ -1,18 +1,20 @@
-"""What is displayed now, by op type: time, memory, runs and FLOP rate of each, and the rows of their chart."""
+"""Adds the shown rows up by op type, and draws them as an image."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tfprof_widget.engine.measures import measures
-from tfprof_widget.engine.view import View
-from tfprof_widget.tables import Integers
-from tfprof_widget.visible import visible
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.lib.arrays import Integers
+from tfprof_widget.lib.text import visible
 
 # Of the op types that are compared; the others are one bar.
 MOST_BARS = 12
@@ -48,7 +50,7 @@ class Costs:
     float_ops: Numbers
 
     @classmethod
-    def of(cls, view: View) -> Costs:
+    def of(cls, view: ViewData) -> Costs:
         """Sum the own values of the displayed rows by the op of their graph nodes."""
         tree, nodes = view.forest.tree, view.profile.nodes
         displayed = np.zeros(len(tree), np.int64)
@@ -166,3 +168,44 @@ def _short(value: float, decimals: int) -> str:
         return f"<{LEAST_SAID}"
     text = f"{value:.{decimals}f}" if value >= 1 else f"{value:.{decimals}g}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+_ROW, _NAMES, _BARS, _LABELS = 20, 220, 300, 90
+_STYLE = """text { font: 12px system-ui, sans-serif; fill: #59636e } rect { fill: #4a8ad6 }
+@media (prefers-color-scheme: dark) { text { fill: #98a2ae } }"""
+_LONGEST_NAME = 32
+
+
+def cost_image(view: ViewData) -> str:
+    """An image of the costliest op types by time, or nothing where nothing took time.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> cost_image(demo_profile().view("op"))[:56]
+    '<img alt="Time by op type: MatMul 123.195 µs, Relu 91.87'
+    """
+    bars = _whole_bars(view)
+    if not bars:
+        return ""
+    told = ", ".join(f"{bar['name']} {bar['exact']}" for bar in bars)
+    size = f'width="{_NAMES + _BARS + _LABELS}" height="{_ROW * len(bars)}"'
+    parts = "".join(_drawn(bar, place, bars[0]["total"]) for place, bar in enumerate(bars))
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{_STYLE}</style>{parts}</svg>'
+    encoded = base64.b64encode(drawing.encode()).decode()
+    return f'<img alt="Time by op type: {escape(told)}" {size} src="data:image/svg+xml;base64,{encoded}">'
+
+
+def _whole_bars(view: ViewData) -> list[Mapping[str, Any]]:
+    """A row an op type, whatever it ran on."""
+    bars = {row["name"]: row for row in reversed(cost_rows(Costs.of(view), "time"))}
+    return list(reversed(bars.values()))
+
+
+def _drawn(bar: Mapping[str, Any], place: int, most: float) -> str:
+    name = bar["name"] if len(bar["name"]) <= _LONGEST_NAME else bar["name"][: _LONGEST_NAME - 1] + "…"
+    length = max(1, round(_BARS * min(1.0, bar["total"] / most)))
+    top = _ROW * place
+    return (
+        f'<text x="{_NAMES - 8}" y="{top + 14}" text-anchor="end">{escape(name)}</text>'
+        f'<rect x="{_NAMES}" y="{top + 3}" width="{length}" height="{_ROW - 6}" rx="2"/>'
+        f'<text x="{_NAMES + length + 6}" y="{top + 14}">{escape(bar["label"])}</text>'
+    )

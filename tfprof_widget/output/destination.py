@@ -1,20 +1,65 @@
-"""Where a result is printed: the `output` option as native tfprof spells it; files are written whole or not at all."""
+"""Prints or writes a view where the option `output` says."""
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 
-from tfprof_widget.engine.view import View
-from tfprof_widget.errors import ProfileError
-from tfprof_widget.options import Options
+from tfprof_widget.engine.evaluate import evaluate
+from tfprof_widget.engine.steps import chosen_steps
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.output.pprof import pprof_profile, selected_measures
 from tfprof_widget.output.text import banner, report
-from tfprof_widget.output.timeline.timeline_files import EVENTS, timeline_files
+from tfprof_widget.output.timeline import graph_events, tree_events
+from tfprof_widget.output.timeline_events import whole_trace
+from tfprof_widget.profiles.options import Options
+
+STEP = "{step}"
+EVENTS: dict[str, Callable[[ViewData], Iterator[str]]] = {
+    "graph": graph_events,
+    "scope": tree_events,
+    "code": tree_events,
+}
+
+
+def timeline_files(view: ViewData, path: str) -> Iterator[tuple[str, bytearray]]:
+    """The files of a view's timeline: exactly `path`, or one a step that is looked at, its id for `{step}`.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> view = demo_profile().view("graph")
+    >>> [name for path in ("run.json", "{step}.json") for name, _ in timeline_files(view, path)]
+    ['run.json', '0.json']
+    """
+    profile = view.profile
+    steps = chosen_steps(profile, view.options)
+    if STEP not in path or not steps:
+        yield path, _timeline(view)
+        return
+    for step in dict.fromkeys(profile.steps[index] for index in steps):
+        yield path.replace(STEP, str(step)), _timeline(evaluate(profile, view.view, replace(view.options, step=step)))
+
+
+def _timeline(view: ViewData) -> bytearray:
+    about = {"view": f"{view.view} view"}
+    if view.view == "graph":
+        about["steps"] = "The steps follow one another with a gap between them; how far apart they ran is not recorded."
+    content = whole_trace(EVENTS[view.view](view), about)
+    if b'"ph":"X"' not in content:
+        warnings.warn(f"timeline: there is nothing in it: {_reason(view)}", ProfileWarning, stacklevel=2)
+    return content
+
+
+def _reason(view: ViewData) -> str:
+    if not (view.profile.executions.start_micros > 0).any():
+        return "no run was recorded; give a run_meta of a run with RunOptions.FULL_TRACE"
+    return "none of the shown nodes ran in the chosen step; loosen the filters or choose another step"
+
 
 FILES = ("file", "timeline", "pprof")
 KINDS = ("stdout", "none", *FILES)
@@ -88,7 +133,7 @@ def check_output(destination: Destination, view: str, options: Options) -> None:
         selected_measures(options)
 
 
-def deliver(view: View, destination: Destination) -> None:
+def deliver(view: ViewData, destination: Destination) -> None:
     """Print the view to where the option says."""
     if destination.kind == "stdout":
         _print(banner(view.options, report(view)))
@@ -96,7 +141,7 @@ def deliver(view: View, destination: Destination) -> None:
         _print(write(view, destination))
 
 
-def write(view: View, destination: Destination) -> str:
+def write(view: ViewData, destination: Destination) -> str:
     """Write the view to a file, and return what is to be said of it: how a timeline or pprof profile is looked at."""
     path = destination.outfile
     match destination.kind:
@@ -118,7 +163,7 @@ def _on_timelines(names: list[str]) -> str:
     return f"\n{_STARS}\n{told}\n{how}\n{_STARS}\n"
 
 
-def write_timeline(view: View, path: str | PathLike[str]) -> list[str]:
+def write_timeline(view: ViewData, path: str | PathLike[str]) -> list[str]:
     """Write the timeline of a view, and return the names of the files: `path`, or one a step for `{step}` in it."""
     check_output(Destination("timeline"), view.view, view.options)
     written = []
@@ -128,7 +173,7 @@ def write_timeline(view: View, path: str | PathLike[str]) -> list[str]:
     return written
 
 
-def write_pprof(view: View, path: str | PathLike[str]) -> None:
+def write_pprof(view: ViewData, path: str | PathLike[str]) -> None:
     """Write a code view as pprof's profile."""
     check_output(Destination("pprof"), view.view, view.options)
     write_whole(path, pprof_profile(view))
@@ -137,43 +182,3 @@ def write_pprof(view: View, path: str | PathLike[str]) -> None:
 def _print(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
-
-
-def write_whole(path: str | PathLike[str], content: bytes | bytearray) -> None:
-    """Write a file so that a reader finds either all of it or what was there before.
-
-    >>> write_whole("/no/such/directory/file", b"")
-    Traceback (most recent call last):
-        ...
-    tfprof_widget.errors.ProfileError: cannot write '/no/such/directory/file': ...
-    """
-    try:
-        if Path(path).exists() and not Path(path).is_file():
-            Path(path).write_bytes(content)  # a pipe or a device, which must not be replaced
-        else:
-            _replace(Path(path).resolve(), content)  # a link stays a link
-    except (OSError, RuntimeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ProfileError(
-            f"cannot write {os.fspath(path)!r}: {reason}; choose a directory that exists and that you may write to"
-        ) from None
-
-
-def _replace(target: Path, content: bytes | bytearray) -> None:
-    handle, beside = tempfile.mkstemp(prefix=".tfprof-", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(beside).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        Path(beside).replace(target)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

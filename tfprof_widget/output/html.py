@@ -8,14 +8,12 @@ from html import escape
 
 from tfprof_widget.engine.measures import MEASURES, TIMES
 from tfprof_widget.engine.steps import chosen_steps
-from tfprof_widget.engine.view import View
-from tfprof_widget.output import cells, numbers
-from tfprof_widget.output.reason import why_empty
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.text import visible, visible_lines, writer, written_count, written_time
+from tfprof_widget.output.cells import ShapeCount, devices, input_shapes, joined, shapes_by_count, type_names
 from tfprof_widget.output.rows import columns
-from tfprof_widget.output.shapes import input_shapes, joined
-from tfprof_widget.output.text import counted_rows
-from tfprof_widget.tables import ABSENT
-from tfprof_widget.visible import visible, visible_lines
+from tfprof_widget.output.text import counted_rows, why_empty
 
 MOST_ROWS = 200
 MOST_INDENTED = 24
@@ -58,7 +56,7 @@ _STYLE = """
 """
 
 
-def table(view: View) -> str:
+def table(view: ViewData) -> str:
     """The first rows of a view as HTML, with a bar where the rows are compared.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -93,7 +91,7 @@ class Column:
     cells: Sequence[str]
 
 
-def _measures(view: View) -> list[str]:
+def _measures(view: ViewData) -> list[str]:
     """The selected measures; the parts of the time only where there is time on an accelerator."""
     chosen: list[str] = []
     for column in columns(view):
@@ -106,9 +104,9 @@ def _measures(view: View) -> list[str]:
     return chosen
 
 
-def _numbers(view: View, measure: str, count: int) -> Column:
+def _numbers(view: ViewData, measure: str, count: int) -> Column:
     unit = view.unit(measure)
-    written = numbers.writer(measure)
+    written = writer(measure)
     own, total = view.own[measure][:count].tolist(), view.total[measure][:count].tolist()
     counted = view.accounted[:count].tolist()
     bars = [""] * count
@@ -126,7 +124,7 @@ def _numbers(view: View, measure: str, count: int) -> Column:
     return Column(heading, subheading, 2, rows)
 
 
-def _compared(view: View) -> str | None:
+def _compared(view: ViewData) -> str | None:
     """The measure whose totals get bars: that of the order if it is shown, else the first that is."""
     shown = _measures(view)
     return view.options.order_by if view.options.order_by in shown else next(iter(shown), None)
@@ -141,7 +139,7 @@ def _number(written: str, value: int, attributes: str = "") -> str:
     return f"<td{attributes}>{written}</td>" if value else f'<td{attributes}><span class="dim">{written}</span></td>'
 
 
-def _counts(view: View, column: str, count: int) -> Column:
+def _counts(view: ViewData, column: str, count: int) -> Column:
     if column == "occurrence" and view.view in ("op", "code"):
         values = [len(view.members_of(row)) for row in range(count)]
     else:
@@ -150,28 +148,28 @@ def _counts(view: View, column: str, count: int) -> Column:
     return Column(f'<th scope="col" rowspan="2">{_COUNTS[column]}</th>', "", 1, rows)
 
 
-def _texts(view: View, column: str, count: int) -> Column:
+def _texts(view: ViewData, column: str, count: int) -> Column:
     rows = [f'<td class="text dim">{as_html(_text(view, column, row))}</td>' for row in range(count)]
     return Column(f'<th scope="col" rowspan="2" class="text">{_NAMES.get(column, column)}</th>', "", 1, rows)
 
 
-def _text(view: View, column: str, row: int) -> str:
+def _text(view: ViewData, column: str, row: int) -> str:
     node = int(view.node[row])
     members = [node] if node != ABSENT else view.members_of(row).tolist()
     match column:
         case "device":
-            return "\n".join(filter(None, cells.devices(view.profile, members)))
+            return "\n".join(filter(None, devices(view.profile, members)))
         case "op_types":
-            return "\n".join(cells.type_names(view.profile, members))
+            return "\n".join(type_names(view.profile, members))
     if view.view == "op":
-        return "\n".join(_shape_count(view, count) for count in cells.shapes_by_count(view, row))
+        return "\n".join(_shape_count(view, count) for count in shapes_by_count(view, row))
     shapes = input_shapes(view.profile, node, view.options.timing) if node != ABSENT else []
     return "\n".join(f"{index}: {joined(shape)}" for index, shape in enumerate(shapes))
 
 
-def _shape_count(view: View, count: cells.ShapeCount) -> str:
+def _shape_count(view: ViewData, count: ShapeCount) -> str:
     shapes = ", ".join(map(joined, count.shapes)) or "no inputs"
-    return f"{shapes} · {numbers.count(count.runs, view.scale)} runs · {numbers.time(count.micros, view.time_scale)}"
+    return f"{shapes} · {written_count(count.runs, view.scale)} runs · {written_time(count.micros, view.time_scale)}"
 
 
 def as_html(text: str) -> str:
@@ -183,7 +181,7 @@ def as_html(text: str) -> str:
     return escape(visible_lines(text))
 
 
-def _name(view: View, row: int) -> str:
+def _name(view: ViewData, row: int) -> str:
     """The name by its last part; what the rows above say already is there for search, copy and screen readers."""
     name, parent = view.names[row], int(view.parent[row])
     above = f"{view.names[parent]}/" if view.view == "scope" and parent > 0 else ""
@@ -201,7 +199,7 @@ def _one_line(text: str) -> str:
     return escape(visible(text))
 
 
-def _title(view: View) -> str:
+def _title(view: ViewData) -> str:
     clock = "nanosecond clock" if view.options.timing == "exact" else "tfprof's clock of whole microseconds"
     count = len(chosen_steps(view.profile, view.options))
     if not count:
@@ -213,7 +211,7 @@ def _title(view: View) -> str:
     return f'<b>{view.view} view</b> <span class="dim">{counted_rows(len(view))} · {measured}</span>'
 
 
-def _foot(view: View, count: int, width: int) -> str:
+def _foot(view: ViewData, count: int, width: int) -> str:
     said = []
     if len(view) > count:
         said.append(

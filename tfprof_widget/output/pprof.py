@@ -1,19 +1,115 @@
-"""A code view as the `pprof` tool reads it: a sample a graph node, with the selected measures for its values."""
+"""Writes a code view for pprof."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from tfprof_widget.engine.code import GRADIENT_SUFFIX, forward_name
 from tfprof_widget.engine.measures import BYTES, TIMES, measures
-from tfprof_widget.engine.view import View
-from tfprof_widget.integers import NANOS_A_MICRO
-from tfprof_widget.messages import message_class
-from tfprof_widget.options import Options
-from tfprof_widget.output.numbers import whole
-from tfprof_widget.output.pprof_samples import Frame, samples_of
-from tfprof_widget.visible import visible
+from tfprof_widget.engine.tree import Tree
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.lib.arrays import NANOS_A_MICRO, Integers
+from tfprof_widget.lib.messages import message_class
+from tfprof_widget.lib.text import visible, whole
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import Options
+
+
+@dataclass(frozen=True)
+class SampleFrame:
+    """A line of code; the function of a gradient's frame says so."""
+
+    file: str
+    line: int
+    function: str
+    function_line: int
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The graph nodes by place, each once, and the stack of each place, innermost frame first."""
+
+    nodes: Integers
+    places: Integers
+    stacks: Mapping[int, tuple[SampleFrame, ...]]
+
+
+def samples_of(view: ViewData) -> Samples:
+    """Each node that a code view counts, at the innermost shown frame in which it was made.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> samples = samples_of(demo_profile().view("code"))
+    >>> len(samples.nodes), samples.stacks[int(samples.places[0])][0].function
+    (78, 'from_node_def')
+    """
+    tree = view.forest.tree
+    place = np.repeat(np.arange(len(tree)), tree.row_count)
+    shown_above = np.array(_innermost_shown(tree, view.places), np.int64)[place]
+    counted = shown_above > 0
+    if view.options.account_displayed_op_only and view.options.timing == "exact":
+        counted &= shown_above == place
+    frames = _frames(view)
+    stacks: dict[int, tuple[SampleFrame, ...]] = {0: ()}
+    for row, above in zip(np.argsort(view.places).tolist(), _parents(view), strict=True):
+        shown = int(view.places[row])
+        if shown:
+            stacks[shown] = (frames[shown], *stacks[above])
+    return Samples(tree.rows[counted].astype(np.int64), shown_above[counted], stacks)
+
+
+def _parents(view: ViewData) -> list[int]:
+    """The shown place above each shown place, in preorder."""
+    order = np.argsort(view.places)
+    parent = view.parent[order]
+    above: list[int] = np.where(parent >= 0, view.places[parent], 0).tolist()
+    return above
+
+
+def _innermost_shown(tree: Tree, places: Integers) -> list[int]:
+    """For each place itself or the nearest above it that is shown; the root always is."""
+    shown = np.zeros(len(tree), np.bool_)
+    shown[places] = True
+    found: list[int] = []
+    for place, (is_shown, parent) in enumerate(zip(shown.tolist(), tree.parent.tolist(), strict=True)):
+        found.append(place if is_shown or parent < 0 else found[parent])
+    return found
+
+
+def _frames(view: ViewData) -> dict[int, SampleFrame]:
+    """The frame of each shown place: that of the first node below it, where several are written alike."""
+    tree, traces = view.forest.tree, view.profile.traces
+    forward = _forward_rows(view.profile, tree)
+    names, strings = tree.names, traces.strings
+    found = {}
+    for place in view.places[view.places > 0].tolist():
+        first = forward[tree.row_start[place] : tree.row_start[tree.end[place]]].min()
+        frame = traces.stacks[traces.stack[first]][tree.depth[place] - 1]
+        suffix = GRADIENT_SUFFIX if names[place].endswith(GRADIENT_SUFFIX) else ""
+        found[place] = SampleFrame(
+            file=strings[traces.file[frame]],
+            line=int(traces.line[frame]),
+            function=strings[traces.function[frame]] + suffix,
+            function_line=max(0, int(traces.function_line[frame])),
+        )
+    return found
+
+
+def _forward_rows(profile: ProfileData, tree: Tree) -> Integers:
+    """For each row of the tree the graph node whose stack it stands in: of a gradient the forward node."""
+    names, given = profile.nodes.names, profile.traces.forward
+    rows = tree.rows.astype(np.int64)
+    is_gradient = np.array([name.endswith(GRADIENT_SUFFIX) for name in tree.names])
+    for position in np.flatnonzero(np.repeat(is_gradient, tree.row_count)).tolist():
+        row = int(rows[position])
+        rows[position] = given[row] if row in given else bisect_left(names, forward_name(names[row]) or "")
+    return rows
+
 
 MEASURES = (*TIMES, *BYTES, "params", "float_ops")
 # How native tfprof labels the name of a sample's graph node.
@@ -36,7 +132,7 @@ def selected_measures(options: Options) -> tuple[str, ...]:
     return found
 
 
-def pprof_profile(view: View) -> bytes:
+def pprof_profile(view: ViewData) -> bytes:
     """The gzipped profile of a code view.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -45,7 +141,7 @@ def pprof_profile(view: View) -> bytes:
     """
     selected = selected_measures(view.options)
     profile = message_class("Profile")()
-    tables = _Tables(profile)
+    tables = _PprofTables(profile)
     profile.sample_type.add(type=tables.string("count"), unit=tables.string("count"))
     for name in selected:
         profile.sample_type.add(type=tables.string(name), unit=tables.string(_unit(name, view.options)))
@@ -56,7 +152,7 @@ def pprof_profile(view: View) -> bytes:
     return gzip.compress(profile.SerializeToString(), mtime=0)
 
 
-def _add_samples(profile: Any, tables: _Tables, view: View, selected: Sequence[str]) -> None:
+def _add_samples(profile: Any, tables: _PprofTables, view: ViewData, selected: Sequence[str]) -> None:
     samples = samples_of(view)
     stacks = {place: [tables.location(frame) for frame in stack] for place, stack in samples.stacks.items()}
     values = [_values(view, name, samples.nodes.tolist()) for name in selected]
@@ -72,7 +168,7 @@ def _unit(name: str, options: Options) -> str:
     return "bytes" if name in BYTES else "count"
 
 
-def _values(view: View, name: str, nodes: list[int]) -> list[int]:
+def _values(view: ViewData, name: str, nodes: list[int]) -> list[int]:
     """The measure of some nodes, in whole nanoseconds or microseconds, bytes or counts."""
     found = measures(view.profile, view.options)
     factor = NANOS_A_MICRO if name in TIMES and view.options.timing == "exact" else 1
@@ -80,7 +176,7 @@ def _values(view: View, name: str, nodes: list[int]) -> list[int]:
     return [whole(column[node] * factor, unit) for node in nodes]
 
 
-class _Tables:
+class _PprofTables:
     """Numbers strings, functions and locations, each once, and adds the latter two to the profile."""
 
     def __init__(self, profile: Any) -> None:
@@ -92,7 +188,7 @@ class _Tables:
     def string(self, text: str) -> int:
         return self.strings.setdefault(visible(text), len(self.strings))
 
-    def location(self, frame: Frame) -> int:
+    def location(self, frame: SampleFrame) -> int:
         key = self._function(frame), frame.line
         if key not in self._locations:
             self._locations[key] = len(self._locations) + 1
@@ -100,7 +196,7 @@ class _Tables:
             added.line.add(function_id=key[0], line=frame.line)
         return self._locations[key]
 
-    def _function(self, frame: Frame) -> int:
+    def _function(self, frame: SampleFrame) -> int:
         key = frame.file, frame.function, frame.function_line
         if key not in self._functions:
             self._functions[key] = len(self._functions) + 1

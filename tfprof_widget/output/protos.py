@@ -6,13 +6,12 @@ from typing import Any
 
 from tfprof_widget.engine.measures import Measures, measures
 from tfprof_widget.engine.tree import ROOT_NAME
-from tfprof_widget.engine.view import View
-from tfprof_widget.messages import GraphNodeProto, MultiGraphNodeProto
-from tfprof_widget.output.numbers import whole
-from tfprof_widget.output.shapes import input_shapes
-from tfprof_widget.output.tensor_values import value_protos
-from tfprof_widget.profiles import Profile
-from tfprof_widget.tables import ABSENT
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.messages import GraphNodeProto, MultiGraphNodeProto
+from tfprof_widget.lib.text import whole
+from tfprof_widget.output.cells import input_shapes, value_protos
+from tfprof_widget.profiles.data import ProfileData
 
 MULTI_FIELDS = {
     "micros": "exec_micros",
@@ -28,7 +27,7 @@ MULTI_FIELDS = {
 GRAPH_FIELDS = MULTI_FIELDS | {"runs": "run_count"}
 
 
-def view_proto(view: View) -> GraphNodeProto | MultiGraphNodeProto:
+def view_proto(view: ViewData) -> GraphNodeProto | MultiGraphNodeProto:
     """The message that native tfprof returns for the view.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -40,7 +39,7 @@ def view_proto(view: View) -> GraphNodeProto | MultiGraphNodeProto:
     return _code_proto(view) if view.view == "code" else _op_proto(view)
 
 
-def _graph_proto(view: View) -> GraphNodeProto:
+def _graph_proto(view: ViewData) -> GraphNodeProto:
     root = GraphNodeProto()
     rows = _rows_of_tree(view, root)
     for row, node in enumerate(view.node.tolist()):
@@ -53,7 +52,7 @@ def _graph_proto(view: View) -> GraphNodeProto:
     return root
 
 
-def _code_proto(view: View) -> MultiGraphNodeProto:
+def _code_proto(view: ViewData) -> MultiGraphNodeProto:
     root = MultiGraphNodeProto()
     rows = _rows_of_tree(view, root)
     _fill(rows, view, MULTI_FIELDS)
@@ -61,7 +60,7 @@ def _code_proto(view: View) -> MultiGraphNodeProto:
     return root
 
 
-def _op_proto(view: View) -> MultiGraphNodeProto:
+def _op_proto(view: ViewData) -> MultiGraphNodeProto:
     """The rows as a chain: each the only child of the one before it."""
     root = MultiGraphNodeProto(name=ROOT_NAME)
     rows: list[Any] = []
@@ -76,7 +75,7 @@ def _op_proto(view: View) -> MultiGraphNodeProto:
     return root
 
 
-def _rows_of_tree(view: View, root: Any) -> list[Any]:
+def _rows_of_tree(view: ViewData, root: Any) -> list[Any]:
     rows = [root]
     root.name = view.names[0]
     for name, parent in zip(view.names[1:], view.parent[1:].tolist(), strict=True):
@@ -84,7 +83,7 @@ def _rows_of_tree(view: View, root: Any) -> list[Any]:
     return rows
 
 
-def _fill(rows: list[Any], view: View, fields: dict[str, str]) -> None:
+def _fill(rows: list[Any], view: ViewData, fields: dict[str, str]) -> None:
     for measure, field in fields.items():
         unit = view.unit(measure)
         for prefix, columns in (("", view.own), ("total_", view.total)):
@@ -93,14 +92,14 @@ def _fill(rows: list[Any], view: View, fields: dict[str, str]) -> None:
                     setattr(message, prefix + field, whole(value, unit) if unit > 1 else value)
 
 
-def _add_members(rows: list[Any], view: View) -> None:
+def _add_members(rows: list[Any], view: ViewData) -> None:
     costs = measures(view.profile, view.options)
     for row, message in enumerate(rows):
         for node in view.members_of(row).tolist():
             _fill_member(message.graph_nodes.add(), view, node, costs)
 
 
-def _fill_member(message: Any, view: View, node: int, costs: Measures) -> None:
+def _fill_member(message: Any, view: ViewData, node: int, costs: Measures) -> None:
     message.name = view.profile.nodes.names[node]
     message.total_definition_count = 1
     _describe(message, view.profile, node, view.options.timing)
@@ -112,7 +111,7 @@ def _fill_member(message: Any, view: View, node: int, costs: Measures) -> None:
             setattr(message, f"total_{field}", rounded)
 
 
-def _describe(message: Any, profile: Profile, node: int, timing: str) -> None:
+def _describe(message: Any, profile: ProfileData, node: int, timing: str) -> None:
     """What the message says of the graph node itself: its device and the shapes that it takes in."""
     device = int(profile.nodes.device[node])
     if device != ABSENT:

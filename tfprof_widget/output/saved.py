@@ -1,26 +1,224 @@
-"""Saves a profile as a file: a ProfileProto, compressed if the name asks for it."""
+"""Writes a profile as a ProfileProto."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from os import PathLike, fspath
+from typing import Any
 
-from tfprof_widget.messages import StoredTransfer
-from tfprof_widget.output.destination import write_whole
-from tfprof_widget.output.profile_proto import profile_proto
-from tfprof_widget.output.step_protos import step_numbers
-from tfprof_widget.profiles import Profile
+import numpy as np
+
+from tfprof_widget.ingest.join import counted_micros
+from tfprof_widget.ingest.parts.nodes import node_definitions
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.messages import CodeDef, ExecMemory, ExecProfile, ProfileNode, ProfileProto, StoredTransfer
+from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.devices import accelerator_streams, canonical
+from tfprof_widget.profiles.tables import CodeStacks, Lists, Nodes
 
 
-def save(profile: Profile, path: str | PathLike[str]) -> None:
+def step_numbers(profile: ProfileData) -> tuple[int, ...]:
+    """The numbers of the steps in the message, which are their own unless several workers ran a step of one number.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> step_numbers(demo_profile())
+    (0,)
+    """
+    return tuple(range(len(profile.steps))) if profile.step_workers else profile.steps
+
+
+def fill_steps(rows: list[ProfileNode], profile: ProfileData) -> None:
+    """Fill `execs` of the messages of all nodes, in the order of the nodes."""
+    totals, numbers = profile.step_totals, step_numbers(profile)
+    columns = (totals.node, totals.step, totals.run_count, totals.start_micros, totals.end_micros)
+    steps: list[ExecProfile] = []
+    for node, step, runs, start, end in zip(*(column.tolist() for column in columns), strict=True):
+        message = rows[node].execs[numbers[step]]
+        message.run_count, message.all_start_micros, message.latest_end_micros = runs, start, end
+        steps.append(message)
+    step_of_each = _step_of_each(profile)
+    _fill_devices(steps, step_of_each, profile)
+    of_execution = [steps[index] for index in step_of_each]
+    _fill_times(of_execution, profile)
+    memory = _fill_memory(of_execution, profile)
+    _fill_outputs(memory, profile)
+    _fill_allocations(of_execution, memory, profile)
+
+
+def _step_of_each(profile: ProfileData) -> list[int]:
+    """The row of the step totals that each execution counts in."""
+    totals, executions, count = profile.step_totals, profile.executions, len(profile.steps)
+    keys = totals.node.astype(np.int64) * count + totals.step
+    found: list[int] = np.searchsorted(keys, executions.node.astype(np.int64) * count + executions.step).tolist()
+    return found
+
+
+def _fill_devices(steps: list[ExecProfile], step_of_each: list[int], profile: ProfileData) -> None:
+    seen = set(zip(step_of_each, profile.executions.device.tolist(), strict=True))
+    for step, device in sorted(seen):
+        steps[step].devices.append(profile.nodes.devices[device])
+
+
+def _fill_times(of_execution: list[ExecProfile], profile: ProfileData) -> None:
+    executions, devices = profile.executions, profile.nodes.devices
+    on_stream, on_device = accelerator_streams(devices).tolist(), canonical(devices).tolist()
+    columns = (executions.device, executions.start_micros, counted_micros(executions))
+    values = zip(of_execution, *(column.tolist() for column in columns), strict=True)
+    for message, device, start, duration in values:
+        if start > 0 and (on_stream[device] or on_device[device]):
+            execs: Any = message.accelerator_execs if on_stream[device] else message.cpu_execs
+            execs[devices[device]].times.add(int64_values=(start, duration))
+
+
+def _fill_memory(of_execution: list[ExecProfile], profile: ProfileData) -> Mapping[int, ExecMemory]:
+    """The messages by execution, for those whose memory counts."""
+    executions = profile.executions
+    columns = {
+        "memory_micros": executions.start_micros + executions.duration_micros,
+        "requested_bytes": executions.requested_bytes,
+        "peak_bytes": executions.peak_bytes,
+        "residual_bytes": executions.residual_bytes,
+        "output_bytes": executions.output_bytes,
+        "allocator_bytes_in_use": executions.bytes_in_use,
+    }
+    on_host = np.array(["cpu" in device for device in profile.nodes.devices], np.bool_)[executions.device]
+    for kind, values in (("temp", executions.temporary_bytes), ("persistent", executions.persistent_bytes)):
+        columns[f"host_{kind}_bytes"] = np.where(on_host, values, 0)
+        columns[f"accelerator_{kind}_bytes"] = np.where(on_host, 0, values)
+    counted = np.flatnonzero(executions.counts_memory)
+    memory = {execution: of_execution[execution].memory_execs.add() for execution in counted.tolist()}
+    for field, values in columns.items():
+        for message, value in zip(memory.values(), values[counted].tolist(), strict=True):
+            if value:
+                setattr(message, field, value)
+    return memory
+
+
+def _fill_outputs(memory: Mapping[int, ExecMemory], profile: ProfileData) -> None:
+    outputs = profile.outputs
+    columns = (outputs.execution, outputs.slot, outputs.bytes, outputs.address)
+    for execution, slot, size, address in zip(*(column.tolist() for column in columns), strict=True):
+        if execution in memory:
+            output = memory[execution].output_memory[slot]
+            output.bytes, output.ptr = size, address
+
+
+def _fill_allocations(of_execution: list[ExecProfile], memory: Mapping[int, ExecMemory], profile: ProfileData) -> None:
+    """Native keeps what was allocated on accelerators only."""
+    allocations = profile.allocations
+    columns = (allocations.execution, allocations.micros, allocations.bytes, allocations.on_accelerator)
+    for execution, micros, size, kept in zip(*(column.tolist() for column in columns), strict=True):
+        if kept and execution in memory:
+            of_execution[execution].allocations.add(alloc_micros=micros, alloc_bytes=size)
+
+
+_GPU = re.compile(r"gpu:\d+", re.ASCII)
+
+
+def profile_proto(profile: ProfileData) -> ProfileProto:
+    """The message whose bytes native tfprof gives for the same graph, steps and op log.
+
+    An input that the graph lacks, which native dies of, is left out. Steps of several workers are numbered anew, for
+    native knows no workers; whose they are it says besides.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> message = profile_proto(demo_profile())
+    >>> message.has_trace, list(message.steps)
+    (True, [0])
+    """
+    traces = profile.traces
+    message = ProfileProto(
+        has_trace=profile.has_traces,
+        miss_accelerator_stream=profile.misses_accelerator_stream,
+        steps=step_numbers(profile),
+        step_workers=profile.step_workers,
+        worker_steps=profile.steps if profile.step_workers else (),
+        id_to_string=dict(zip(traces.string_numbers.tolist(), traces.strings, strict=True)),
+    )
+    rows = [message.nodes[number] for number in profile.nodes.identity.tolist()]
+    _describe(rows, profile.nodes)
+    _fill_inputs(rows, profile.nodes)
+    _fill_shapes(rows, profile.nodes)
+    _fill_traces(rows, traces)
+    _fill_attributes(rows, profile)
+    fill_steps(rows, profile)
+    return message
+
+
+def _describe(rows: list[ProfileNode], nodes: Nodes) -> None:
+    columns = (nodes.identity, nodes.op, nodes.device, nodes.float_ops)
+    values = zip(nodes.names, _each(nodes.types), *(column.tolist() for column in columns), strict=True)
+    for row, (name, types, number, op, device, float_ops) in zip(rows, values, strict=True):
+        row.name, row.op, row.id, row.float_ops = name, nodes.ops[op], number, float_ops
+        row.op_types.extend([nodes.type_names[code] for code in types])
+        if device != ABSENT:
+            row.canonical_device = nodes.devices[device]
+            row.host_device = _GPU.sub("cpu:0", nodes.devices[device])
+
+
+def _fill_inputs(rows: list[ProfileNode], nodes: Nodes) -> None:
+    numbers = nodes.identity.tolist()
+    for row, sources in zip(rows, _each(nodes.inputs), strict=True):
+        for index, source in enumerate(sources):
+            if source != ABSENT:
+                row.inputs[index] = numbers[source]
+                row.src_output_index[numbers[source]] = 0  # native takes no other output of a source
+
+
+def _fill_shapes(rows: list[ProfileNode], nodes: Nodes) -> None:
+    for row, shape, outputs in zip(rows, nodes.shape.tolist(), _each(nodes.output_shapes), strict=True):
+        if shape != ABSENT:
+            row.shape.extend(nodes.shapes[shape])
+        for index, output in enumerate(outputs):
+            row.output_shapes[index].int64_values.extend(nodes.shapes[output])
+
+
+def _fill_traces(rows: list[ProfileNode], traces: CodeStacks) -> None:
+    """Each distinct stack is made once, and copied to the nodes that were created in it."""
+    frames = list(_frames(traces))
+    stacks = [CodeDef(traces=[frames[frame] for frame in stack]) for stack in _each(traces.stacks)]
+    for row, stack in zip(rows, traces.stack.tolist(), strict=True):
+        if stack != ABSENT:
+            row.trace.CopyFrom(stacks[stack])
+
+
+def _frames(traces: CodeStacks) -> Iterator[CodeDef.Trace]:
+    numbers = [*traces.string_numbers.tolist(), 0]  # the last one for ABSENT
+    columns = (traces.file, traces.line, traces.function, traces.source, traces.function_line)
+    for file, line, function, source, start in zip(*(column.tolist() for column in columns), strict=True):
+        yield CodeDef.Trace(
+            file_id=numbers[file],
+            lineno=line,
+            function_id=numbers[function],
+            line_id=numbers[source],
+            func_start_line=start,
+        )
+
+
+def _fill_attributes(rows: list[ProfileNode], profile: ProfileData) -> None:
+    """No column holds the attributes: they come from the graphs themselves."""
+    row_of = dict(zip(profile.nodes.names, rows, strict=True))
+    for node in node_definitions(profile.graphs):
+        row_of[node.name].attrs.MergeFrom(node.attr)
+
+
+def _each(lists: Lists) -> Iterator[list[int]]:
+    values: list[int] = lists.values.tolist()
+    return (values[start:end] for start, end in pairwise(lists.start.tolist()))
+
+
+def save(profile: ProfileData, path: str | PathLike[str]) -> None:
     """Write the profile whole or not at all; the same profile always gives the same bytes.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> save(demo_profile(), "/no/such/directory/profile_0")
     Traceback (most recent call last):
         ...
-    tfprof_widget.errors.ProfileError: cannot write '/no/such/directory/profile_0': ...
+    tfprof_widget.ProfileError: cannot write '/no/such/directory/profile_0': ...
     """
     message = profile_proto(profile)
     message.transfers.extend(_transfers(profile))
@@ -28,7 +226,7 @@ def save(profile: Profile, path: str | PathLike[str]) -> None:
     write_whole(path, gzip.compress(content, mtime=0) if fspath(path).endswith(".gz") else content)
 
 
-def _transfers(profile: Profile) -> Iterator[StoredTransfer]:
+def _transfers(profile: ProfileData) -> Iterator[StoredTransfer]:
     """What devices got from each other, which native's format has no place for, and native passes over."""
     table, numbers = profile.transfers, step_numbers(profile)
     codes = (table.step, table.kind, table.source, table.target, table.tensor)

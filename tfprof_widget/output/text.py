@@ -1,11 +1,35 @@
-"""A view as the text that tfprof prints: help on the columns, a legend, and the rows."""
+"""Writes the text that tfprof prints, and says why a view is empty."""
 
 from __future__ import annotations
 
-from tfprof_widget.engine.view import View
-from tfprof_widget.options import Options
-from tfprof_widget.output.reason import why_empty
+from tfprof_widget.engine.view import ViewData
 from tfprof_widget.output.rows import legend, lines
+from tfprof_widget.profiles.options import OPTIONS, Options
+
+# What is not a filter: it takes no row away.
+_KEEPS_ALL_ROWS = ("step", "order_by", "account_displayed_op_only", "select", "output", "timing")
+
+
+def why_empty(view: ViewData) -> str | None:
+    """The reason why there are no rows (but the root's), and a way out; None if there are.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> why_empty(demo_profile().view("op", show_name_regexes=["Conv"]))
+    "Nothing to show: no node passes show_name_regexes=['Conv']. Loosen one of these."
+    """
+    if len(view) > (0 if view.view == "op" else 1):
+        return None
+    if not len(view.profile.nodes):
+        return "Nothing to show: the profile has no nodes. Give a graph, as in Profile.from_protos(graph, run_metas)."
+    filters = [
+        f"{option.name}={list(value) if isinstance(value, tuple) else value!r}"
+        for option in OPTIONS
+        if option.name not in _KEEPS_ALL_ROWS and (value := getattr(view.options, option.name)) != option.default
+    ]
+    if not filters:
+        return "Nothing to show: none of the nodes is part of this view. Try another, as 'scope' or 'op'."
+    return f"Nothing to show: no node passes {', '.join(filters)}. Loosen one of these."
+
 
 _VIEW_HELP = {
     "scope": "scope: The nodes in the model graph are organized by their names, which is hierarchical like filesystem.",
@@ -73,12 +97,12 @@ _PRINTED = (
 SUMMARY_ROWS = 20
 
 
-def report(view: View) -> str:
+def report(view: ViewData) -> str:
     """What native tfprof writes to a file: notices, help, then legend and rows."""
     return preamble(view) + legend(view) + "".join(lines(view))
 
 
-def preamble(view: View) -> str:
+def preamble(view: ViewData) -> str:
     """The notices and the help that come before the rows."""
     notice = _MISSING_STREAM if view.profile.misses_accelerator_stream else ""
     # Native prints the scope view's help for the graph view too.
@@ -89,7 +113,7 @@ def preamble(view: View) -> str:
 
 def banner(options: Options, body: str) -> str:
     """What native tfprof prints to the terminal around a report: the options before it, a line after it."""
-    values = "".join(f"{f'-{name}':<28}{spelled(name, options)}\n" for name in _PRINTED)
+    values = "".join(f"{f'-{name}':<28}{option_text(name, options)}\n" for name in _PRINTED)
     return (
         f"\n=========================Options=============================\n{values}{'-output':<28}stdout:\n"
         f"\n==================Model Analysis Report======================\n{body}"
@@ -97,10 +121,10 @@ def banner(options: Options, body: str) -> str:
     )
 
 
-def spelled(name: str, options: Options) -> str:
+def option_text(name: str, options: Options) -> str:
     """The value of an option as native tfprof prints it.
 
-    >>> spelled("select", Options.of(select=["micros", "bytes"]))
+    >>> option_text("select", Options.of(select=["micros", "bytes"]))
     'bytes,micros'
     """
     value = getattr(options, name)
@@ -111,7 +135,7 @@ def spelled(name: str, options: Options) -> str:
     return str(value)
 
 
-def summary(view: View) -> str:
+def summary(view: ViewData) -> str:
     """The first rows, and how many more there are."""
     rows = lines(view, SUMMARY_ROWS)
     more = len(view) - len(rows)

@@ -1,22 +1,29 @@
-"""Makes one recording of what was recorded on several engines: graphs that match become one, with a worker each."""
+"""Makes one capture of what engines recorded."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
 
-from tfprof_widget.capturing.recorded import GraphRecord, Recorded, Runs
-from tfprof_widget.errors import shortened
-from tfprof_widget.merging.merge import merge
-from tfprof_widget.parallel.cell_run import NoAnswer, Ran
+from ipyparallel.error import CompositeError
+
+from tfprof_widget.api.capture import remember
+from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
+from tfprof_widget.capturing.sampling import Adaptive, Every, Policy, Steps, policy
+from tfprof_widget.ingest.merging.merge import given_to_worker, merged
+from tfprof_widget.lib.errors import shortened
+from tfprof_widget.parallel.engines import CellRun, EngineResult, Engines, NoAnswer, engines_of
 
 LONGEST_REASON = 200
 
 
-def joined(outcomes: Sequence[Ran]) -> Recorded:
+def joined(outcomes: Sequence[EngineResult]) -> Recording:
     """All that was recorded, and notes on what is missing.
 
-    >>> joined([Ran(0, "", None, "nothing was recorded", None)]).warnings
+    >>> joined([EngineResult(0, "", None, "nothing was recorded", None)]).warnings
     ('engine 0 has no profile: nothing was recorded',)
     """
     names = worker_names(outcomes)
@@ -26,7 +33,7 @@ def joined(outcomes: Sequence[Ran]) -> Recorded:
         if ran.recorded is not None and _is_left(ran)
     }
     slowest = max(recorded.values(), key=lambda each: each.wall_seconds, default=None)
-    return Recorded(
+    return Recording(
         graphs=tuple(map(_one, _matching(recorded))),
         wall_seconds=slowest.wall_seconds if slowest else 0.0,
         overhead_seconds=slowest.overhead_seconds if slowest else None,
@@ -35,10 +42,10 @@ def joined(outcomes: Sequence[Ran]) -> Recorded:
     )
 
 
-def worker_names(outcomes: Sequence[Ran]) -> tuple[str, ...]:
+def worker_names(outcomes: Sequence[EngineResult]) -> tuple[str, ...]:
     """What the engines are called in the profile, so that they sort by their numbers; with hosts where these differ.
 
-    >>> worker_names([Ran(2, "a", None, "", None), Ran(10, "b", None, "", None)])
+    >>> worker_names([EngineResult(2, "a", None, "", None), EngineResult(10, "b", None, "", None)])
     ('engine 02 on a', 'engine 10 on b')
     """
     digits = max(len(str(ran.engine)) for ran in outcomes)
@@ -49,32 +56,32 @@ def worker_names(outcomes: Sequence[Ran]) -> tuple[str, ...]:
     )
 
 
-def _matching(recorded: Mapping[str, Recorded]) -> Iterable[Mapping[str, GraphRecord]]:
+def _matching(recorded: Mapping[str, Recording]) -> Iterable[Mapping[str, GraphRecording]]:
     """The graphs that belong together: on each worker the first one that begins with runs of a name, the second, ..."""
-    found: dict[tuple[str, int], dict[str, GraphRecord]] = {}
+    found: dict[tuple[str, int], dict[str, GraphRecording]] = {}
     for worker, each in recorded.items():
         seen: Counter[str] = Counter()
         for graph in each.graphs:
-            name = graph.runs[0].name if graph.runs else ""
+            name = graph.kinds[0].name if graph.kinds else ""
             found.setdefault((name, seen[name]), {})[worker] = graph
             seen[name] += 1
     return found.values()
 
 
-def _one(matching: Mapping[str, GraphRecord]) -> GraphRecord:
+def _one(matching: Mapping[str, GraphRecording]) -> GraphRecording:
     """The graphs of some workers as one."""
-    kinds: dict[str, list[Runs]] = {}
+    kinds: dict[str, list[KindOfRun]] = {}
     for graph in matching.values():
-        for runs in graph.runs:
+        for runs in graph.kinds:
             kinds.setdefault(runs.name, []).append(runs)
-    profile = merge({worker: graph.profile for worker, graph in matching.items()})
-    return GraphRecord(profile, tuple(map(_sum, kinds.values())))
+    tables = merged([given_to_worker(worker)(graph.tables) for worker, graph in matching.items()])
+    return GraphRecording(tables, tuple(map(_sum, kinds.values())))
 
 
-def _sum(kind: Sequence[Runs]) -> Runs:
+def _sum(kind: Sequence[KindOfRun]) -> KindOfRun:
     """The runs of one kind, of all workers."""
     untraced = [runs.untraced for runs in kind if runs.untraced is not None]
-    return Runs(
+    return KindOfRun(
         name=kind[0].name,
         seen=sum(runs.seen for runs in kind),
         traced=sum(runs.traced for runs in kind),
@@ -86,7 +93,7 @@ def _sum(kind: Sequence[Runs]) -> Runs:
     )
 
 
-def failures(outcomes: Sequence[Ran]) -> list[str]:
+def failures(outcomes: Sequence[EngineResult]) -> list[str]:
     """Where the cell failed and why, in a sentence each."""
     return [
         f"{name} failed: {reason(ran.error)}; what it ran until then is in the profile"
@@ -97,7 +104,7 @@ def failures(outcomes: Sequence[Ran]) -> list[str]:
     ]
 
 
-def _unprofiled(outcomes: Sequence[Ran]) -> list[str]:
+def _unprofiled(outcomes: Sequence[EngineResult]) -> list[str]:
     """Where the cell ran without a profile and why."""
     return [
         f"{name} has no profile: {ran.missing}"
@@ -106,7 +113,7 @@ def _unprofiled(outcomes: Sequence[Ran]) -> list[str]:
     ]
 
 
-def _is_left(ran: Ran) -> bool:
+def _is_left(ran: EngineResult) -> bool:
     """Whether something is left to look at: of a cell that failed only what it traced until then."""
     return ran.recorded is not None and (ran.error is None or ran.recorded.traced > 0)
 
@@ -124,7 +131,7 @@ def reason(error: Exception) -> str:
     return shortened(f"{name}: {told}" if told else name, LONGEST_REASON)
 
 
-def _warnings(recorded: Mapping[str, Recorded]) -> Iterator[str]:
+def _warnings(recorded: Mapping[str, Recording]) -> Iterator[str]:
     """The warnings of all workers, each once, with the workers that it is from unless it is all of them."""
     workers: dict[str, list[str]] = {}
     for worker, each in recorded.items():
@@ -132,3 +139,88 @@ def _warnings(recorded: Mapping[str, Recorded]) -> Iterator[str]:
             workers.setdefault(warning, []).append(worker)
     for warning, told in workers.items():
         yield warning if len(told) == len(recorded) else f"{', '.join(told)}: {warning}"
+
+
+def capture_engines(view: Any, code: str, *, name: str = "", **sampling: Any) -> Capture:
+    """Profile what code runs on the engines of an ipyparallel view, client or cluster, as `%%tfprof --engines` does.
+
+    The code runs in the engines' own variables. `sampling` and `collectives` say what is traced, as for `capture`. Code
+    that fails on some engines is noted in the capture; what fails on all is raised, and `last()` has the capture.
+
+    >>> capture_engines("rc", "train()")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.ProfileError: engines: 'rc' is of the type str, ...
+    """
+    with ExitStack() as opened:
+        run = cell_run(engines_of(view, opened), code, **sampling)
+        outcomes = run.run()
+    capture = joined_capture(outcomes, name)
+    error = error_of(run, outcomes)
+    if error is not None:
+        raise error
+    return capture
+
+
+def cell_run(engines: Engines, code: str, *, collectives: bool = False, **sampling: Any) -> CellRun:
+    """A run of code on engines, yet to begin.
+
+    >>> cell_run(Engines(None, (0, 1)), "train()", every=10).was_interrupted
+    False
+    """
+    daring = ["--collectives"] if collectives else []
+    return CellRun(engines, code, " ".join(filter(None, [*daring, _arguments(policy(**sampling))])))
+
+
+def joined_capture(outcomes: Sequence[EngineResult], name: str) -> Capture:
+    """The capture of all engines, which is also the last one from now on."""
+    capture = Capture.of(joined(outcomes), name)
+    remember(capture)
+    return capture
+
+
+def error_of(run: CellRun, outcomes: Sequence[EngineResult]) -> BaseException | None:
+    """What the code is to end with here: an interrupt, or the error that it ended with on all engines."""
+    if run.was_interrupted:
+        return KeyboardInterrupt()
+    if not all(ran.error for ran in outcomes):
+        return None
+
+    return failure(outcomes)
+
+
+def _arguments(traced: Policy) -> str:
+    """What to trace, as the arguments of `%%tfprof`; none stand for its default.
+
+    >>> _arguments(Every(1)), _arguments(Steps(10)), _arguments(Adaptive(0.05, 0)), _arguments(Adaptive())
+    ('--every=1', '--steps=10:', '--overhead=0.05', '')
+    """
+    match traced:
+        case Steps(start, stop):
+            return f"--steps={start}:{'' if stop is None else stop}"
+        case Every(count):
+            return f"--every={count}"
+        case Adaptive(overhead, allowance):
+            return "" if allowance else f"--overhead={overhead}"
+
+
+class EnginesFailed(CompositeError):  # type: ignore[misc]
+    """The cell ended in an error on all engines; `elist` has them, `print_traceback()` shows their traces again."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).splitlines()
+
+
+def failure(outcomes: Sequence[EngineResult]) -> EnginesFailed:
+    """The errors of all engines as one."""
+    return EnginesFailed("the cell failed on all engines", [_entry(ran, ran.error) for ran in outcomes])
+
+
+def _entry(ran: EngineResult, error: Any) -> tuple[str, str, str, dict[str, Any]]:
+    """A name, a message, a trace and an engine, as ipyparallel lists errors."""
+    return (
+        getattr(error, "ename", type(error).__name__),
+        str(getattr(error, "evalue", error)),
+        getattr(error, "traceback", None) or "",
+        {"engine_id": ran.engine, "engine_uuid": "", "method": "execute"},
+    )

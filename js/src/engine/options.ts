@@ -1,4 +1,4 @@
-// Checks options as tfprof_widget/options.py does, and has a value for each that is not given.
+// Checks options as tfprof_widget/profiles/options.py does, and has a value for each that is not given.
 
 import { OPTIONS, type OptionDescription, type Options } from "../protocol.ts";
 import { OptionError } from "./errors.ts";

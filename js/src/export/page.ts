@@ -1,4 +1,4 @@
-// The whole widget as one page that shows it anywhere, sliders included; tfprof_widget/report.py makes the same in Python.
+// The whole widget as one page that shows it anywhere, sliders included; tfprof_widget/widget/report.py makes the same in Python.
 
 import type { Assets, Model } from "../host.ts";
 import { visibleLines } from "../lib/visible.ts";
@@ -11,7 +11,7 @@ export interface Places {
   readonly parts: string;
 }
 
-// As `SHOWN` in tfprof_widget/widget.py.
+// As `SHOWN` in tfprof_widget/widget/traits.py.
 const SHOWN = ["view", "metric", "graph", "selection", "search", "title", "_about"];
 const TRAITS = [...OPTIONS.filter(({ kind }) => kind !== "text").map(({ name }) => name), ...SHOWN];
 

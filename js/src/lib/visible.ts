@@ -1,4 +1,4 @@
-// Spells out what a reader cannot see, or what turns a text around: as tfprof_widget/visible.py does.
+// Spells out what a reader cannot see, or what turns a text around: as tfprof_widget/lib/text.py does.
 
 const UNSEEN =
   /[\p{Cc}\xa0\xad\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\ufffb\ud800-\udfff\u{e0000}-\u{e007f}]/gu;

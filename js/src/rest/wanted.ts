@@ -4,7 +4,7 @@ import type { Cut } from "../graphs.ts";
 import type { Profile } from "../profile.ts";
 import type { Options } from "../protocol.ts";
 
-/** What is to be whole, as tfprof_widget/cutting/limits.py takes it. */
+/** What is to be whole, as tfprof_widget/widget/cut_plan.py takes it. */
 export interface Wanted {
   readonly step?: number;
   readonly scope?: string;
@@ -20,7 +20,7 @@ export interface PutTogether {
   readonly op: string;
 }
 
-// As tfprof_widget/cutting/rows.py writes them.
+// As tfprof_widget/widget/cut_tables.py writes them.
 const NAME = /^(?:(.*)\/)?\(([\d,]+) more [^/]*\)$/s;
 const EVERYTHING = JSON.stringify([".*"]);
 

@@ -104,7 +104,7 @@ function nameOf({ nodes }: Profile, { device }: DeviceMemory): string {
   return deviceLabel(nodes.devices[device] ?? "", nodes.devices);
 }
 
-/** The curves and peaks, as tfprof_widget/charts.py names their fields. */
+/** The curves and peaks, as tfprof_widget/widget/charts.py names their fields. */
 function dataOf(profile: Profile, devices: readonly DeviceMemory[]) {
   const row = (device: DeviceMemory, nanos: number, bytes: number) => ({
     device: nameOf(profile, device),

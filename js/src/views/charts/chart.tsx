@@ -14,7 +14,7 @@ export interface ChartProps {
   readonly store: Store;
   /** The name under which it is exported. */
   readonly name: string;
-  /** Which of the specifications of tfprof_widget/charts.py. */
+  /** Which of the specifications of tfprof_widget/widget/charts.py. */
   readonly spec: string;
   /** The same object as long as the rows are the same. */
   readonly data: Data;

@@ -1,4 +1,4 @@
-// The rows of the chart of costs, as tfprof_widget/charts.py names their fields.
+// The rows of the chart of costs, as tfprof_widget/widget/charts.py names their fields.
 
 import type { Metric } from "../../protocol.ts";
 import { type Costs, costBy, rate } from "./costs.ts";

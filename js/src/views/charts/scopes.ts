@@ -9,7 +9,7 @@ import type { View } from "../../engine/view.ts";
 import { exact, share, short } from "../../lib/short.ts";
 import type { Metric } from "../../protocol.ts";
 
-/** A rectangle, as tfprof_widget/charts.py names its fields; the root's row is `depth` 0. */
+/** A rectangle, as tfprof_widget/widget/charts.py names its fields; the root's row is `depth` 0. */
 export interface ScopeRow {
   readonly name: string;
   readonly label: string;

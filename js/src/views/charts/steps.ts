@@ -3,7 +3,7 @@
 import { shortTime } from "../../lib/short.ts";
 import type { Profile } from "../../profile.ts";
 
-/** A bar, as tfprof_widget/charts.py names its fields: a step, or several neighbours of which it has the longest. */
+/** A bar, as tfprof_widget/widget/charts.py names its fields: a step, or several neighbours of which it has the longest. */
 export interface StepRow {
   readonly step: string;
   /** What a click chooses. */

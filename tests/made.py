@@ -1,0 +1,19 @@
+"""Profiles made of others, or of tables, as the package makes them: by assembling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.ingest.assemble import assemble
+from tfprof_widget.profiles.data import ProfileTables
+
+
+def profile_of_tables(tables: ProfileTables) -> Profile:
+    """The profile of some tables."""
+    return Profile.of(assemble(tables))
+
+
+def changed(profile: ProfileTables, **tables: Any) -> Profile:
+    """The profile with some of its tables changed."""
+    return profile_of_tables(profile.having(**tables))

@@ -1,0 +1,229 @@
+"""Checks which ops cost most, as native tfprof does and exactly."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfprof_widget.analysis.own_lines import own_lines
+from tfprof_widget.analysis.steady import SteadySteps
+from tfprof_widget.engine.evaluate import evaluate
+from tfprof_widget.engine.measures import measures
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.ingest.parts.nodes import node_definitions
+from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
+from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.lib.text import written_time
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import Options
+
+MOST = 3
+DEEPEST = 3
+LEAST_MICROS_OF_A_LINE = 1000
+
+
+def expensive_operations(profile: ProfileData) -> Iterator[str]:
+    """A report a view: the costliest op types, graph nodes and, where there are traces, lines of code.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> next(expensive_operations(demo_profile())).splitlines()[0]
+    'top 1 operation type: MatMul, cpu: ...us, accelerator: 0us, total: ...us (...%)'
+    """
+    if profile.steps:
+        yield from op_types(_expensive_view(profile, "op", max_depth=MOST, min_micros=1))
+        yield from _graph_nodes(_expensive_view(profile, "scope", min_micros=100))
+    else:
+        _warn("op types or graph nodes", "run metadata", "give that of a step")
+    if profile.has_traces:
+        yield from lines(_expensive_view(profile, "code", min_micros=1), LEAST_MICROS_OF_A_LINE)
+    else:
+        _warn("lines of code", "code traces", "give an op_log with traces, or the tf.Graph itself")
+
+
+def _expensive_view(profile: ProfileData, view: str, **options: Any) -> ViewData:
+    return evaluate(profile, view, Options.of(order_by="micros", timing="tfprof", **options))
+
+
+def _warn(rows: str, lacking: str, way_out: str) -> None:
+    warnings.warn(
+        f"ExpensiveOperationChecker: it can name no {rows}, as there are no {lacking}; {way_out}",
+        ProfileWarning,
+        stacklevel=6,
+    )
+
+
+def op_types(view: ViewData) -> Iterator[str]:
+    """A report on the first rows of an op view, each with its share of the whole."""
+    whole = int(view.grand_total["micros"][0]) + 1e-10  # as native, where it decides how exact halves are rounded
+    told = []
+    for row, name in enumerate(view.names[:MOST]):
+        share = 100.0 * int(view.own["micros"][row]) / whole
+        told.append(f"top {row + 1} operation type: {name}, {_times(view, view.own, row)} ({share:.2f}%)")
+    if told:
+        yield "\n".join(told)
+
+
+def _graph_nodes(view: ViewData) -> Iterator[str]:
+    told = [
+        f"top {place} graph node: {view.names[row]}, {_times(view, view.own, row)}"
+        for place, row in enumerate(_below(view, 0)[:MOST], 1)
+    ]
+    if told:
+        yield "\n".join(told)
+
+
+def lines(view: ViewData, least: int) -> Iterator[str]:
+    """The costliest calls from the first frame that has several, for those above it are of libraries mostly.
+
+    Calls that take less than `least`, in units of the view, are left out.
+    """
+    row = 0
+    while len(below := _below(view, row)) == 1:
+        row = below[0]
+    if below:
+        yield "\n".join(_calls(view, below, 0, least))
+
+
+def _calls(view: ViewData, rows: Sequence[int], depth: int, least: int) -> Iterator[str]:
+    for row in rows[:MOST]:
+        if view.total["micros"][row] < least:
+            continue
+        yield f"{'  ' * depth}{view.names[row]}, {_times(view, view.total, row)}"
+        below = _below(view, row)
+        if len(below) > 1 and depth < DEEPEST:
+            yield from _calls(view, below, depth + 1, least)
+
+
+def _below(view: ViewData, row: int) -> list[int]:
+    found: list[int] = np.flatnonzero(view.parent == row).tolist()
+    return found
+
+
+def _times(view: ViewData, columns: Mapping[str, Integers], row: int) -> str:
+    return times(columns, row, view.time_scale)
+
+
+def times(columns: Mapping[str, Integers], row: int, scale: int) -> str:
+    """What a row took, as the reports have it, of times in `1 / scale` microseconds.
+
+    >>> columns = {"micros": 30, "accelerator_micros": 10, "cpu_micros": 20}
+    >>> times({name: np.array([value]) for name, value in columns.items()}, 0, 1)
+    'cpu: 20us, accelerator: 10us, total: 30us'
+    """
+    cpu, accelerator, both = (
+        written_time(int(columns[measure][row]), scale) for measure in ("cpu_micros", "accelerator_micros", "micros")
+    )
+    return f"cpu: {cpu}, accelerator: {accelerator}, total: {both}"
+
+
+SMALLEST_SHARE = 0.01
+"""Lines of code that take less of the whole are left out; native leaves out those below a millisecond."""
+
+
+def costliest(profile: ProfileData) -> Iterator[str]:
+    """Reports on op types, graph nodes and lines of code, for a reader who can select what they name.
+
+    Native tfprof calls a scope a graph node, and reports its own time, which is none.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> list(costliest(demo_profile()))[1].splitlines()[0]
+    'top 1 graph node: gradients/layer1/MatMul_grad/MatMul_1, cpu: 110.95us, accelerator: 0ns, total: 110.95us (34.58%)'
+    """
+    if not profile.steps:
+        return
+    options = SteadySteps.of(profile).options
+    yield from op_types(_costliest_view(profile, "op", options))
+    yield from _nodes(profile, options)
+    if profile.has_traces:
+        yield from _lines(_costliest_view(profile, "code", options))
+
+
+def _nodes(profile: ProfileData, options: Any) -> Iterator[str]:
+    costs = measures(profile, Options.of(**options))
+    micros = costs.columns["micros"]
+    told = []
+    for place, row in enumerate(np.argsort(-micros, kind="stable")[:MOST].tolist(), 1):
+        if micros[row]:
+            taken = times(costs.columns, row, costs.time_scale)
+            share = 100.0 * int(micros[row]) / int(micros.sum())
+            told.append(f"top {place} graph node: {profile.nodes.names[row]}, {taken} ({share:.2f}%)")
+    if told:
+        yield "\n".join(told)
+
+
+def _lines(code: ViewData) -> Iterator[str]:
+    """The user's own; native starts at the first frame that leads to several, which in a notebook is the kernel's."""
+    lines, columns = own_lines(code)
+    least = SMALLEST_SHARE * int(code.grand_total["micros"][0])
+    told = [
+        f"{line}, {times(columns, row, code.time_scale)}"
+        for row, line in enumerate(lines[:MOST])
+        if columns["micros"][row] >= least
+    ]
+    if told:
+        yield "\n".join(told)
+
+
+def _costliest_view(profile: ProfileData, view: str, options: Any) -> ViewData:
+    every_row = {"max_depth": max(Options.of().max_depth, len(profile.nodes.ops))}
+    return evaluate(profile, view, Options.of(order_by="micros", **every_row, **options))
+
+
+LOW = 0.5
+
+
+def accelerator_utilization(profile: ProfileData) -> Iterator[str]:
+    """A report a device: the time of its kernels, as a share of the time from its first start to its last end.
+
+    Of each node counts the last step in which it was seen.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> list(accelerator_utilization(demo_profile()))
+    []
+    """
+    totals, devices = profile.step_totals, profile.nodes.devices
+    last = _last_of_each_node(totals.node)
+    device = profile.nodes.device[totals.node[last]]
+    for code in np.unique(device[device >= 0]).tolist():
+        if "gpu" not in devices[code]:
+            continue
+        chosen = last[device == code]
+        start = totals.start_micros[chosen]
+        span = int(totals.end_micros[chosen].max() - start[start > 0].min(initial=2**63 - 1))
+        if span > 0:
+            utilization = int(totals.accelerator_micros[chosen].sum()) / span
+            low = "" if utilization >= LOW else "low "
+            yield f"device: {devices[code]} {low}utilization: {utilization:.2f}"
+
+
+def _last_of_each_node(node: Indices) -> Integers:
+    """The row of each node's last step, where rows are sorted by node and then step."""
+    result: Integers = np.flatnonzero(np.diff(node, append=np.int32(ABSENT)))
+    return result
+
+
+def operations(profile: ProfileData) -> Iterator[str]:
+    """A report a kind of op that is used and has a faster equivalent.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> list(operations(demo_profile()))
+    []
+    """
+    nodes = profile.nodes
+    if any("BatchNorm" in name for name in nodes.names) and "FusedBatchNorm" not in nodes.type_names:
+        yield "Maybe use faster FusedBatchNorm instead of BatchNorm"
+    if _has_channels_last_on_accelerator(profile):
+        yield "Found operation using NHWC data_format on GPU. Maybe NCHW is faster."
+
+
+def _has_channels_last_on_accelerator(profile: ProfileData) -> bool:
+    nodes = profile.nodes
+    on_accelerator = np.array(["gpu" in device for device in nodes.devices] + [False], np.bool_)[nodes.device]
+    names = {nodes.names[node] for node in np.flatnonzero(on_accelerator).tolist()}
+    return any(
+        node.name in names and "data_format" in node.attr and node.attr["data_format"].s == b"NHWC"
+        for node in (node_definitions(profile.graphs) if names else ())
+    )

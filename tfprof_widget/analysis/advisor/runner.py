@@ -1,0 +1,135 @@
+"""Runs the checkers, and prints or returns what they find."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tfprof_widget.analysis.advisor.cluster import cluster, parameter_servers
+from tfprof_widget.analysis.advisor.costliest import (
+    accelerator_utilization,
+    costliest,
+    expensive_operations,
+    operations,
+)
+from tfprof_widget.analysis.advisor.finding import Finding
+from tfprof_widget.analysis.advisor.slow_ops import flop_rate, initializers, layout, placement, precision, tiny_kernels
+from tfprof_widget.analysis.advisor.waiting import device_idle, input_bound, retracing, transfers
+from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.lib.messages import AdviceProto
+from tfprof_widget.lib.text import visible_lines
+from tfprof_widget.profiles.data import ProfileData
+
+Checker = Callable[[ProfileData], Iterator[str | Finding]]
+
+NATIVE: Mapping[str, Checker] = {
+    "AcceleratorUtilizationChecker": accelerator_utilization,
+    "ExpensiveOperationChecker": expensive_operations,
+    "OperationChecker": operations,
+}
+NOT_PUBLIC = "JobChecker"
+"""Native tfprof knows it by name, but its code never left Google: it reports nothing."""
+
+OWN: Mapping[str, Checker] = {
+    "ClusterChecker": cluster,
+    "DeviceIdleChecker": device_idle,
+    "FlopRateChecker": flop_rate,
+    "InitializerChecker": initializers,
+    "InputBoundChecker": input_bound,
+    "LayoutChecker": layout,
+    "ParameterServerChecker": parameter_servers,
+    "PlacementChecker": placement,
+    "PrecisionChecker": precision,
+    "RetracingChecker": retracing,
+    "TinyKernelChecker": tiny_kernels,
+    "TransferChecker": transfers,
+}
+
+CHECKERS: Mapping[str, Checker] = dict(sorted({**NATIVE, **OWN}.items()))
+
+
+def advise_on(profile: ProfileData, options: Mapping[str, Mapping[str, str]]) -> AdviceProto:
+    """What the checkers named in `options` report; it is printed too, in the order of their names.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> advice = advise_on(demo_profile(), {"OperationChecker": {}})
+    <BLANKLINE>
+    OperationChecker:
+    >>> list(advice.checkers)
+    ['OperationChecker']
+    """
+    _check(options)
+    advice = AdviceProto()
+    for name, check in CHECKERS.items():
+        if name in options:
+            advice.checkers[name].reports.extend(map(str, check(profile)))
+            sys.stdout.write("\n".join(["", f"{name}:", *advice.checkers[name].reports, ""]))
+    sys.stdout.flush()
+    return advice
+
+
+def _check(options: Any) -> None:
+    names = sorted([*CHECKERS, NOT_PUBLIC])
+    if not isinstance(options, Mapping):
+        raise ValueError(
+            f"options is {options!r}, but must be a dict from the names of checkers to their options; "
+            f"the checkers are {', '.join(names)}"
+        )
+    for name, of_checker in options.items():
+        if name not in names:
+            raise ValueError(f"there is no checker {name!r}; choose from {', '.join(names)}")
+        if not isinstance(of_checker, Mapping) or of_checker:
+            raise ValueError(f"the options of {name} are {of_checker!r}, but it takes none: give {{}}")
+
+
+# Steady steps only, to the nanosecond, and graph nodes where native names scopes.
+FOR_PEOPLE = {**CHECKERS, "ExpensiveOperationChecker": costliest}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The reports of each checker; most have none."""
+
+    reports: Mapping[str, tuple[str | Finding, ...]]
+
+    def text(self) -> str:
+        """The checkers that report something, and how many do not.
+
+        >>> print(Advice({"OperationChecker": ("Found operation using NHWC",), "LayoutChecker": ()}).text())
+        OperationChecker:
+        Found operation using NHWC
+        <BLANKLINE>
+        1 other checker found nothing.
+        """
+        told = [
+            f"{checker}:\n" + "\n".join(visible_lines(str(report)) for report in reports)
+            for checker, reports in self.reports.items()
+            if reports
+        ]
+        return "\n\n".join([*told, *_silent(len(self.reports) - len(told), beside=bool(told))])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+
+def advice_on(profile: ProfileData) -> Advice:
+    """Let every checker look at a profile.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> print(advice_on(demo_profile()).text().splitlines()[1])
+    top 1 operation type: MatMul, cpu: 123.19us, accelerator: 0ns, total: 123.19us (38.40%)
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProfileWarning)  # what is lacking is said where it is missed
+        return Advice({checker: tuple(check(profile)) for checker, check in FOR_PEOPLE.items()})
+
+
+def _silent(checkers: int, beside: bool) -> list[str]:
+    if not checkers:
+        return []
+    return [f"{checkers} {'other ' if beside else ''}{'checker' if checkers == 1 else 'checkers'} found nothing."]

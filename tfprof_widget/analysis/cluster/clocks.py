@@ -1,0 +1,310 @@
+"""Finds who made each tensor and who met in a collective, and from that how far clocks are apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from tfprof_widget.analysis.cluster.tasks import Tasks
+from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, NANOS_A_MICRO, Flags, Indices, Integers
+from tfprof_widget.profiles.data import ProfileData, ProfileTables
+from tfprof_widget.profiles.tables import Executions
+
+_COLLECTIVE = re.compile(r"Collective\w*|Nccl\w*", re.ASCII)
+
+
+def is_collective(profile: ProfileData) -> Flags:
+    """Which transfers are a part in a collective, and not one tensor from one device."""
+    kinds = np.array([_COLLECTIVE.fullmatch(kind) is not None for kind in profile.transfers.kinds], np.bool_)
+    return kinds[profile.transfers.kind] if len(kinds) else np.zeros(len(profile.transfers), np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Collectives:
+    """The number of the meeting that each transfer is a part in, ABSENT for those that are none."""
+
+    number: Integers
+    count: int
+
+    @classmethod
+    def of(cls, profile: ProfileData) -> Collectives:
+        """Those of a profile, kept with it."""
+        return profile.cache.kept("meetings", lambda: _meetings(profile))
+
+    def last(self, start: Integers) -> Integers:
+        """Of each meeting the transfer that joined last, by when each started."""
+        rows = np.flatnonzero(self.number >= 0)
+        rows = rows[np.lexsort((start[rows], self.number[rows]))]
+        ends = np.searchsorted(self.number[rows], np.arange(self.count), "right") - 1
+        result: Integers = rows[ends]
+        return result
+
+
+def _meetings(profile: ProfileData) -> Collectives:
+    tasks, transfers = Tasks.of(profile), profile.transfers
+    number = np.full(len(transfers), ABSENT, np.int64)
+    rows = np.flatnonzero(is_collective(profile))
+    moment, task = tasks.moment[transfers.step[rows]], tasks.of_target[rows]
+    tensor = transfers.tensor[rows].astype(np.int64)
+    order = np.lexsort((transfers.start_nanos[rows], task, tensor, moment))
+    by_name: dict[tuple[int, int], dict[int, list[int]]] = {}
+    for at in order.tolist():
+        parts = by_name.setdefault((int(moment[at]), int(tensor[at])), {})
+        parts.setdefault(int(task[at]), []).append(int(rows[at]))
+    count = 0
+    for parts in by_name.values():
+        if len(parts) > 1 and len({len(each) for each in parts.values()}) == 1:
+            for met in zip(*parts.values(), strict=True):
+                number[list(met)] = count
+                count += 1
+    return Collectives(number, count)
+
+
+@dataclass(frozen=True, eq=False)
+class Producers:
+    """The execution that made each transferred tensor, or ABSENT, and which of these are beyond doubt.
+
+    A node that ran as often as its tensor came made the first with its first execution, and so on. If it ran more
+    often or less, it is in doubt which it was: it is taken to be the last that had ended when the tensor came.
+    """
+
+    execution: Integers
+    sure: Flags
+
+    @classmethod
+    def of(cls, profile: ProfileData) -> Producers:
+        """Those of a profile, kept with it."""
+        return profile.cache.kept("producers", lambda: _producers(profile))
+
+
+def ends(executions: Executions) -> Integers:
+    """When executions ended, by the clocks of their tasks; damaged times end at the end of all time."""
+    left = LARGEST_INTEGER - np.maximum(executions.start_nanos, 0)
+    result: Integers = executions.start_nanos + np.minimum(executions.duration_nanos, left)
+    return result
+
+
+def _producers(profile: ProfileData) -> Producers:
+    transfers, executions, tasks = profile.transfers, profile.executions, Tasks.of(profile)
+    made = np.full(len(transfers), ABSENT, np.int64)
+    sure = np.zeros(len(transfers), np.bool_)
+    # A collective's node is the collective itself.
+    is_made = (transfers.node >= 0) & ~is_collective(profile)
+    sent = np.zeros(len(profile.nodes), np.bool_)
+    sent[transfers.node[is_made]] = True
+    rows = np.flatnonzero(sent[executions.node] & (executions.start_nanos > 0))
+    key = _keys(executions.step[rows], tasks.of_execution[rows], executions.node[rows], profile, tasks)
+    rows = rows[np.lexsort((executions.start_nanos[rows], key))]
+    keys, first, count = np.unique(np.sort(key), return_index=True, return_counts=True)
+    known = np.flatnonzero(is_made)
+    wanted = _keys(transfers.step[known], tasks.of_source[known], transfers.node[known], profile, tasks)
+    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+    if not len(keys):
+        return Producers(made, sure)
+    found = keys[place] == wanted
+    known, place = known[found], place[found]
+    rank, came = _ranks(profile, known, place)
+    sure[known] = came == count[place]
+    made[known] = rows[first[place] + np.minimum(rank, count[place] - 1)]
+    end = ends(executions)
+    for transfer, at in zip(known[~sure[known]].tolist(), place[~sure[known]].tolist(), strict=True):
+        candidates = rows[first[at] : first[at] + count[at]]
+        had_ended = end[candidates] <= transfers.start_nanos[transfer] + transfers.duration_nanos[transfer]
+        made[transfer] = candidates[had_ended][-1] if had_ended.any() else candidates[0]
+    return Producers(made, sure)
+
+
+def _keys(step: Indices, task: Integers, node: Indices, profile: ProfileData, tasks: Tasks) -> Integers:
+    result: Integers = (step.astype(np.int64) * len(tasks) + task) * len(profile.nodes) + node
+    return result
+
+
+def _ranks(profile: ProfileData, known: Integers, place: Integers) -> tuple[Integers, Integers]:
+    """Of each transfer, how many of the same tensor came to the same target before it, and how many in all."""
+    transfers = profile.transfers
+    columns = (place, transfers.target[known].astype(np.int64), transfers.tensor[known].astype(np.int64))
+    _, group = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    order = np.lexsort((transfers.start_nanos[known] + transfers.duration_nanos[known], group))
+    came = np.bincount(group)
+    first = np.cumsum(came) - came
+    rank = np.empty(len(known), np.int64)
+    rank[order] = np.arange(len(known)) - first[group[order]]
+    return rank, came[group]
+
+
+UNKNOWN = -1
+"""The error of an offset that nothing bounds from both sides."""
+
+DRIFT = 1e-4
+"""How much two clocks can drift apart in a time: quartz keeps to fifty millionths."""
+
+NO_BOUND = 2**61
+FURTHEST = 2**51
+"""A month: clocks that differ by more were damaged, and sums of more would not fit 64 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clocks:
+    """How far the clock of each task is ahead of the first one's at each moment, and how wrong that may be.
+
+    A row a moment, a column a task. An error is UNKNOWN where transfers went one way only, or none did; `is_linked`
+    tells which tasks exchanged anything with the first, directly or by way of others.
+    """
+
+    offset: Integers
+    error: Integers
+    is_linked: Flags
+
+    @classmethod
+    def of(cls, profile: ProfileData) -> Clocks:
+        """Those of a profile, kept with it; of one that is on one clock there is no difference."""
+        return profile.cache.kept("clocks", lambda: _agreeing(profile) if profile.one_clock else _clocks(profile))
+
+
+def aligned_start_nanos(profile: ProfileData) -> Integers:
+    """When each execution started, by the clock of the first task; as recorded where there is one task.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> aligned_start_nanos(profile) is profile.executions.start_nanos
+    True
+    """
+    start = profile.executions.start_nanos
+    if not len(profile.transfers):
+        return start
+    return _aligned_clocks(profile, start, profile.executions.step, Tasks.of(profile).of_execution)
+
+
+def aligned_transfer_nanos(profile: ProfileData) -> Integers:
+    """When each transfer started, likewise."""
+    transfers = profile.transfers
+    return _aligned_clocks(profile, transfers.start_nanos, transfers.step, Tasks.of(profile).of_target)
+
+
+def _aligned_clocks(profile: ProfileData, start: Integers, step: Indices, task: Integers) -> Integers:
+    tasks = Tasks.of(profile)
+    if len(tasks) < 2:
+        return start
+    offset = Clocks.of(profile).offset[tasks.moment[step], task]
+    result: Integers = np.where(start > 0, np.maximum(start - offset, 1), start)
+    return result
+
+
+def _agreeing(profile: ProfileData) -> Clocks:
+    tasks = Tasks.of(profile)
+    none = np.zeros((tasks.moments, len(tasks)), np.int64)
+    return Clocks(none, none, np.ones(len(tasks), np.bool_))
+
+
+def _clocks(profile: ProfileData) -> Clocks:
+    tasks = Tasks.of(profile)
+    shape = (tasks.moments, len(tasks))
+    clocks = Clocks(np.zeros(shape, np.int64), np.full(shape, UNKNOWN, np.int64), np.zeros(shape, np.bool_))
+    if len(tasks):
+        clocks.error[:, 0] = 0
+        clocks.is_linked[:, 0] = True
+    for moment, most in enumerate(_over_time(_bounds(profile, tasks), _moments(profile, tasks))):
+        _read_off(_shortest(most), clocks.offset[moment], clocks.error[moment], clocks.is_linked[moment])
+    return clocks
+
+
+def _bounds(profile: ProfileData, tasks: Tasks) -> Integers:
+    """By moment, source and target, how far the target's clock can be ahead of the source's."""
+    transfers, producers = profile.transfers, Producers.of(profile)
+    rows = np.flatnonzero(producers.sure & (tasks.of_source != tasks.of_target))
+    came = transfers.start_nanos[rows] + transfers.duration_nanos[rows]
+    ahead = came - ends(profile.executions)[producers.execution[rows]]
+    rows, ahead = rows[np.abs(ahead) < FURTHEST], ahead[np.abs(ahead) < FURTHEST]
+    most = np.full((tasks.moments, len(tasks), len(tasks)), NO_BOUND, np.int64)
+    place = tasks.moment[transfers.step[rows]], tasks.of_source[rows], tasks.of_target[rows]
+    np.minimum.at(most, place, ahead)
+    for first, second, difference, wrong in _met(profile):
+        moment = tasks.moment[transfers.step[first]]
+        one, other = tasks.of_target[first], tasks.of_target[second]
+        most[moment, one, other] = min(most[moment, one, other], wrong - difference)
+        most[moment, other, one] = min(most[moment, other, one], wrong + difference)
+    return most
+
+
+def _met(profile: ProfileData) -> Iterator[tuple[int, int, int, int]]:
+    """Each two parts in a collective, by how much the first one's clock is ahead, and how wrong that may be."""
+    meetings, transfers = Collectives.of(profile), profile.transfers
+    end = transfers.start_nanos + transfers.duration_nanos
+    rows = np.flatnonzero(meetings.number >= 0)
+    rows = rows[np.argsort(meetings.number[rows], kind="stable")]
+    for met in np.split(rows, np.flatnonzero(np.diff(meetings.number[rows])) + 1) if len(rows) else ():
+        for first, second in combinations(met.tolist(), 2):
+            difference = int(end[first] - end[second])
+            if abs(difference) < FURTHEST:
+                yield first, second, difference, int(min(transfers.duration_nanos[[first, second]]))
+
+
+def _moments(profile: ProfileData, tasks: Tasks) -> list[int]:
+    """When each moment was, by any of the clocks; 0 where nothing ran."""
+    executions = profile.executions
+    began = np.full(tasks.moments, NO_BOUND, np.int64)
+    rows = executions.start_nanos > 0
+    np.minimum.at(began, tasks.moment[executions.step[rows]], executions.start_nanos[rows])
+    return began.tolist()
+
+
+def _over_time(most: Integers, began: list[int]) -> Integers:
+    """The bounds, each also held to those of the moments before and after, from which clocks can only have drifted."""
+    order = sorted(range(len(began)), key=began.__getitem__)
+    for way in (order, order[::-1]):
+        for before, after in pairwise(way):
+            drifted = int(abs(began[after] - began[before]) * DRIFT)
+            if drifted < FURTHEST:
+                held = np.where(most[before] < NO_BOUND, most[before] + drifted, NO_BOUND)
+                np.minimum(most[after], held, out=most[after])
+    return most
+
+
+def _shortest(most: Integers) -> Integers:
+    """The least bound between each two tasks, also by way of others."""
+    shortest = most.copy()
+    np.fill_diagonal(shortest, 0)
+    for between in range(len(shortest)):
+        to, onwards = shortest[:, between, None], shortest[None, between, :]
+        by_way = np.where((to < NO_BOUND) & (onwards < NO_BOUND), to + onwards, NO_BOUND)
+        np.minimum(shortest, by_way, out=shortest)
+        if shortest.diagonal().min() < 0:  # a tensor came before it was made, whatever the clocks: a clock was set
+            return np.where(np.eye(len(shortest), dtype=np.bool_), 0, NO_BOUND)
+    return shortest
+
+
+def _read_off(shortest: Integers, offset: Integers, error: Integers, is_linked: Flags) -> None:
+    """Take the middle of what bounds leave; a clock that they do not show to be wrong from one side is left alone."""
+    for task in range(1, len(shortest)):
+        most, least = int(shortest[0, task]), -int(shortest[task, 0])
+        if most < NO_BOUND and least > -NO_BOUND:
+            offset[task], error[task] = (most + least) // 2, (most - least + 1) // 2
+        else:
+            offset[task] = min(most, 0) if most < NO_BOUND else max(least, 0) if least > -NO_BOUND else 0
+        is_linked[task] = most < NO_BOUND or least > -NO_BOUND
+
+
+def on_one_clock(profile: ProfileData) -> ProfileTables:
+    """The stage that has all executions, transfers and allocations start by one clock; of one task nothing changes.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> on_one_clock(profile) is profile
+    True
+    """
+    executions, allocations = profile.executions, profile.allocations
+    start = aligned_start_nanos(profile)
+    if start is executions.start_nanos:
+        return profile
+    later = (start - executions.start_nanos)[allocations.execution] // NANOS_A_MICRO
+    return profile.having(
+        executions=replace(executions, start_nanos=start),
+        transfers=replace(profile.transfers, start_nanos=aligned_transfer_nanos(profile)),
+        allocations=replace(allocations, micros=allocations.micros + later),
+        one_clock=True,
+    )

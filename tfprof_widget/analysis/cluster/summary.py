@@ -1,0 +1,242 @@
+"""Sums a cluster up, with notes on what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+import numpy as np
+
+from tfprof_widget.analysis.cluster.clocks import UNKNOWN, Clocks, Producers
+from tfprof_widget.analysis.cluster.routes import (
+    LinkSummary,
+    Straggler,
+    Traffic,
+    TransferSummary,
+    links,
+    straggler,
+    traffic,
+    waited_for,
+)
+from tfprof_widget.analysis.cluster.tasks import Balance, HeldVariables, Tasks, balance, held, may_be_cluster
+from tfprof_widget.analysis.cluster.waits import Activity, Overlap, Waits, overlaps
+from tfprof_widget.lib.arrays import Integers
+from tfprof_widget.profiles.data import WARM_UP, ProfileData
+from tfprof_widget.profiles.devices import job_of_task
+
+_MOST_NAMED = 3
+
+
+def notes(activity: Activity, lost: int) -> Iterator[str]:
+    """The notes on the figures of some steps, in which so many transfers were lost; each a sentence or two."""
+    profile = activity.profile
+    tasks, clocks, moments = Tasks.of(profile), Clocks.of(profile), list(activity.moments)
+    if not len(profile.transfers):
+        yield "No transfers were recorded, so that nothing is known of waits and of clocks."
+        return
+    linked, error = clocks.is_linked[moments], clocks.error[moments]
+    apart = [name for task, name in enumerate(tasks.names) if not linked[:, task].all()]
+    if apart:
+        yield (
+            f"The clocks of {_listed(apart)} are taken to be right: nothing tells, as these tasks exchanged no tensor "
+            f"with {tasks.names[0]}, or their times contradict each other."
+        )
+    one_way = [
+        name for task, name in enumerate(tasks.names) if linked[:, task].all() and (error[:, task] == UNKNOWN).any()
+    ]
+    if one_way:
+        yield (
+            f"The clocks of {_listed(one_way)} may be further off: tensors went one way only between them and "
+            f"{tasks.names[0]}, which bounds the difference from one side."
+        )
+    unmade = int((Producers.of(profile).execution < 0).sum())
+    if unmade:
+        yield (
+            f"Of {unmade:,} of the {len(profile.transfers):,} transfers it is not recorded when the tensor was made; "
+            "they count from when they were sent."
+        )
+    if lost:
+        yield (
+            f"TensorFlow did not record {lost:,} transfers of tensors that it made, as it does at times; they count as "
+            "the recorded ones of the same tensors do. What others waited for a task is without them."
+        )
+    others = len(profile.steps) - len(activity.steps)
+    if others:
+        name = profile.step_names[activity.steps[0]] if activity.steps else ""
+        yield f"The means are over the {len(activity.steps):,} steps of {name!r}; {others:,} others do not count."
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+MOST_TRANSFERS = 200
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """What a task holds, did, sent, got and waited for.
+
+    `operation_nanos` adds its ops up, `busy_nanos` is the time in which any ran, and `idle_nanos` the rest of the step.
+    `transfer_nanos` is the time in which anything was on its way to it, and `overlap` the share of it while it
+    computed. `waited_for_nanos` is what all the others waited for it. Its clock is `offset_nanos` ahead of the first
+    task's, give or take `offset_error_nanos`, which is None where it is not known.
+    """
+
+    task: str
+    parameters: int
+    variables: int
+    operation_nanos: int
+    busy_nanos: int
+    idle_nanos: int
+    sent_bytes: int
+    received_bytes: int
+    transfer_nanos: int
+    wait_nanos: int
+    overlap: float | None
+    offset_nanos: int
+    offset_error_nanos: int | None
+    waited_for_nanos: int
+
+
+@dataclass(frozen=True)
+class StragglerSummary:
+    """The task that the others wait for, and in words for how long."""
+
+    task: str
+    text: str
+
+
+@final
+@dataclass(frozen=True)
+class ClusterSummary:
+    """A cluster's tasks, what went between them, and what is to be said of it; means over `steps` steps.
+
+    `wall_nanos` is how long a step took from the first op of any task to the last one's end, if they worked at once.
+    """
+
+    tasks: tuple[TaskSummary, ...]
+    links: tuple[LinkSummary, ...]
+    transfers: tuple[TransferSummary, ...]
+    transfers_left_out: int
+    parameter_balance: Balance | None
+    straggler: StragglerSummary | None
+    steps: int
+    wall_nanos: int
+    notes: tuple[str, ...]
+
+    def described(self) -> dict[str, Any]:
+        """All of it as what JSON can hold."""
+        return {
+            "tasks": [asdict(each) for each in self.tasks],
+            "links": [asdict(each) for each in self.links],
+            "transfers": [asdict(each) for each in self.transfers],
+            "transfers_left_out": self.transfers_left_out,
+            "parameter_balance": asdict(self.parameter_balance) if self.parameter_balance else None,
+            "straggler": asdict(self.straggler) if self.straggler else None,
+            "steps": self.steps,
+            "notes": list(self.notes),
+        }
+
+
+def summary(profile: ProfileData, steps: Sequence[int] | None = None) -> ClusterSummary | None:
+    """What the tasks of a profile did in some steps, given by their places; None if there is one and nothing moved.
+
+    Without `steps` they are those of the kind that ran longest, without warm-ups.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> print(summary(demo_profile()))
+    None
+    """
+    if not may_be_cluster(profile) or (len(Tasks.of(profile)) < 2 and not len(profile.transfers)):
+        return None
+    chosen = tuple(_busiest(profile) if steps is None else steps)
+    return profile.cache.recent(("cluster", chosen), lambda: _summary(Activity(profile, chosen)))
+
+
+def _busiest(profile: ProfileData) -> list[int]:
+    """The steps of the kind that ran longest; warm-ups only if there is nothing else."""
+    took = np.zeros(len(profile.steps), np.float64)
+    np.add.at(took, profile.executions.step, profile.executions.duration_nanos)
+    kinds: dict[str, list[int]] = {}
+    for step, name in enumerate(profile.step_names):
+        kinds.setdefault(name, []).append(step)
+    return max(kinds.values(), key=lambda steps: _rank(profile, steps, took), default=[])
+
+
+def _rank(profile: ProfileData, steps: list[int], took: Any) -> tuple[bool, float]:
+    return not profile.step_names[steps[0]].endswith(WARM_UP), float(took[steps].sum())
+
+
+def _summary(activity: Activity) -> ClusterSummary:
+    waits, moments = Waits.of(activity), activity.moments
+    count = max(len(moments), 1)
+    tasks_of = range(len(Tasks.of(activity.profile)))
+    walls = [sum(activity.wall[moment, task] for moment in moments) // count for task in tasks_of]
+    wall = max(walls, default=0)
+    waited = waited_for(activity, waits) // count
+    moved = traffic(activity.profile, waits, activity.steps)
+    tasks = _tasks(activity, moved, overlaps(activity, waits), walls, waited)
+    late = straggler([task.task for task in tasks], waited, wall)
+    return ClusterSummary(
+        tasks=tasks,
+        links=links(moved.transfers),
+        transfers=moved.transfers[:MOST_TRANSFERS],
+        transfers_left_out=max(len(moved.transfers) - MOST_TRANSFERS, 0),
+        parameter_balance=balance({task.task: HeldVariables(task.variables, task.parameters) for task in tasks}),
+        straggler=None if late is None else _described(late, tasks, wall),
+        steps=len(moments),
+        wall_nanos=wall,
+        notes=tuple(notes(activity, moved.lost)),
+    )
+
+
+def _tasks(
+    activity: Activity, moved: Traffic, coming: Sequence[Overlap], walls: Sequence[int], waited: Integers
+) -> tuple[TaskSummary, ...]:
+    profile, tasks, clocks = activity.profile, Tasks.of(activity.profile), Clocks.of(activity.profile)
+    moments = list(activity.moments)
+    count = max(len(moments), 1)
+    holding, by_link = held(profile), links(moved.transfers)
+    found = []
+    for task, name in enumerate(tasks.names):
+        own = holding.get(tasks.of_devices[task], HeldVariables())
+        busy = sum(activity.of(moment, task).length for moment in moments) // count
+        offsets, errors = clocks.offset[moments, task], clocks.error[moments, task]
+        found.append(
+            TaskSummary(
+                task=name,
+                parameters=own.parameters,
+                variables=own.variables,
+                operation_nanos=int(activity.operation_nanos[task]) // count,
+                busy_nanos=busy,
+                idle_nanos=walls[task] - busy,
+                sent_bytes=sum(link.bytes for link in by_link if link.source == name),
+                received_bytes=sum(link.bytes for link in by_link if link.target == name),
+                transfer_nanos=coming[task].transfer_nanos // count,
+                wait_nanos=moved.waited[task],
+                overlap=coming[task].share,
+                offset_nanos=int(np.median(offsets)) if moments else 0,
+                offset_error_nanos=int(np.median(errors)) if moments and not (errors == UNKNOWN).any() else None,
+                waited_for_nanos=int(waited[task]),
+            )
+        )
+    return tuple(found)
+
+
+def _described(late: Straggler, tasks: Sequence[TaskSummary], wall: int) -> StragglerSummary:
+    task = tasks[late.task]
+    like = [each for each in tasks if each is not task and job_of_task(each.task) == job_of_task(task.task)]
+    usual = sum(each.operation_nanos for each in like) // len(like)
+    return StragglerSummary(
+        task.task,
+        f"Each of the others waits for {task.task} {_millis(late.beyond_nanos)} of a step of {_millis(wall)} "
+        f"({late.beyond_nanos / max(wall, 1):.0%}) longer than for its like. "
+        f"Its ops take {_millis(task.operation_nanos)} a step, theirs {_millis(usual)} on average.",
+    )
+
+
+def _millis(nanos: int) -> str:
+    return f"{nanos / 1e6:.2f} ms"

@@ -1,0 +1,116 @@
+"""Compares workers row by row."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfprof_widget.engine.evaluate import evaluate
+from tfprof_widget.engine.measures import MEASURES, measures_of
+from tfprof_widget.engine.steps import by_worker, chosen_steps
+from tfprof_widget.engine.sums import Sums
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.lib.arrays import NANOS_A_MICRO
+from tfprof_widget.lib.text import visible, writer
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import Options, one_of
+
+if TYPE_CHECKING:
+    import pandas
+
+RATIOS = ("ratio", "slowest_to_mean")
+# What others are compared with comes first, as in js/src/views/workers/worker_names.ts.
+_BASE = re.compile(r"(before|base|baseline|old)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d+)")
+
+
+def compare(profile: ProfileData, view: str, measure: str, options: Options) -> pandas.DataFrame:
+    """The rows of the view with a column a worker: the largest difference first.
+
+    Workers come by name, but one called before, base or old is what the others are compared with.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> from tfprof_widget.ingest.merging.merge import merge
+    >>> twice = merge({"a": demo_profile(), "b": demo_profile()})
+    >>> compare(twice, "op", "micros", Options.of()).difference.abs().max().item()
+    0.0
+    """
+    import pandas
+
+    one_of("measure", measure, MEASURES)
+    shown = evaluate(profile, view, options)
+    costs = {worker: _costs(shown, steps, measure) for worker, steps in _workers(profile, options).items()}
+    workers = list(costs)
+    table = pandas.DataFrame({"name": list(shown.names), **costs})
+    lowest, highest = table[workers].min(axis=1), table[workers].max(axis=1)
+    if len(workers) == 2:
+        first, second = (table[worker] for worker in workers)
+        table["difference"], table["ratio"] = second - first, second / first.where(first != 0)
+    else:
+        mean = table[workers].mean(axis=1)
+        table["mean"], table["slowest_to_mean"] = mean, highest / mean.where(mean != 0)
+    order = np.argsort(-(highest - lowest).to_numpy(), kind="stable")
+    return table.iloc[order].reset_index(drop=True)
+
+
+def _workers(profile: ProfileData, options: Options) -> dict[str, tuple[int, ...]]:
+    """The steps of each worker that the options choose, in the order of the columns."""
+    groups = by_worker(profile, chosen_steps(profile, options)) if profile.step_workers else []
+    found = {profile.step_workers[steps[0]]: steps for steps in groups}
+    if len(found) == 1 and len(set(profile.step_workers)) > 1:
+        raise ValueError(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; let more through")
+    if len(found) < 2 and not profile.steps:
+        raise ValueError("compare: nothing ran in these profiles; a worker is known by its runs: compare their views")
+    if len(found) < 2:
+        raise ValueError(
+            "compare: there are no two workers to compare; merge profiles by name first, "
+            "as in tfprof_widget.merge({'before': one, 'after': other}).compare(), "
+            "or at the command line: tfprof compare before=FILE after=FILE"
+        )
+    if taken := sorted({"name", "difference", "mean", *RATIOS} & set(found)):
+        raise ValueError(f"compare: a worker is called {taken[0]!r}, as a column is; merge it by another name")
+    return {worker: found[worker] for worker in sorted(found, key=_rank)}
+
+
+def _rank(worker: str) -> tuple[bool, list[tuple[int, str]]]:
+    """Where a worker stands: what the others are compared with first, then by name, with 2 before 10."""
+    parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(worker)]
+    return _BASE.match(worker) is None, parts
+
+
+def comparison_text(table: pandas.DataFrame, measure: str) -> str:
+    """The table as text, each cost with its unit; of names that are not harmless the signs are shown.
+
+    >>> import pandas
+    >>> print(comparison_text(pandas.DataFrame({"name": ["Add"], "a": [1.5], "ratio": [2.0]}), "micros"))
+    name       a  ratio
+    Add   1.50us   2.00
+    """
+    write = writer(measure)
+    columns = [[visible(str(name)), *_cells(table[name], name, write)] for name in table]
+    widths = [max(map(len, column)) for column in columns]
+    lines = zip(*columns, strict=True)
+    return "\n".join(
+        "  ".join(cell.rjust(width) if index else cell.ljust(width) for index, (cell, width) in enumerate(row)).rstrip()
+        for row in (zip(line, widths, strict=True) for line in lines)
+    )
+
+
+def _cells(column: Any, name: Any, write: Callable[[int, int], str]) -> list[str]:
+    if name == "name":
+        return [visible(str(each)) for each in column]
+    if name in RATIOS:
+        return ["-" if math.isnan(each) else f"{each:.2f}" for each in column.tolist()]
+    return [f"{'-' * (each < 0)}{write(round(abs(each) * NANOS_A_MICRO), NANOS_A_MICRO)}" for each in column.tolist()]
+
+
+def _costs(shown: ViewData, steps: tuple[int, ...], measure: str) -> Any:
+    """What each row costs with the worker of these steps: itself and all below it, in op view the op type."""
+    found = measures_of(shown.profile, steps, exact=shown.options.timing == "exact")
+    sums = Sums(shown.forest, found)
+    column = sums.own(measure) if shown.view == "op" else sums.total(measure)
+    return column[shown.places] / found.unit(measure)

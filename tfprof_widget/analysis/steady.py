@@ -1,0 +1,207 @@
+"""What ran in the steps that are looked at: those of a steady state, where the profile tells which these are."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tfprof_widget.ingest.parts.names import DATA_SCOPE
+from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
+from tfprof_widget.lib.intervals import Intervals
+from tfprof_widget.lib.text import written_time
+from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileData
+from tfprof_widget.profiles.devices import accelerator_streams
+
+WORTHWHILE = 0.1
+"""What takes a smaller share of the time is not worth a change of the program, and is no finding."""
+
+MOST_SELECTED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class SteadySteps:
+    """The steps that count: no warm-ups and no eager ops between steps, unless there is nothing else.
+
+    Times are in nanoseconds.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> steady = SteadySteps.of(demo_profile())
+    >>> steady.steps.tolist(), steady.shown(steady.wall.length), steady.options
+    ([0], '365.12us', {})
+    """
+
+    profile: ProfileData
+    steps: Integers
+
+    @classmethod
+    def of(cls, profile: ProfileData) -> SteadySteps:
+        """Those of a profile."""
+        return profile.cache.kept("steady", lambda: cls(profile, _steady_steps(profile)))
+
+    @cached_property
+    def rows(self) -> slice | Integers:
+        """The executions in these steps, as far as it is known when they started."""
+        executions = self.profile.executions
+        counts = np.zeros(len(self.profile.steps), np.bool_)
+        counts[self.steps] = True
+        chosen = executions.start_nanos > 0
+        if not counts.all():
+            chosen &= counts[executions.step]
+        found: Integers = np.flatnonzero(chosen)
+        first, end = (int(found[0]), int(found[-1]) + 1) if len(found) else (0, 0)
+        # Most often they are one after another, so that their columns are those of the profile, and no copies.
+        return slice(first, end) if end - first == len(found) else found
+
+    @cached_property
+    def node(self) -> Indices:
+        """The node of each of the rows."""
+        return self.profile.executions.node[self.rows]
+
+    @cached_property
+    def start(self) -> Integers:
+        """When each of the rows started."""
+        return self.profile.executions.start_nanos[self.rows]
+
+    @cached_property
+    def duration(self) -> Integers:
+        """How long each of the rows took."""
+        return self.profile.executions.duration_nanos[self.rows]
+
+    @property
+    def end(self) -> Integers:
+        """When each of the rows ended."""
+        return self.start + self.duration
+
+    @cached_property
+    def device(self) -> Indices:
+        """The device of each of the rows."""
+        return self.profile.executions.device[self.rows]
+
+    @cached_property
+    def is_on_stream(self) -> Flags:
+        """Which of the rows ran on an accelerator, of all lines for these the one that has every kernel once."""
+        return self.on_devices(accelerator_streams(self.profile.nodes.devices))
+
+    @cached_property
+    def is_data(self) -> Flags:
+        """Which nodes are of `tf.data`, whose threads work ahead of the steps."""
+        names = self.profile.nodes.names
+        flags = np.zeros(len(names), np.bool_)
+        flags[bisect_left(names, f"{DATA_SCOPE}/") : bisect_left(names, f"{DATA_SCOPE}0")] = True
+        return flags
+
+    @cached_property
+    def wall(self) -> Intervals:
+        """The time that the steps took: of each from the first start to the last end, `tf.data`'s aside."""
+        own = _picked(~self.of_nodes(self.is_data))
+        step = self.profile.executions.step[self.rows][own]
+        start = np.full(len(self.profile.steps), np.iinfo(np.int64).max)
+        end = np.zeros(len(self.profile.steps), np.int64)
+        np.minimum.at(start, step, self.start[own])
+        np.maximum.at(end, step, self.end[own])
+        ran = end > 0
+        return Intervals.of(start[ran], end[ran])
+
+    @cached_property
+    def nanos(self) -> Integers:
+        """What each node took, on accelerators and CPUs together; those of `tf.data` nothing."""
+        totals = self.profile.step_totals
+        sums = self._added_up(totals.accelerator_nanos) + self._added_up(totals.cpu_nanos)
+        sums[self.is_data] = 0
+        return sums
+
+    @cached_property
+    def runs(self) -> Integers:
+        """How often each node ran."""
+        return self._added_up(self.profile.step_totals.run_count)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that show these steps alone."""
+        names = self.profile.step_names
+        chosen = sorted({names[step] for step in self.steps.tolist()})
+        return {} if len(chosen) == len(set(names)) else {"run_name_regexes": [re.escape(name) for name in chosen]}
+
+    def of_nodes(self, nodes: Flags) -> Flags:
+        """Which of the rows are of some nodes."""
+        return _looked_up(nodes, self.node)
+
+    def on_devices(self, devices: Flags) -> Flags:
+        """Which of the rows ran on some devices."""
+        return _looked_up(devices, self.device)
+
+    def during(self, rows: Flags) -> Intervals:
+        """When any of some rows ran."""
+        picked = _picked(rows)
+        return Intervals.of(self.start[picked], self.end[picked])
+
+    def alone(self, rows: Flags) -> int:
+        """For how long, while the steps went on, something of some rows ran and nothing else did."""
+        outside = Intervals.of(np.append(0, self.wall.end), np.append(self.wall.start, np.iinfo(np.int64).max))
+        return self.during(rows).without(self.during(~rows)).without(outside).length
+
+    def ops(self, pattern: str) -> Flags:
+        """The nodes whose op matches a regex as a whole."""
+        nodes = self.profile.nodes
+        matches = re.compile(pattern).fullmatch
+        return np.array([matches(op) is not None for op in nodes.ops], np.bool_)[nodes.op]
+
+    def share(self, nodes: Flags) -> float:
+        """The share of the op time that some nodes take."""
+        return float(self.nanos[nodes].sum()) / max(float(self.nanos.sum()), 1.0)
+
+    def of_wall(self, nanos: int) -> float:
+        """The share that so long a time has of that of the steps."""
+        return nanos / max(self.wall.length, 1)
+
+    def costliest(self, nodes: Flags) -> tuple[str, ...]:
+        """The names of the few of some nodes that take the most time, of those that take any."""
+        rows = np.flatnonzero(nodes & (self.nanos > 0))
+        rows = rows[np.argsort(-self.nanos[rows], kind="stable")][:MOST_SELECTED]
+        return tuple(self.profile.nodes.names[row] for row in rows.tolist())
+
+    def op_names(self, nodes: Flags) -> list[str]:
+        """Regexes for the ops of some nodes, of those that take any time."""
+        kinds = self.profile.nodes
+        return [re.escape(kinds.ops[op]) for op in np.unique(kinds.op[nodes & (self.nanos > 0)]).tolist()]
+
+    def shown(self, nanos: int) -> str:
+        """A time of all the steps, as that of one of them."""
+        return written_time(nanos // max(len(self.steps), 1), 1000)
+
+    @cached_property
+    def _totals(self) -> slice | Integers:
+        """The rows of the step totals that are of these steps."""
+        counts = np.zeros(len(self.profile.steps), np.bool_)
+        counts[self.steps] = True
+        return slice(None) if counts.all() else np.flatnonzero(counts[self.profile.step_totals.step])
+
+    def _added_up(self, column: Integers) -> Integers:
+        """The sum of each node of a column of the step totals, which are sorted by node."""
+        node = self.profile.step_totals.node[self._totals]
+        first = np.flatnonzero(np.diff(node, prepend=np.int32(ABSENT)))
+        sums = np.zeros(len(self.profile.nodes), np.int64)
+        sums[node[first]] = np.add.reduceat(column[self._totals], first) if len(first) else 0
+        return sums
+
+
+def _looked_up(flags: Flags, rows: Indices) -> Flags:
+    """The flag of each row; of many executions it is soon told if there is none."""
+    return flags[rows] if flags.any() else np.zeros(len(rows), np.bool_)
+
+
+def _picked(rows: Flags) -> slice | Flags:
+    """What picks these rows, all of them without a copy."""
+    return slice(None) if rows.all() else rows
+
+
+def _steady_steps(profile: ProfileData) -> Integers:
+    names = profile.step_names
+    steady = [step for step, name in enumerate(names) if name != EAGER and not name.endswith(WARM_UP)]
+    return np.array(steady or range(len(names)), np.int64)

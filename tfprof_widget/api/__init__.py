@@ -1,0 +1,1 @@
+"""What users hold: the only classes with methods that print, save and show."""

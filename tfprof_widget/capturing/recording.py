@@ -1,0 +1,212 @@
+"""Holds what was recorded, and how it was measured."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tfprof_widget.lib.text import Fact, written_percent, written_seconds
+from tfprof_widget.profiles.data import EAGER, ProfileTables
+
+
+@dataclass(frozen=True)
+class KindOfRun:
+    """The runs of one kind: the same graph and fetches, or the same function or step of a model.
+
+    `warm_up_seconds` is what the first run took, which traces, compiles and tunes; it is in neither sum. `untraced` is
+    the number of runs in `untraced_seconds`, None if they were not counted apart; `warm_ups` that in `warm_up_seconds`.
+
+    >>> KindOfRun("train", seen=9, traced=2, untraced_seconds=3.0, traced_seconds=4.0, warm_up_seconds=8.0).warm_ups
+    1
+    """
+
+    name: str
+    seen: int
+    traced: int
+    untraced_seconds: float
+    traced_seconds: float
+    warm_up_seconds: float
+    untraced: int | None = None
+    warm_ups: int = 1
+
+    @property
+    def run_seconds(self) -> float:
+        """What one run took by the clock: an untraced one if there was any, else a traced one, else the first.
+
+        >>> KindOfRun("train", 9, 2, 3.0, 4.0, 8.0, untraced=6).run_seconds
+        0.5
+        """
+        if self._untraced and self.untraced_seconds:
+            return self.untraced_seconds / self._untraced
+        return self.traced_run_seconds
+
+    @property
+    def traced_run_seconds(self) -> float:
+        """What a traced run took by the clock, the first where no other was traced: tracing may slow it.
+
+        >>> KindOfRun("train", 9, 2, 3.0, 4.0, 8.0, untraced=6).traced_run_seconds
+        2.0
+        """
+        traced = self.seen - self._untraced - self.warm_ups
+        if traced > 0 and self.traced_seconds:
+            return self.traced_seconds / traced
+        return self.warm_up_seconds / max(self.warm_ups, 1)
+
+    @property
+    def _untraced(self) -> int:
+        return self.seen - self.traced if self.untraced is None else self.untraced
+
+
+@dataclass(frozen=True)
+class GraphRecording:
+    """One graph's tables, and the kinds of runs of it, in the order first seen."""
+
+    tables: ProfileTables
+    kinds: tuple[KindOfRun, ...]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """All that was captured; `warnings` say in plain sentences what is missing and why.
+
+    `overhead_seconds` is None where nothing tells what tracing cost.
+    """
+
+    graphs: tuple[GraphRecording, ...]
+    wall_seconds: float
+    overhead_seconds: float | None
+    dropped_events: int
+    warnings: tuple[str, ...]
+
+    @property
+    def seen(self) -> int:
+        """How many runs there were.
+
+        >>> Recording((), 0.0, 0.0, 0, ()).seen
+        0
+        """
+        return sum(runs.seen for graph in self.graphs for runs in graph.kinds)
+
+    @property
+    def traced(self) -> int:
+        """How many of the runs were traced.
+
+        >>> Recording((), 0.0, 0.0, 0, ()).traced
+        0
+        """
+        return sum(runs.traced for graph in self.graphs for runs in graph.kinds)
+
+
+def joined(first: Recording, second: Recording) -> Recording:
+    """Two recordings of the same time as one.
+
+    >>> joined(Recording((), 1.0, 0.1, 0, ("a",)), Recording((), 2.0, 0.0, 3, ())).warnings
+    ('a',)
+    """
+    return Recording(
+        graphs=first.graphs + second.graphs,
+        wall_seconds=max(first.wall_seconds, second.wall_seconds),
+        overhead_seconds=_sum(first.overhead_seconds, second.overhead_seconds),
+        dropped_events=first.dropped_events + second.dropped_events,
+        warnings=tuple(dict.fromkeys(first.warnings + second.warnings)),
+    )
+
+
+def _sum(first: float | None, second: float | None) -> float | None:
+    """The sum of two costs, not known where one of them is not."""
+    return None if first is None or second is None else first + second
+
+
+_NOTICED_SECONDS = 1.0
+
+SLOWED = 1.5
+"""So many times as long a traced run has to take before that is told."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How a capture was measured: what ran, what of it was traced, and what that cost.
+
+    `op_seconds` is the summed time of all ops of one run of the busiest kind, `traced_run_seconds` what that run took
+    by the clock: their ratio says how many ops ran at once. `run_seconds` is what such a run took when not traced.
+    `coverage` is the share of the op time for which float operations are known. `overhead_seconds` is what capturing
+    cost, the tracing, the watching and the reading at the end; it is None where nothing tells, as when all runs were
+    traced and none is there to compare with.
+    """
+
+    name: str
+    taken: datetime.datetime
+    wall_seconds: float
+    overhead_seconds: float | None
+    runs: tuple[KindOfRun, ...]
+    run_seconds: float
+    traced_run_seconds: float
+    op_seconds: float
+    coverage: float
+    dropped_events: int
+    warnings: tuple[str, ...]
+
+    @property
+    def runs_seen(self) -> int:
+        """How many runs there were; eager ops are none beside others."""
+        return sum(runs.seen for runs in self._counted())
+
+    @property
+    def runs_traced(self) -> int:
+        """How many of the runs were traced."""
+        return sum(runs.traced for runs in self._counted())
+
+    def _counted(self) -> Sequence[KindOfRun]:
+        return [runs for runs in self.runs if runs.name != EAGER] or self.runs
+
+    def facts(self) -> Iterator[Fact]:
+        """What the head line says: runs traced, op and wall time, cost, coverage."""
+        seen = f"{self.runs_traced:,} of {self.runs_seen:,}"
+        yield Fact("runs traced", seen, "runs whose operations were recorded, of all that were made")
+        if self.runs_traced:
+            yield Fact(
+                "step", written_seconds(self.op_seconds), "summed time of all operations of one run of the busiest kind"
+            )
+        wall = written_seconds(self.run_seconds)
+        if self.traced_run_seconds and self.runs_traced:
+            wall += f" · {self.op_seconds / self.traced_run_seconds:.2f} ops at once"
+        at_once = f"the op time beside the {written_seconds(self.traced_run_seconds)} that the traced runs took"
+        yield Fact("wall", wall, f"what such a run takes by the clock when it is not traced; ops at once is {at_once}")
+        yield self._cost()
+        if self.runs_traced:
+            coverage = f"{written_percent(self.coverage, 0)} of time"
+            yield Fact("FLOP formulas for", coverage, "share of the op time for which float operations are known")
+        if self.dropped_events:
+            yield Fact("dropped", f"{self.dropped_events:,} events", "what the recorder had no room for")
+
+    def _cost(self) -> Fact:
+        """What capturing cost: of a short cell it may be a large share, and yet nothing that anyone would notice."""
+        spent, without = self.overhead_seconds, self.wall_seconds - (self.overhead_seconds or 0.0)
+        share = "unknown" if spent is None or without <= 0 else written_percent(spent / without)
+        if spent is None or spent >= _NOTICED_SECONDS:
+            return Fact(
+                "tracing cost", share, "time that tracing, watching and reading added, of the time without them"
+            )
+        help_ = f"time that tracing, watching and reading added; of the time without them, {share}"
+        return Fact("tracing cost", written_seconds(spent), help_)
+
+    def sentence(self) -> str:
+        """The facts in a line, after the name."""
+        return " · ".join(filter(None, [self.name, *map(str, self.facts())]))
+
+
+def note_on_slow_runs(runs: KindOfRun) -> str | None:
+    """Says that runs took much longer while they were traced, if they did.
+
+    >>> note_on_slow_runs(KindOfRun("train", 9, 2, 3.0, 2.0, 8.0, untraced=6))
+    'traced runs of train took 1 s, others 500 ms: tracing slows small ops, whose times and gaps are too long here'
+    >>> note_on_slow_runs(KindOfRun("train", 9, 2, 3.0, 1.4, 8.0, untraced=6))
+    """
+    if not runs.untraced or not runs.traced_seconds or runs.traced_run_seconds < SLOWED * runs.run_seconds:
+        return None
+    return (
+        f"traced runs of {runs.name} took {written_seconds(runs.traced_run_seconds)}, "
+        f"others {written_seconds(runs.run_seconds)}: "
+        "tracing slows small ops, whose times and gaps are too long here"
+    )

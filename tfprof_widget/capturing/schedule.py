@@ -1,0 +1,195 @@
+"""Chooses the steps of a loop that are asked for, and has done what is due at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from random import Random
+from threading import RLock
+from time import perf_counter
+from typing import Any
+
+from tfprof_widget.lib.safely import RecordingProcess
+from tfprof_widget.profiles.options import check_step
+
+WARM_UP_STEPS = 10
+MOST_TRACED_STEPS = 100
+# Where no steps are asked for: once so many of a graph's nodes were seen to run, only runs of a new kind are traced,
+ENOUGH_COVERAGE = 0.5
+# and before that every fifth or so of the others.
+SHARE_OF_TRACED = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class DueAtStep:
+    """What is due at a step, as the runs of a loop are called by their numbers."""
+
+    step: int
+    traced: bool = False
+    dumped: bool = False
+
+
+class Schedule:
+    """Numbers the steps from 0, whatever thread they run in, and says what is due at each.
+
+    >>> schedule = Schedule(trace_steps=[1], dump_steps=[1])
+    >>> schedule.next(["train"]), schedule.next(["train"])
+    (DueAtStep(step=0, traced=False, dumped=False), DueAtStep(step=1, traced=True, dumped=True))
+    """
+
+    def __init__(self, trace_steps: Iterable[int] | None, dump_steps: Iterable[int] | None) -> None:
+        self._lock = RLock()
+        self.is_automatic = trace_steps is None
+        self.dumps_rest = dump_steps is None
+        self.trace_steps = set() if trace_steps is None else checked_steps("trace_steps", trace_steps)
+        self.dump_steps = {MOST_TRACED_STEPS} if dump_steps is None else checked_steps("dump_steps", dump_steps)
+        if len(self.trace_steps) > MOST_TRACED_STEPS:
+            raise ValueError(
+                f"trace_steps: {len(self.trace_steps):,} are more than the {MOST_TRACED_STEPS} that are kept; "
+                "leave some out, as range(0, 1000, 10) does"
+            )
+        self.steps = 0
+        self.traced = 0
+        self.coverage = 0.0
+        self._fetched: set[frozenset[str]] = set()
+        self._random = Random(111)  # the same steps each time a program runs
+
+    def next(self, nodes: Iterable[str]) -> DueAtStep:
+        """What is due at the next step, which is a run that fetches these nodes."""
+        fetched = frozenset(nodes)
+        with self._lock:
+            step = self.steps
+            self.steps += 1
+            traced = step in self.trace_steps or (self.is_automatic and self._tells_more(step, fetched))
+            self.traced += traced
+            return DueAtStep(step, traced, step in self.dump_steps)
+
+    def trace(self, steps: set[int]) -> None:
+        """Let these steps be traced too."""
+        with self._lock:
+            self.trace_steps |= steps
+
+    def trace_next(self) -> None:
+        """Let the step be traced that begins next."""
+        with self._lock:
+            self.trace_steps.add(self.steps)
+
+    def dump_next(self) -> None:
+        """Let there be a dump at the step that begins next."""
+        with self._lock:
+            self.dump_steps.add(self.steps)
+
+    def missed(self, steps: Iterable[int]) -> list[int]:
+        """Those of the steps that no run has reached.
+
+        >>> Schedule([], []).missed([20, 10])
+        [10, 20]
+        """
+        return sorted(step for step in steps if step >= self.steps)
+
+    def _tells_more(self, step: int, nodes: frozenset[str]) -> bool:
+        if step <= WARM_UP_STEPS or self.traced >= MOST_TRACED_STEPS:
+            return False
+        if nodes not in self._fetched:
+            self._fetched.add(nodes)
+            return True
+        is_open = self.coverage < ENOUGH_COVERAGE and step < MOST_TRACED_STEPS
+        return is_open and self._random.random() < SHARE_OF_TRACED
+
+
+def checked_steps(name: str, steps: Any) -> set[int]:
+    """The steps of an argument of that name.
+
+    >>> checked_steps("dump_steps", 20)
+    Traceback (most recent call last):
+        ...
+    ValueError: dump_steps: 20 is no list of steps; give [20] or range(10, 20)
+    """
+    try:
+        return {check_step(step) for step in steps}
+    except TypeError:
+        raise ValueError(f"{name}: {steps!r} is no list of steps; give [20] or range(10, 20)") from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StepRun:
+    """A run at which something is due."""
+
+    graph: Any
+    due: DueAtStep
+
+    @property
+    def traced(self) -> bool:
+        """Whether its metadata is wanted."""
+        return self.due.traced
+
+
+class StepRecorder:
+    """Counts every run as a step, from any thread, and tells of the end of each at which something is due.
+
+    >>> schedule = Schedule(trace_steps=[1], dump_steps=[])
+    >>> recorder = StepRecorder(schedule, ended=print, tell=print)
+    >>> recorder.begin("a graph", ["train"])
+    >>> recorder.finished(recorder.begin("a graph", ["train"]), b"metadata")
+    StepRun(graph='a graph', due=DueAtStep(step=1, traced=True, dumped=False)) b'metadata'
+    """
+
+    def __init__(
+        self, schedule: Schedule, ended: Callable[[StepRun, bytes | None], None], tell: Callable[[str], None]
+    ) -> None:
+        self.clock = perf_counter
+        self.process = RecordingProcess()
+        self.untraceable: dict[str, None] = {}
+        self._schedule, self._ended, self._tell = schedule, ended, tell
+        self._ending = RLock()  # a handler of signals may run a session while this thread holds it
+        self._open = True
+        self.is_broken = False
+
+    def begin(self, graph: Any, nodes: Iterable[str], *, untraceable: str = "") -> StepRun | None:
+        """Number a run, and return it if something is due at it; one that none can trace is no step."""
+        if not self._open or self.process.is_another:
+            return None
+        if untraceable:
+            self.untraceable[untraceable] = None
+            return None
+        due = self._schedule.next(nodes)
+        return StepRun(graph, due) if due.traced or due.dumped else None
+
+    def finished(self, run: StepRun, metadata: bytes | None = None) -> None:
+        """Have done what is due at the end of a run, for one run at a time."""
+        if self.process.is_another:
+            return
+        with self._ending:
+            if self._open:
+                self._ended(run, metadata)
+
+    def raised(self, run: StepRun) -> None:
+        """Have done what is due at the end of a run that raised, and so has no metadata."""
+        self.finished(run)
+
+    def watched(self, run: StepRun, since: float) -> None:
+        """What watching costs is not counted here."""
+
+    def forget(self, run: StepRun) -> None:
+        """A run that could not be watched stays a step."""
+
+    def note(self, warning: str) -> None:
+        """Pass a sentence on to the user."""
+        self._tell(warning)
+
+    def broke(self, error: Exception) -> None:
+        """Tell of an error of the package's own, the first time, and let all further runs pass."""
+        self._open = False
+        if not self.is_broken:
+            self.is_broken = True
+            self._tell(
+                f"ProfileContext stopped early, by an error of tfprof_widget itself ({type(error).__name__}: {error}); "
+                "the runs after it go on as usual but are missing in its profiles: please report this"
+            )
+
+    def close(self) -> None:
+        """Let all further runs pass; what is being done for one comes to its end first."""
+        with self._ending:
+            self._open = False

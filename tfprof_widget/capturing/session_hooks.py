@@ -1,0 +1,329 @@
+"""Hooks every way of running a session, and chooses how thoroughly each run is traced."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from types import ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tfprof_widget.capturing.collectives import has_collectives
+from tfprof_widget.capturing.hooks import CallWatcher, Hook, Patch, RunRecorder, WatchedCall, put_patches, when_imported
+
+SOFTWARE_TRACE = 1
+FULL_TRACE = 3
+PROFILER = "tensorflow.python.profiler.profiler_v2"
+HOSTS = frozenset({"CPU", "XLA_CPU"})
+
+
+class TraceLevels:
+    """Lends the FULL_TRACE to one run at a time, where it is of use, and a SOFTWARE_TRACE to all others."""
+
+    def __init__(self) -> None:
+        self._accelerated: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+        self._borrowers: dict[int, object] = {}
+
+    def borrow(self, session: Any, borrower: object) -> int:
+        """The level for a run of this session, until it is given back."""
+        if getattr(session, "sess_str", None):
+            return FULL_TRACE
+        if not self._has_accelerator(session) or is_profiling() or self._meets_first(session, borrower):
+            return SOFTWARE_TRACE
+        first = self._borrowers.setdefault(FULL_TRACE, borrower)  # in one go, whatever the other threads do
+        return FULL_TRACE if first is borrower else SOFTWARE_TRACE
+
+    def give_back(self, borrower: object) -> None:
+        """Let another run have the FULL_TRACE, if this borrower had it."""
+        if self._borrowers.get(FULL_TRACE) is borrower:
+            del self._borrowers[FULL_TRACE]
+
+    def _meets_first(self, session: Any, borrower: Any) -> bool:
+        """Whether devices may meet in this run for the first time, which TensorFlow's profiler may crash in."""
+        is_first = getattr(getattr(borrower, "choice", None), "warm_up", False)
+        return is_first and has_collectives(session.graph)
+
+    def _has_accelerator(self, session: Any) -> bool:
+        known = self._accelerated.get(session)
+        if known is None:
+            try:
+                known = any(device.device_type not in HOSTS for device in session.list_devices())
+            except Exception:  # a closed session: the run itself is to say so
+                return False
+            self._accelerated[session] = known
+        return known
+
+
+def is_profiling() -> bool:
+    """Whether tf.profiler.experimental was started and not yet stopped.
+
+    >>> is_profiling()
+    False
+    """
+    return getattr(sys.modules.get(PROFILER), "_profiler", None) is not None
+
+
+MADE_FROM = "_tfprof_widget_made_from"
+PARTIAL_RUN = "TensorFlow gives partial_run neither options nor metadata; use Session.run for what is to be profiled"
+UNKNOWN_CALLABLE = (
+    "of callables, such as a tf_keras model's, that were made before tfprof_widget could learn what they run; "
+    "make them in the captured code, a model's by compiling it there"
+)
+
+
+class SessionRuns(CallWatcher):
+    """Watches `BaseSession._call_tf_sessionrun`, and hands users the metadata that their runs asked for."""
+
+    def __init__(self, recorder: RunRecorder, levels: TraceLevels, bindings: Any, run_options: Any, run_metadata: Any):
+        super().__init__(recorder)
+        self.levels = levels
+        self.bindings = bindings
+        self.run_options = run_options
+        self.run_metadata = run_metadata
+        self.get_buffer: Callable[[Any], bytes] = bindings.TF_GetBuffer
+        self.answers: dict[Any, bytes] = {}
+
+    def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
+        """Take note of a run, and trace it if its turn has come."""
+        session, options, feeds, fetches, targets, metadata = arguments
+        name = self.bindings.TF_OperationName
+        nodes = [name(output.oper) for output in fetches] + [name(target) for target in targets]
+        run = self.recorder.begin(session.graph, nodes)
+        if run is None:
+            return None
+        if not run.traced:
+            return WatchedCall(self.recorder, run, arguments, keywords)
+        try:
+            return _TracedRun(self, run, session, options, (feeds, fetches, targets), metadata)
+        except Exception:
+            self.levels.give_back(run)
+            self.recorder.forget(run)
+            raise
+
+    def answering(self, original: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+        """`TF_GetBuffer`, for the buffers of users that a traced run has left empty: TensorFlow alone can fill them."""
+
+        def hook(buffer: Any) -> bytes:
+            answer = self.answers.pop(buffer, None) if self.answers else None
+            return original(buffer) if answer is None else answer
+
+        return hook
+
+
+class _TracedRun(WatchedCall):
+    """A traced run, with its own buffer for options, and one for metadata unless the user's gets step stats too."""
+
+    def __init__(
+        self, runs: SessionRuns, run: Any, session: Any, options: Any, what: Sequence[Any], metadata: Any
+    ) -> None:
+        self.runs = runs
+        self.users_metadata = metadata
+        asked = runs.run_options.FromString(runs.get_buffer(options)) if options is not None else runs.run_options()
+        self.is_asked_for = metadata is not None and _asks_for_step_stats(asked)
+        asked.trace_level = max(asked.trace_level, runs.levels.borrow(session, run))
+        self.options_buffer = runs.bindings.TF_NewBufferFromString(asked.SerializeToString())
+        self.buffer = metadata if self.is_asked_for else runs.bindings.TF_NewBuffer()
+        super().__init__(runs.recorder, run, (session, self.options_buffer, *what, self.buffer), {})
+
+    def metadata(self) -> bytes:
+        """The run's metadata; what is not step stats is kept for the user."""
+        metadata = self.runs.get_buffer(self.buffer)
+        if self.users_metadata is not None and not self.is_asked_for:
+            self.runs.answers[self.users_metadata] = metadata  # rather too much than nothing, if the next line fails
+            self.runs.answers[self.users_metadata] = _without_step_stats(self.runs.run_metadata.FromString(metadata))
+        return metadata
+
+    def release(self) -> None:
+        """Free the buffers and the level."""
+        self.runs.levels.give_back(self.run)
+        self.runs.bindings.TF_DeleteBuffer(self.options_buffer)
+        if not self.is_asked_for:
+            self.runs.bindings.TF_DeleteBuffer(self.buffer)
+
+
+class CallableRuns(CallWatcher):
+    """Watches `BaseSession._Callable`, whose options are fixed when it is made: a twin with others does the tracing."""
+
+    def __init__(self, recorder: RunRecorder, levels: TraceLevels) -> None:
+        super().__init__(recorder)
+        self.levels = levels
+        self._twins: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()
+
+    def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
+        """Take note of a call, and trace it if its turn has come and it is known what is called."""
+        called = arguments[0]
+        made_from = getattr(called, MADE_FROM, None)
+        if made_from is None:
+            nodes, reason = ["a callable"], UNKNOWN_CALLABLE
+        else:
+            nodes, reason = [_node(fetch) for fetch in (*made_from.fetch, *made_from.target)], ""
+        run = self.recorder.begin(called._session.graph, nodes, untraceable=reason)
+        if run is None:
+            return None
+        is_closed = getattr(called._session, "_closed", False)  # then the error is to be TensorFlow's, not the twin's
+        if is_closed or not run.traced:
+            return WatchedCall(self.recorder, run, arguments, keywords)
+        try:
+            return _TracedCall(self, run, arguments, keywords)
+        except Exception:
+            self.levels.give_back(run)
+            self.recorder.forget(run)
+            raise
+
+    def twin(self, called: Any, level: int) -> Any:
+        """A callable that does the same as this one, and traces it."""
+        made_from = getattr(called, MADE_FROM)
+        if made_from.run_options.trace_level >= level:
+            return called
+        twins = self._twins.setdefault(called, {})
+        if level not in twins:
+            options = deepcopy(made_from)
+            options.run_options.trace_level = level
+            twins[level] = type(called)(called._session, options)
+        return twins[level]
+
+
+class _TracedCall(WatchedCall):
+    """A call of a callable's twin, with metadata of its own."""
+
+    def __init__(self, runs: CallableRuns, run: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
+        called, *feeds = arguments
+        self.runs = runs
+        self.users_metadata = keywords.get("run_metadata")
+        self.is_asked_for = _asks_for_step_stats(getattr(called, MADE_FROM).run_options)
+        self.serialized = _Serialized()
+        twin = runs.twin(called, runs.levels.borrow(called._session, run))
+        super().__init__(runs.recorder, run, (twin, *feeds), {**keywords, "run_metadata": self.serialized})
+
+    def metadata(self) -> bytes | None:
+        """The run's metadata."""
+        return self.serialized.metadata
+
+    def release(self) -> None:
+        """Free the level."""
+        self.runs.levels.give_back(self.run)
+
+    def hand_over(self) -> None:
+        """Fill the user's metadata."""
+        if not self.users_metadata or self.serialized.metadata is None:
+            return
+        self.users_metadata.ParseFromString(self.serialized.metadata)
+        if not self.is_asked_for:
+            self.users_metadata.ClearField("step_stats")
+
+
+class _Serialized:
+    """Stands in for a RunMetadata, and keeps what is to be parsed as it is."""
+
+    metadata: bytes | None = None
+
+    def ParseFromString(self, metadata: bytes) -> None:
+        """Keep serialized metadata."""
+        self.metadata = metadata
+
+
+class PartialRuns(CallWatcher):
+    """Watches `BaseSession._call_tf_sessionprun`, for the count only."""
+
+    def __init__(self, recorder: RunRecorder, bindings: Any) -> None:
+        super().__init__(recorder)
+        self._bindings = bindings
+
+    def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
+        """Take note of a partial run."""
+        session, _, _, fetches = arguments
+        nodes = [self._bindings.TF_OperationName(output.oper) for output in fetches]
+        run = self.recorder.begin(session.graph, nodes, untraceable=PARTIAL_RUN)
+        return None if run is None else WatchedCall(self.recorder, run, arguments, keywords)
+
+
+def remembering(original: Callable[..., None]) -> Callable[..., None]:
+    """`_Callable.__init__`, keeping with the callable what it was made from."""
+
+    def hook(made: Any, *arguments: Any, **keywords: Any) -> None:
+        __tracebackhide__ = True
+        original(made, *arguments, **keywords)
+        with suppress(Exception):
+            setattr(made, MADE_FROM, deepcopy(keywords.get("callable_options", arguments[-1])))
+
+    return hook
+
+
+def _asks_for_step_stats(run_options: Any) -> bool:
+    return bool(run_options.trace_level or run_options.report_tensor_allocations_upon_oom)
+
+
+def _without_step_stats(run_metadata: Any) -> bytes:
+    run_metadata.ClearField("step_stats")
+    remaining: bytes = run_metadata.SerializeToString()
+    return remaining
+
+
+def _node(fetch: str) -> str:
+    return fetch.removeprefix("^").split(":")[0]
+
+
+SESSION = "tensorflow.python.client.session"
+
+
+@contextmanager
+def hooked_sessions(recorder: RunRecorder) -> Iterator[None]:
+    """Tell the recorder of every session run in the block, in any thread, and trace those that it wants.
+
+    The runs give and raise what they would without it, and afterwards TensorFlow is as it was.
+
+    >>> from tfprof_widget.capturing.session_source import Recorder
+    >>> from tfprof_widget.capturing.sampling import Adaptive
+    >>> recorder = Recorder(Adaptive())
+    >>> with hooked_sessions(recorder):
+    ...     pass  # session.run(train)
+    >>> recorder.recorded().seen
+    0
+    """
+    patches: list[Patch] = []
+
+    def put(session: ModuleType) -> None:
+        put_patches(lambda: _hooks(session, recorder), patches, recorder)
+
+    try:
+        with when_imported(SESSION, put):
+            yield
+    finally:
+        for patch in reversed(patches):
+            patch.undo()
+
+
+@contextmanager
+def remembered_callables() -> Iterator[None]:
+    """Let callables that are made in the block be traced by a capture that comes later.
+
+    >>> with remembered_callables():
+    ...     pass  # model.fit(...)
+    """
+    patches: list[Patch] = []
+
+    def put(session: ModuleType) -> None:
+        with suppress(Exception):
+            patches.append(Patch(session.BaseSession._Callable, "__init__", remembering))
+
+    try:
+        with when_imported(SESSION, put):
+            yield
+    finally:
+        for patch in patches:
+            patch.undo()
+
+
+def _hooks(session: ModuleType, recorder: RunRecorder) -> Iterator[Hook]:
+    """What is replaced: its owner, its name, and what makes the replacement."""
+    bindings, base = getattr(session, "tf_session", None), getattr(session, "BaseSession", None)
+    callables = getattr(base, "_Callable", None)
+    levels = TraceLevels()
+    runs = SessionRuns(recorder, levels, bindings, session.config_pb2.RunOptions, session.config_pb2.RunMetadata)
+    yield bindings, "TF_GetBuffer", runs.answering
+    yield base, "_call_tf_sessionrun", runs.hook
+    yield base, "_call_tf_sessionprun", PartialRuns(recorder, bindings).hook
+    yield callables, "__init__", remembering
+    yield callables, "__call__", CallableRuns(recorder, levels).hook

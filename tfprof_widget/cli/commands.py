@@ -1,0 +1,329 @@
+"""The commands of `tfprof`, one function each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from tfprof_widget.analysis.advisor.runner import CHECKERS, advise_on
+from tfprof_widget.analysis.comparison import compare, comparison_text
+from tfprof_widget.api.profile import View
+from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, SHOWN, CommandRequest, meant, named_option
+from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, described, print_options, say
+from tfprof_widget.cli.terminal import print_view
+from tfprof_widget.demo import demo_profile
+from tfprof_widget.engine.evaluate import check_options, evaluate
+from tfprof_widget.engine.measures import MEASURES
+from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.output.destination import check_output, deliver, parse_output
+from tfprof_widget.output.text import why_empty
+from tfprof_widget.profiles.options import Options
+from tfprof_widget.widget.report import report
+from tfprof_widget.widget.shown import Shown
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the shell, of the prompt, or of both.
+
+    `usage` is what may stand behind the name; `example` is a whole line.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Session, CommandRequest], Session]
+    usage: str = ""
+    example: str = ""
+    in_shell: bool = True
+    at_prompt: bool = True
+    needs_files: bool = True
+
+
+def refuse_files(session: Session, request: CommandRequest) -> None:
+    """At the prompt the files are chosen: a word that is no option is a slip.
+
+    >>> from tfprof_widget.cli.session import LazyProfile
+    >>> from tfprof_widget.demo import demo_profile
+    >>> refuse_files(Session(LazyProfile(demo_profile), at_prompt=True), CommandRequest("scope", ("max_depth",)))
+    Traceback (most recent call last):
+        ...
+    ValueError: scope takes no 'max_depth': options begin with a dash, as in -max_depth
+    """
+    if session.at_prompt and request.files:
+        raise ValueError(f"--{next(iter(request.files))} is for the start: leave with Ctrl-D, and start tfprof with it")
+    if session.at_prompt and request.operands:
+        raise ValueError(
+            f"{request.command} takes no {request.operands[0]!r}: options begin with a dash, as in -max_depth"
+        )
+
+
+def advise(session: Session, request: CommandRequest) -> Session:
+    """Print what each checker reports."""
+    refuse_files(session, request)
+    advise_on(session.profile, {checker: {} for checker in CHECKERS})
+    return session
+
+
+ADVISE = Command(
+    "advise",
+    "Looks for what is slow without need, and says what to do about it.",
+    advise,
+    "[FILES]",
+    "advise --profile_path=profile_100",
+)
+VIEW = "op"
+
+
+def show_comparison(session: Session, request: CommandRequest) -> Session:
+    """Print the workers side by side, by the measure that the rows are ordered by, else by time."""
+    refuse_files(session, request)
+    if parse_output(str(request.options.get("output", ""))).kind not in ("stdout", "none"):
+        raise ValueError("compare: it prints only; write the table with `tfprof compare … > FILE`")
+    options = session.options(request.options)
+    profile = session.profile
+    measure = options.order_by if options.order_by in MEASURES else "micros"
+    table = compare(profile, VIEW, measure, options)
+    sys.stdout.write(f"{measure} by op type, the largest difference first\n{comparison_text(table, measure)}\n")
+    return session
+
+
+COMPARE = Command(
+    "compare",
+    "Sets workers, or profiles before and after a change, side by side.",
+    show_comparison,
+    "NAME=FILE NAME=FILE [OPTIONS]",
+    "compare before=profile_1 after=profile_2 --order_by=peak_bytes",
+)
+
+
+def coverage(session: Session, request: CommandRequest) -> Session:
+    """Print the share of the op time that is covered, and the op types that are not."""
+    refuse_files(session, request)
+    options = asdict(session.options(request.options))
+    sys.stdout.write(f"{session.profile.flops_coverage(**options).text()}\n")
+    return session
+
+
+FLOPS = Command(
+    "flops",
+    "Tells for which share of the time float operations are known.",
+    coverage,
+    "[FILES] [OPTIONS]",
+    "flops --graph_path=graph.pbtxt --run_meta_path=run_meta",
+)
+
+
+def help_command(others: Mapping[str, Command]) -> Command:
+    """The command that tells of the others."""
+
+    def tell(session: Session, request: CommandRequest) -> Session:
+        topic = request.operands[0] if request.operands else ""
+        sys.stdout.write("\n".join((*_told(others, topic, session.at_prompt), "")))
+        return session
+
+    summary = "Shows this help, or that of a command or option."
+    return Command("help", summary, tell, "[COMMAND|OPTION]", "help set", needs_files=False)
+
+
+def _told(commands: Mapping[str, Command], topic: str, at_prompt: bool) -> Iterator[str]:
+    dashes = "-" if at_prompt else "--"
+    if topic in commands:
+        yield from _command(commands[topic], at_prompt)
+    elif topic:
+        yield from described([named_option(topic.lstrip("-"))], dashes)
+    else:
+        yield from _overview(commands, at_prompt)
+        yield from ("", "Options, with one dash or two, as -name value or --name=value:")
+        yield from described([each for each in SHOWN if each is not DUMP_TO_FILE], dashes)
+
+
+def _overview(commands: Mapping[str, Command], at_prompt: bool) -> Iterator[str]:
+    if not at_prompt:
+        yield from (
+            "tfprof: where the time, memory, parameters and float operations of a TensorFlow graph go.",
+            "",
+            f"  {'tfprof COMMAND FILES OPTIONS':<{USAGE_COLUMNS - 2}}does one thing",
+            f"  {'tfprof FILES':<{USAGE_COLUMNS - 2}}opens a prompt to explore: Tab completes, Ctrl-D leaves",
+            "",
+            "Files:",
+            *described((*FILES, DUMP_TO_FILE, *GENERAL), "--"),
+            "",
+        )
+    yield "Commands:"
+    for command in commands.values():
+        if command.at_prompt if at_prompt else command.in_shell:
+            yield f"  {command.name:<{USAGE_COLUMNS - 2}}{command.summary}"
+
+
+def _command(command: Command, at_prompt: bool) -> Iterator[str]:
+    yield f"{'' if at_prompt else 'tfprof '}{command.name} {command.usage}".rstrip()
+    yield f"  {command.summary}"
+    if command.example:
+        yield f"  Example: {command.example}"
+
+
+def keep(session: Session, request: CommandRequest) -> Session:
+    """The session with the options that were named; without any, what they are now is printed."""
+    refuse_files(session, request)
+    if not request.options:
+        print_options(session)
+        return session
+    parse_output(str(request.options.get("output", "")))
+    check_options(session.profile, session.options(request.options))
+    return replace(session, kept={**session.kept, **request.options})
+
+
+SET = Command(
+    "set",
+    "Keeps options for the commands that follow.",
+    keep,
+    "OPTIONS",
+    "set -account_type_regexes _trainable_variables",
+    in_shell=False,
+)
+
+
+def leave(session: Session, request: CommandRequest) -> Session:
+    """End the prompt."""
+    raise EOFError
+
+
+QUIT = Command("quit", "Leaves, as Ctrl-D does.", leave, in_shell=False)
+EXIT = Command("exit", "Leaves, as Ctrl-D does.", leave, in_shell=False)
+
+
+def merge(session: Session, request: CommandRequest) -> Session:
+    """Write everything that the files hold as one ProfileProto."""
+    target = str(request.options.get("output", ""))
+    if not target:
+        raise ValueError("merge: say where to, as in -o profile_all")
+    session.profile.save(target)
+    say(f"wrote {target}: {session.profile!r}")
+    return session
+
+
+MERGE = Command(
+    "merge",
+    "Makes one saved profile of several files, or of workers as NAME=FILE.",
+    merge,
+    "FILES -o PROFILE",
+    "merge profile_100 profile_200 -o profile_all",
+    at_prompt=False,
+)
+
+
+def save_report(session: Session, request: CommandRequest) -> Session:
+    """Write the page to the file that `output` names."""
+    refuse_files(session, request)
+    target = str(request.options.get("output", ""))
+    if not target:
+        raise ValueError("report: say where to, as in -o page.html")
+    options = {name: value for name, value in {**session.kept, **request.options}.items() if name != "output"}
+    exhibit = Shown.of_profile(session.profile, "scope", Path(target).stem, **options)
+    write_whole(target, report(exhibit).encode())
+    say(f"wrote {target}")
+    return session
+
+
+REPORT = Command(
+    "report",
+    "Writes a page of tables, charts and timeline, which needs no network.",
+    save_report,
+    "[FILES] -o PAGE.html [OPTIONS]",
+    "report profile_100 -o page.html",
+)
+
+
+def show_view(session: Session, request: CommandRequest) -> Session:
+    """Print the view that is named as the command, or write it to where `output` says."""
+    refuse_files(session, request)
+    named = Options.of(**{**session.kept, **request.options})
+    destination = parse_output(named.output)
+    check_output(destination, request.command, named)  # before any file is read
+    options = session.options(request.options)
+    view = View.of(evaluate(session.profile, request.command, options))
+    if destination.kind != "stdout":
+        deliver(view, destination)
+        if destination.kind == "file":  # of the others it is said how to look at them
+            say(f"wrote {destination.outfile}")
+        return session
+    print_view(view)
+    only_root_asked = view.view != "op" and options.max_depth <= 1
+    if not only_root_asked and (reason := why_empty(view)):
+        say(reason)
+    return session
+
+
+_USAGE = "[FILES] [OPTIONS]"
+
+SCOPE = Command(
+    "scope",
+    "By name scope, as a tree.",
+    show_view,
+    _USAGE,
+    "scope --graph_path=graph.pbtxt --max_depth=3",
+)
+GRAPH = Command(
+    "graph",
+    "By what depends on what: below a node stand its inputs.",
+    show_view,
+    _USAGE,
+    "graph --graph_path=graph.pbtxt --run_meta_path=run_meta --start_name_regexes=cost.* --max_depth=100",
+)
+OP = Command(
+    "op",
+    "By op type, as MatMul: all nodes of a type together.",
+    show_view,
+    _USAGE,
+    "op --profile_path=profile_100 --select=micros,bytes,occurrence --order_by=micros",
+)
+CODE = Command(
+    "code",
+    "By line of Python code; needs code traces, as an op log has them.",
+    show_view,
+    _USAGE,
+    "code --profile_path=profile_100 --show_name_regexes=.*train.py.* --order_by=micros",
+)
+TRIES = {command.name: command for command in (SCOPE, GRAPH, OP, CODE, ADVISE, FLOPS, REPORT)}
+COSTLIEST = {"order_by": "micros", "select": ("micros", "bytes", "float_ops", "occurrence")}
+
+
+def demonstrate(session: Session, request: CommandRequest) -> Session:
+    """Run the command that is named behind `demo`; none shows the costliest op types."""
+    name, *operands = request.operands or (OP.name,)
+    if name not in TRIES or operands:
+        odd = operands[0] if name in TRIES else name
+        raise ValueError(f"demo takes no {odd!r}:{meant(odd, TRIES)} Try one of {', '.join(TRIES)}")
+    options = request.options if request.operands else {**COSTLIEST, **request.options}
+    TRIES[name].run(Session(LazyProfile(demo_profile)), replace(request, command=name, operands=(), options=options))
+    return session
+
+
+DEMO = Command(
+    "demo",
+    "Shows a small recorded network: try commands on it without any files.",
+    demonstrate,
+    f"[{'|'.join(TRIES)}] [OPTIONS]",
+    "demo scope --max_depth=3",
+    at_prompt=False,
+    needs_files=False,
+)
+_ALL = (SCOPE, GRAPH, OP, CODE, ADVISE, FLOPS, COMPARE, SET, REPORT, MERGE, DEMO, QUIT, EXIT)
+_OTHERS = {command.name: command for command in _ALL}
+COMMANDS: Mapping[str, Command] = {**_OTHERS, "help": help_command(_OTHERS)}
+
+
+def named(name: str, *, at_prompt: bool) -> Command:
+    """The command of that name.
+
+    >>> named("scop", at_prompt=True)
+    Traceback (most recent call last):
+        ...
+    ValueError: there is no command 'scop': did you mean scope? The commands are scope, graph, op, ...
+    """
+    known = [each.name for each in COMMANDS.values() if (each.at_prompt if at_prompt else each.in_shell)]
+    if name not in known:
+        raise ValueError(f"there is no command {name!r}:{meant(name, known)} The commands are {', '.join(known)}")
+    return COMMANDS[name]

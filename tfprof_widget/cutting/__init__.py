@@ -1,1 +1,0 @@
-"""Makes a profile small enough for the browser: what is too small to be seen is put together, and totals stay exact."""

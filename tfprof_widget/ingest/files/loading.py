@@ -1,0 +1,245 @@
+"""Puts together what was found in files."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from os import fspath
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfprof_widget.ingest.assemble import assemble
+from tfprof_widget.ingest.files.find import AnyPath, File, Source, find_files, run_of
+from tfprof_widget.ingest.files.reading import RUN, Advance, FilePart, FoundFiles, content_of, named, progress
+from tfprof_widget.ingest.files.recognise import KINDS, Content
+from tfprof_widget.ingest.flops.counting import count_float_ops
+from tfprof_widget.ingest.gathered import Gathered, tables_of_functions
+from tfprof_widget.ingest.merging.merge import given_to_worker, merged
+from tfprof_widget.ingest.saved_profile import by_worker
+from tfprof_widget.ingest.xspace.reader import TraceTable, read_steps, read_xspace
+from tfprof_widget.ingest.xspace.resolve import notes_on
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.profiles.data import ProfileData, ProfileTables
+
+if TYPE_CHECKING:
+    from tfprof_widget.ingest.parts.runs import NodeNames
+    from tfprof_widget.lib.messages import RunMetadata
+
+_STEP_IN_NAME = re.compile(r"run_?meta(?:data)?[_-](\d{1,18})(?:\.\w+)*")
+
+
+def loaded(source: Source, *, checkpoint: AnyPath | None = None, client: Any = None) -> ProfileData:
+    """The profile in files, as `tfprof_widget.load` describes it."""
+    files = find_files(source)
+    gathered = Gathered()
+    with progress("loading", 2 * sum(file.size for file in files)) as advance:
+        found = _found(files, client, gathered.names, advance)
+        _check_worth(found, files)
+        if found.of_kind("XSpace"):
+            return _of_spaces(found, checkpoint)
+        if (of_workers := profile_of_workers(found, checkpoint)) is not None:
+            return of_workers
+        for part in _add_all(found, gathered):
+            advance(f"took in {part.file.name}", part.file.size)
+        gathered.add_checkpoint(checkpoint)
+        return assemble(gathered.tables(), count_float_ops(gathered.formulas))
+
+
+def _found(files: Sequence[File], client: Any, names: NodeNames, advance: Advance) -> FoundFiles:
+    if client is not None:
+        from tfprof_widget.ingest.files.reading import read_on_dask
+
+        return read_on_dask(files, client, names, advance)
+    found = FoundFiles(names)
+    for file, content in _contents(files, advance):
+        found.take(file, content)
+    return found
+
+
+def load_message(path: AnyPath, kind: str) -> Any:
+    """The message of one of KINDS in a file, binary or text.
+
+    >>> load_message("no_such_file", "GraphDef")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.ProfileError: cannot read 'no_such_file': there is no such file; ...
+    """
+    files = find_files(path)
+    if len(files) > 1:
+        raise ProfileError(f"{path!r}: there are {len(files)} files, such as {files[0].name!r}; name the one {kind}")
+    with progress("loading", files[0].size) as advance:
+        ((file, content),) = _contents(files, advance)
+        return _message(file, content, kind)
+
+
+def load_run_metas(source: Source) -> dict[int, list[RunMetadata]]:
+    """The RunMetadata in files, by step: the number in `run_meta_<step>`, else 0, 1, ... as they come.
+
+    >>> from importlib.resources import files
+    >>> list(load_run_metas(str(files("tfprof_widget") / "recorded" / "run_meta.binpb")))
+    [0]
+    """
+    by_step: dict[int, list[RunMetadata]] = {}
+    files = find_files(source)
+    with progress("loading", sum(file.size for file in files)) as advance:
+        runs = [(file, _message(file, content, RUN)) for file, content in _contents(files, advance)]
+    for step, (_, run) in zip(_steps([file for file, _ in runs]), runs, strict=True):
+        by_step.setdefault(step, []).append(run)
+    return by_step
+
+
+def _contents(files: Sequence[File], advance: Advance) -> Iterator[tuple[File, Content]]:
+    """What is in the files, but for what nobody chose and is nothing that can be loaded."""
+    for file in files:
+        content = content_of(file)
+        advance(f"read {file.name}", file.size)
+        if content is not None:
+            yield file, content
+
+
+def _message(file: File, content: Content, kind: str) -> Any:
+    if content.kind != kind:
+        raise ProfileError(
+            f"{file.name}: this is a {content.kind}, where a {kind} is asked for; "
+            "give the right file, or let tfprof_widget.load find out what each file is"
+        )
+    return content.message(file.name)
+
+
+def _check_worth(found: FoundFiles, files: Sequence[File]) -> None:
+    """Refuse files in which there is nothing to profile."""
+    kinds = {part.kind for part in found.parts}
+    if not kinds - {"OpLogProto"}:
+        what = "an op log" if kinds else f"none of {', '.join(KINDS)}"
+        raise ProfileError(
+            f"{files[0].name!r}{' and the others' * (len(files) > 1)}: there is {what} and nothing to profile; "
+            "give a saved profile, a graph or run metadata"
+        )
+
+
+def _of_spaces(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData:
+    """The profile of the XSpaces, which have no nodes to put anything else beside."""
+
+    spaces = found.of_kind("XSpace")
+    others = [part.file.name for kind in KINDS if kind != "XSpace" for part in found.of_kind(kind)]
+    if checkpoint is not None:
+        others.append(fspath(checkpoint))
+    if others:
+        raise ProfileError(
+            f"{spaces[0].file.name}: it is an XSpace, and {others[0]} cannot be put beside it; "
+            "load XSpaces, the .xplane.pb files of TensorFlow's profiler, by themselves"
+        )
+    with named(spaces[0].file):
+        return profile_of_spaces([(space.file.name, space.message()) for space in spaces])
+
+
+def _add_all(found: FoundFiles, gathered: Gathered) -> Iterator[FilePart]:
+    """Add what was found in the order in which one takes up the other."""
+    runs = found.of_kind(RUN)
+    steps = _steps([run.file for run in runs])
+    step_of = dict(zip(map(id, runs), steps, strict=True))
+    add: dict[str, Callable[[FilePart], None]] = {
+        "GraphDef": lambda part: gathered.add_graph(part.value),
+        "ProfileProto": lambda part: gathered.add_profile(part.value, steps),
+        RUN: lambda part: gathered.add_run(step_of[id(part)], part.value),
+        "OpLogProto": lambda part: gathered.add_op_log(part.value),
+    }
+    for kind, adds in add.items():
+        for part in found.of_kind(kind):
+            with named(part.file):
+                adds(part)
+            yield part
+    gathered.add_kernels(found.labels)
+
+
+def _steps(runs: Sequence[File]) -> list[int]:
+    """The steps in the names, if all names have one, else 0, 1, ..."""
+    names = [PurePosixPath(run.name.replace("\\", "/")).name for run in runs]
+    matches = [_STEP_IN_NAME.fullmatch(name) for name in names]
+    steps = [int(match[1]) for match in matches if match]
+    return steps if len(steps) == len(runs) else list(range(len(runs)))
+
+
+def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData | None:
+    """The profile in a file that tells of workers, else None.
+
+    >>> profile_of_workers(FoundFiles(), None) is None
+    True
+    """
+    profiles: list[ProfileTables] = []
+    names: list[str] = []
+    for part in found.of_kind("ProfileProto"):
+        with named(part.file):
+            for worker, message in by_worker(part.value).items():
+                gathered = Gathered()
+                gathered.add_profile(message)
+                gathered.add_checkpoint(checkpoint)
+                whole = gathered.tables()
+                profiles.append(given_to_worker(worker)(whole) if worker else whole)
+                names.append(part.file.name)
+    others = [fspath(part.file.name) for part in found.parts if part.file.name not in names]
+    if profiles and others:
+        raise ProfileError(
+            f"{names[0]}: it is of several workers, and {others[0]} cannot be put beside it; "
+            "load them by themselves, and merge the profiles with tfprof_widget.merge"
+        )
+    return assemble(merged(profiles)) if profiles else None
+
+
+def profile_of_spaces(spaces: Sequence[tuple[str, Any]]) -> ProfileData:
+    """The profile of XSpaces, each by the name of its file; those in one directory are the hosts of one run.
+
+    Hosts add up, step by step. The steps of several runs come one after the other.
+
+    >>> from tfprof_widget.lib.messages import XSpace
+    >>> profile_of_spaces([("empty.xplane.pb", XSpace())])
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.ProfileError: empty.xplane.pb: no op of TensorFlow's is in it; ...
+    """
+    runs: dict[str, list[TraceTable]] = {}
+    for name, space in spaces:
+        runs.setdefault(run_of(name), []).append(read_xspace(space, read_steps(space)))
+    traces = _one_after_another(runs)
+    names = " and ".join(name for name, _ in spaces[:2]) + (" …" if len(spaces) > 2 else "")
+    tables, dropped = tables_of_functions([], traces)
+    notes = notes_on(traces, tables.compiled)
+    if not len(tables.executions):
+        raise ProfileError(
+            f"{names}: no op of TensorFlow's is in it; record while the program runs, with host_tracer_level 1 or more"
+            + "".join(f". {note}" for note in notes)
+        )
+    if dropped:
+        notes = (*notes, f"TensorFlow's profiler dropped {dropped:,} events, by which the totals are too low")
+    for note in notes:
+        warnings.warn(f"{names}: {note}", ProfileWarning, stacklevel=2)
+    return assemble(tables, count_float_ops("all"))
+
+
+def _one_after_another(runs: dict[str, list[TraceTable]]) -> list[TraceTable]:
+    """All traces, with steps that no two runs have in common."""
+    found: list[TraceTable] = []
+    taken: set[int] = set()
+    for run, hosts in runs.items():
+        numbers = sorted(set().union(*(host.step.tolist() for host in hosts)))
+        new = _free(numbers, taken)
+        taken.update(new)
+        of_run = PurePosixPath(run).name if len(runs) > 1 else ""
+        for host in hosts:
+            names = [_named(host.step_names.get(number, ""), of_run) for number in numbers]
+            step = np.array(new, np.int32)[np.searchsorted(numbers, host.step)]
+            found.append(replace(host, step=step, step_names=dict(zip(new, names, strict=True))))
+    return found
+
+
+def _free(numbers: list[int], taken: set[int]) -> list[int]:
+    """These numbers, or as many after those that are taken if they are among them."""
+    return numbers if taken.isdisjoint(numbers) else [max(taken) + place for place in range(1, len(numbers) + 1)]
+
+
+def _named(step: str, run: str) -> str:
+    return f"{step} ({run})" if step and run else step or run

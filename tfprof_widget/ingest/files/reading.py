@@ -1,0 +1,260 @@
+"""Reads files here or on the workers of a Dask cluster, with progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pkgutil import resolve_name
+from threading import Event, Thread
+from typing import Any, Literal
+
+from tfprof_widget.ingest.files.find import File
+from tfprof_widget.ingest.files.recognise import Content, recognise
+from tfprof_widget.ingest.parts.runs import NodeNames
+from tfprof_widget.ingest.run_metadata import KernelLabels, ReadRun
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import as_message, as_sealed
+from tfprof_widget.lib.safely import pause_gc
+from tfprof_widget.lib.text import visible
+from tfprof_widget.lib.version import __version__
+
+RUN: Literal["RunMetadata"] = "RunMetadata"
+
+
+@dataclass(frozen=True, eq=False)
+class FilePart:
+    """A file, the kind of what is in it, and that: of a RUN a ReadRun, else a message or its bytes."""
+
+    file: File
+    kind: str
+    value: Any
+
+    def message(self) -> Any:
+        """What is in it, as a message."""
+        return Content(self.kind, self.value).message(self.file.name)
+
+
+@dataclass(frozen=True, eq=False)
+class FoundFiles:
+    """The parts in some files, in the order of the files, and what the runs among them tell of kernels.
+
+    All runs are over the same names of nodes: a thousand of them have much the same.
+    """
+
+    names: NodeNames = field(default_factory=NodeNames)
+    parts: list[FilePart] = field(default_factory=list)
+    labels: KernelLabels = field(default_factory=KernelLabels)
+
+    def take(self, file: File, content: Content) -> None:
+        """Add what is in a file."""
+        self.parts.append(FilePart(file, content.kind, self._value(file, content)))
+
+    def of_kind(self, kind: str) -> list[FilePart]:
+        """The parts of a kind."""
+        return [part for part in self.parts if part.kind == kind]
+
+    def _value(self, file: File, content: Content) -> Any:
+        if content.kind == RUN:
+            return self._run(file, content)
+        if content.kind == "ProfileProto":  # asked for its workers first, and then for all of it
+            with named(file), pause_gc():
+                return as_message(content.value, content.kind, "profile")
+        return content.value
+
+    def _run(self, file: File, content: Content) -> ReadRun:
+        with named(file), pause_gc():
+            sealed = as_sealed(content.value, RUN, "run_meta")
+            run = ReadRun.of(sealed).over(self.names)
+        self.labels.read(sealed)
+        return run
+
+
+def content_of(file: File) -> Content | None:
+    """What is in a file; None for what nobody chose, if it is nothing that can be loaded."""
+    data = file.read()
+    try:
+        return recognise(data, file.name)
+    except ProfileError:
+        if file.is_chosen:
+            raise
+        return None
+
+
+@contextmanager
+def named(file: File) -> Iterator[None]:
+    """Let errors say which file they are about."""
+    try:
+        yield
+    except (ProfileError, ValueError) as error:
+        raise ProfileError(f"{file.name}: {error}") from None
+
+
+DELAY_SECONDS = 1.0
+REFRESH_SECONDS = 0.5
+
+Advance = Callable[[str, int], None]
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Advance]:
+    """Gives a function that takes what is being done now, and how many of `total` bytes that makes.
+
+    >>> with progress("loading", 10) as advance:
+    ...     advance("reading profile_0", 5)
+    """
+    if not _is_watched():
+        yield lambda doing, done: None
+        return
+    from tqdm import tqdm
+
+    with tqdm(desc=title, total=total, unit="B", unit_scale=True, leave=False, delay=DELAY_SECONDS) as bar:
+        over = Event()
+        ticker = Thread(target=_refresh, args=(bar, over), name="tfprof-progress", daemon=True)
+        ticker.start()
+
+        def advance(doing: str, done: int) -> None:
+            bar.set_postfix_str(visible(doing), refresh=False)
+            bar.update(done)
+
+        try:
+            yield advance
+        finally:
+            over.set()
+            ticker.join()
+
+
+def _refresh(bar: Any, over: Event) -> None:
+    """Show the bar when its time has come, and then that time passes: reading one large file reports nothing."""
+    wait = DELAY_SECONDS
+    while not over.wait(wait):
+        bar.refresh()
+        wait = REFRESH_SECONDS
+
+
+def _is_watched() -> bool:
+    """Whether someone sees what is written now: on a terminal, or in a notebook."""
+    shell = sys.modules.get("IPython")
+    if shell is not None and hasattr(shell.get_ipython(), "kernel"):
+        return True
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+BATCHES_A_THREAD = 4
+MOST_BYTES_A_BATCH = 2**26
+
+_PACKAGE = "tfprof-widget[distributed]"
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What a worker found in some files: runs as columns over one dictionary of names, of all else only the kinds."""
+
+    parts: list[FilePart]
+    labels: KernelLabels
+
+
+def read_on_dask(files: Sequence[File], client: Any, names: NodeNames, advance: Advance) -> FoundFiles:
+    """What is in the files, as if they had been read here; run metadata is read by the workers of `client`."""
+    distributed = _checked(client)
+    batches = list(_batches(files, sum(client.nthreads().values())))
+    futures = client.map(read_batch, batches, pure=False)
+    place_of = {future.key: place for place, future in enumerate(futures)}
+    found: dict[int, Batch] = {}
+    try:
+        for future in distributed.as_completed(futures):
+            place = place_of[future.key]
+            found[place] = _result(future, batches[place], distributed)
+            future.release()  # its worker need not keep it
+            advance(f"read {batches[place][-1].name}", sum(file.size for file in batches[place]))
+    finally:
+        client.cancel(futures)  # after an interrupt or an error nobody waits for the others
+    return _joined([found[place] for place in range(len(batches))], names)
+
+
+def read_batch(files: Sequence[File]) -> Batch:
+    """What a worker reads and sends.
+
+    >>> batch = read_batch([File("a", 10, True, lambda: b"node { name: 'a' op: 'Add' }")])
+    >>> [(part.file.name, part.kind, part.value) for part in batch.parts]
+    [('a', 'GraphDef', None)]
+    """
+    found = FoundFiles()
+    for file in files:
+        content = content_of(file)
+        if content is not None and content.kind == RUN:
+            found.take(file, content)
+        elif content is not None:
+            found.parts.append(FilePart(file, content.kind, None))
+    return Batch(found.parts, found.labels)
+
+
+def _joined(batches: Sequence[Batch], names: NodeNames) -> FoundFiles:
+    joined = FoundFiles(names)
+    for batch in batches:
+        joined.labels.add(batch.labels)
+        for part in batch.parts:
+            content = None if part.kind == RUN else content_of(part.file)
+            value = content.value if content is not None else part.value.over(names)
+            joined.parts.append(replace(part, value=value))
+    return joined
+
+
+def _batches(files: Sequence[File], threads: int) -> Iterator[list[File]]:
+    """The files in batches: some for each thread, so that a slow one holds up little, and none too large to hold."""
+    most = max(len(files) // (BATCHES_A_THREAD * max(threads, 1)), 1)
+    batch: list[File] = []
+    size = 0
+    for file in files:
+        if batch and (len(batch) == most or size + file.size > MOST_BYTES_A_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(file)
+        size += file.size
+    if batch:
+        yield batch
+
+
+def _checked(client: Any) -> Any:
+    """Dask's module, after a look at whether the client and its workers will do."""
+    try:
+        import distributed
+    except ImportError:
+        raise ProfileError(
+            f"client: Dask's distributed is not installed; run `pip install '{_PACKAGE}'`, or leave client out"
+        ) from None
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        kind = "an asynchronous one" if isinstance(client, distributed.Client) else type(client).__name__
+        raise ProfileError(f"client: got {kind}; give a distributed.Client, such as Client('tcp://scheduler:8786')")
+    for worker, version in client.run(resolve_name, "tfprof_widget.lib.version:__version__", on_error="return").items():
+        if version != __version__:
+            has = f"cannot import tfprof_widget ({version})" if isinstance(version, Exception) else f"has {version}"
+            raise ProfileError(
+                f"client: the worker {worker} {has}; run `pip install '{_PACKAGE}=={__version__}'` "
+                "in the environment of all workers, and start them again"
+            )
+    return distributed
+
+
+def _result(future: Any, files: Sequence[File], distributed: Any) -> Batch:
+    try:
+        batch: Batch = future.result()
+    except ProfileError as error:
+        raise error.with_traceback(None) from None
+    except distributed.KilledWorker as error:
+        raise ProfileError(
+            f"{_named(files)}: the workers that read this died, one after another ({error}); they are likely short of "
+            "memory: give them more of it (memory_limit), or one thread each (threads_per_worker=1)"
+        ) from None
+    except Exception as error:  # whatever a worker, or the way to it, may raise
+        reason = f"{type(error).__name__}: {error}".rstrip(".: ")
+        raise ProfileError(
+            f"{_named(files)}: the Dask cluster could not read this ({reason}); "
+            "see the logs of its workers, or load without a client"
+        ) from None
+    return batch
+
+
+def _named(files: Sequence[File]) -> str:
+    return files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} other files"

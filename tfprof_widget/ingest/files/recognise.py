@@ -1,0 +1,230 @@
+"""Recognises a file by its content."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from google.protobuf import text_format
+
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import as_message, message_class
+
+# How much is looked at: so many fields of a message, and so many messages deep.
+MOST_FIELDS = 16
+MOST_DEPTH = 4
+
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_STRING, _MESSAGE, _BYTES = 9, 11, 12
+_WIRE_TYPES = {1: _FIXED64, 6: _FIXED64, 16: _FIXED64, 2: _FIXED32, 7: _FIXED32, 15: _FIXED32}
+# Strings that have no control characters: else many a message would pass for one.
+_NAMES = frozenset({"device", "name", "node_name", "op"})
+
+
+class Field(NamedTuple):
+    """A field as it is written: its content is empty where it is but a number."""
+
+    number: int
+    wire_type: int
+    content: memoryview
+    is_whole: bool
+
+
+def fits(data: bytes, descriptor: Any) -> bool:
+    """Whether the bytes may be such a message, or the start of one that was cut off.
+
+    >>> from tfprof_widget.lib.messages import GraphDef, RunMetadata
+    >>> graph = GraphDef(node=[{"name": "a", "op": "Add"}]).SerializeToString()
+    >>> fits(graph, GraphDef.DESCRIPTOR), fits(graph, RunMetadata.DESCRIPTOR)
+    (True, False)
+    """
+    try:
+        return _fits(memoryview(data), descriptor, MOST_DEPTH)
+    except ValueError:
+        return False
+
+
+def _fits(data: memoryview, descriptor: Any, depth: int) -> bool:
+    for found in _fields(data):
+        field = descriptor.fields_by_number.get(found.number)
+        if field is None or not _is_of(field, found.wire_type):
+            return False
+        if found.wire_type == _LENGTH and not _content_fits(found, field, depth):
+            return False
+    return True
+
+
+def _is_of(field: Any, wire_type: int) -> bool:
+    if field.type in (_STRING, _MESSAGE, _BYTES):
+        return wire_type == _LENGTH
+    is_repeated = field.default_value == []  # what the oldest protobuf says it by, too
+    return (is_repeated and wire_type == _LENGTH) or wire_type == _WIRE_TYPES.get(field.type, _VARINT)
+
+
+def _content_fits(found: Field, field: Any, depth: int) -> bool:
+    if field.type == _MESSAGE and depth:
+        return _fits(found.content, field.message_type, depth - 1)
+    if field.type == _STRING and found.is_whole:
+        text = bytes(found.content).decode()
+        return field.name not in _NAMES or not any(character < " " for character in text)
+    return True
+
+
+def _fields(data: memoryview) -> Iterator[Field]:
+    """The first fields of a message; of one that is cut off, its start."""
+    place = 0
+    for _ in range(MOST_FIELDS):
+        if place >= len(data):
+            return
+        tag, place = _varint(data, place)
+        number, wire_type = tag >> 3, tag & 7
+        content, is_whole = data[:0], True
+        if wire_type == _LENGTH:
+            length, place = _varint(data, place)
+            content, is_whole = data[place : place + length], place + length <= len(data)
+            place += length
+        elif wire_type == _VARINT:
+            _, place = _varint(data, place)
+        elif wire_type in (_FIXED64, _FIXED32):
+            place += 8 if wire_type == _FIXED64 else 4
+        else:
+            raise ValueError(f"there is no wire type {wire_type}")
+        yield Field(number, wire_type, content, is_whole)
+
+
+def _varint(data: memoryview, place: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if place >= len(data):
+            return value, place
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return value, place
+    raise ValueError("a number is longer than ten bytes")
+
+
+# What is recognised, in the order of looking: a later kind may fit what is an earlier one.
+KINDS = ("RunMetadata", "OpLogProto", "GraphDef", "ProfileProto", "XSpace")
+
+_GZIP = b"\x1f\x8b"
+_FIRST_FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
+# As Python writes bytes, and nothing else that could be evaluated.
+_BYTES_LITERAL = re.compile(rb"""b(['"])(?:(?!\1)[ -\[\]-~]|\\(?:[\\'"nrt]|x[0-9a-f]{2}))*+\1\s*""")
+# Text shrinks to a hundredth at most; what shrinks more was made to fill the memory.
+_MOST_UNPACKED, _MOST_UNPACKED_A_BYTE = 2**26, 200
+_CHUNK = 2**20
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds: one of KINDS, and the message or its bytes."""
+
+    kind: str
+    value: Any
+
+    def message(self, source: str) -> Any:
+        """The message itself; `source` is named in errors."""
+        return as_message(self.value, self.kind, source)
+
+
+def recognise(data: bytes, source: str) -> Content:
+    """What some bytes are; `source` is named in errors.
+
+    >>> recognise(b"node { name: 'a' op: 'Add' }", "graph.pbtxt").kind
+    'GraphDef'
+    >>> recognise(b'{"traceEvents": []}', "timeline.json")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.ProfileError: timeline.json: this is a Chrome trace, which holds ...
+    """
+    data = _unpacked(data, source)
+    if not data:
+        raise ProfileError(f"{source}: the file is empty; write it again")
+    text = _as_text(data)
+    if text is not None:
+        found = _of_text(text, source)
+        if found is not None:
+            return found
+    for kind in KINDS:
+        if fits(data, message_class(kind).DESCRIPTOR):
+            return Content(kind, data)
+    raise ProfileError(
+        f"{source}: this is none of {', '.join(KINDS)}, in binary or text form; check which file it is, "
+        "or whether it was cut off or changed on its way"
+    )
+
+
+def _unpacked(data: bytes, source: str) -> bytes:
+    """The bytes without compression, and without the quotes that Python 3 put around what tf.contrib wrote."""
+    if data.startswith(_GZIP):
+        try:
+            data = _decompressed(data, source)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ProfileError(
+                f"{source}: it is compressed by gzip, but damaged ({error}); copy or write it again"
+            ) from None
+    if _BYTES_LITERAL.fullmatch(data):
+        return bytes(ast.literal_eval(data.decode("ascii")))
+    return data
+
+
+def _decompressed(data: bytes, source: str) -> bytes:
+    most = _MOST_UNPACKED + _MOST_UNPACKED_A_BYTE * len(data)
+    found = bytearray()
+    with gzip.open(io.BytesIO(data)) as packed:
+        while chunk := packed.read(_CHUNK):
+            found += chunk
+            if len(found) > most:
+                raise ProfileError(
+                    f"{source}: its {len(data):,} bytes are compressed by gzip, and become more than {most:,}; "
+                    "if you trust it, unpack it with gunzip, and give what comes of it"
+                )
+    return bytes(found)
+
+
+def _as_text(data: bytes) -> str | None:
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        return None
+
+
+def _of_text(text: str, source: str) -> Content | None:
+    if text.lstrip().startswith(("{", "[")):
+        _refuse_json(text, source)
+    first = _FIRST_FIELD.match(text)
+    if first is None:
+        return None
+    fault = ""
+    for kind in KINDS:
+        message = message_class(kind)()
+        if first[1] in message.DESCRIPTOR.fields_by_name:
+            try:
+                return Content(kind, text_format.Parse(text, message, allow_unknown_field=True))
+            except text_format.ParseError as error:
+                fault = fault or f"{source}: as the text of a {kind} it cannot be read ({error}); write it again"
+            except RecursionError:
+                fault = fault or f"{source}: as the text of a {kind} it is nested too deeply; write it again"
+    if fault:
+        raise ProfileError(fault)
+    return None
+
+
+def _refuse_json(text: str, source: str) -> None:
+    if '"traceEvents"' in text or '"ph"' in text:
+        raise ProfileError(
+            f"{source}: this is a Chrome trace, which holds times but neither the graph nor shapes and memory; "
+            "load the RunMetadata, ProfileProto or .xplane.pb that it was made of, or open it in a trace viewer"
+        )
+    raise ProfileError(
+        f"{source}: this is JSON, and profiles are protobuf messages; "
+        f"write one of {', '.join(KINDS)} by SerializeToString, or as text"
+    )

@@ -1,0 +1,306 @@
+"""Counts the float operations of nodes, and gives fused and compiled kernels the work that they did."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from enum import IntEnum
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tfprof_widget.ingest.flops.elementwise import AFTER_MAIN, BY_OUTPUT
+from tfprof_widget.ingest.flops.node_reader import NodeReader
+from tfprof_widget.ingest.flops.operation import Operation, UnknownShape, computes_nothing, is_fused, main_op
+from tfprof_widget.ingest.flops.registry import count, has_formula, registered
+from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Integers
+from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.lib.safely import pause_gc
+from tfprof_widget.profiles.data import ProfileTables
+
+
+class Outcome(IntEnum):
+    """What came of counting a node."""
+
+    COUNTED = 0
+    NO_FORMULA = 1
+    NO_SHAPE = 2
+
+
+class Count(NamedTuple):
+    """The float operations of one execution, 0 where they could not be counted."""
+
+    float_ops: int
+    outcome: Outcome
+
+
+_INPUTS_WITH_BIAS = 3
+_NOTHING = Count(0, Outcome.COUNTED)
+_NO_FORMULA = Count(0, Outcome.NO_FORMULA)
+_NO_SHAPE = Count(0, Outcome.NO_SHAPE)
+
+
+class Counter:
+    """Counts nodes of one profile, with the formulas that there were when it was made.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> Counter(profile).count(profile.nodes.names.index("layer1/MatMul")).outcome.name
+    'COUNTED'
+    """
+
+    def __init__(self, profile: ProfileTables, *, multiply_accumulates: bool = False) -> None:
+        self.reader = NodeReader(profile)
+        self.formulas = registered()
+        self.faults: dict[str, str] = {}
+        self._profile = profile
+        self._multiply_accumulates = multiply_accumulates
+        self._counted: dict[Any, Count] = {}
+        self._simple = {op: self._of_type(op) for op in profile.nodes.ops}
+
+    def count(self, row: int, op: str = "") -> Count:
+        """The float operations of one execution of a node, or if it were of type `op`."""
+        op = op or self.reader.op(row)
+        if op not in self._simple:
+            self._simple[op] = self._of_type(op)
+        simple = self._simple[op]
+        return simple if simple is not None else self._count(row, op)
+
+    def uncertain(self) -> list[int]:
+        """The nodes that may count anything: not those of types that count nothing or have no formula."""
+        nodes = self._profile.nodes
+        may_count = np.array([self._simple[op] is None for op in nodes.ops], np.bool_)
+        flags = may_count[nodes.op] if len(nodes) else np.zeros(0, np.bool_)
+        if self._profile.kernels:
+            flags |= np.fromiter((name in self._profile.kernels for name in nodes.names), np.bool_, len(nodes))
+        return np.flatnonzero(flags).tolist()
+
+    def count_alone(self, row: int) -> Count:
+        """The float operations of a fused kernel of which the graph does not show what it does the work of.
+
+        That is its main op, the op that it is named after, and a bias if it takes in one tensor more.
+        """
+        reader, kernel = self.reader, self.count(row)
+        last = reader.graph_op(row)
+        if kernel.outcome is not Outcome.COUNTED:
+            return self.count(row, last)
+        if last == reader.op(row):
+            return kernel
+        after = {last} | ({"BiasAdd"} if len(reader.taken_in(row)) == _INPUTS_WITH_BIAS else set())
+        shapes = reader.output_shapes(row)[:1]
+        alike = [Operation(op, shapes, shapes) for op in after if op in AFTER_MAIN]
+        asked = {"multiply_accumulates": self._multiply_accumulates}
+        return Count(kernel.float_ops + sum(count(each, **asked) for each in alike), Outcome.COUNTED)
+
+    def warn(self) -> None:
+        """Tell of the formulas that failed."""
+        for op, fault in self.faults.items():
+            warnings.warn(
+                f"graph: the FLOP formula of {op} failed for some nodes, which count none: {fault}",
+                ProfileWarning,
+                stacklevel=4,
+            )
+
+    def _of_type(self, op: str) -> Count | None:
+        """The count of all ops of a type, if it is one and the same."""
+        if not has_formula(op):
+            return _NO_FORMULA
+        return _NOTHING if computes_nothing(op) and op not in self.formulas else None
+
+    def _count(self, row: int, op: str) -> Count:
+        reader = self.reader
+        outputs = reader.output_shapes(row)
+        key: tuple[Any, ...] = (op, outputs)
+        if op not in BY_OUTPUT or not outputs or op in self.formulas:
+            key += (reader.input_shapes(row, op), reader.sealed_attributes(row))
+        found = self._counted.get(key)
+        if found is None:
+            found = self._counted[key] = self._ask(row, op)
+        return found
+
+    def _ask(self, row: int, op: str) -> Count:
+        try:
+            float_ops = count(self.reader.operation(row, op), multiply_accumulates=self._multiply_accumulates)
+            if not 0 <= float_ops <= LARGEST_INTEGER:
+                raise OverflowError(f"{float_ops} is no 64-bit count")
+            return Count(float_ops, Outcome.COUNTED)
+        except UnknownShape:
+            return _NO_SHAPE
+        except Exception as error:  # a formula of anyone's, or a damaged graph
+            if op in self.formulas:
+                self.faults[op] = f"{type(error).__name__}: {error} (at {self._profile.nodes.names[row]!r})"
+            return _NO_SHAPE
+
+
+def rows_of_types(profile: ProfileTables, ops: Iterable[str]) -> list[int]:
+    """The nodes of some types.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> len(rows_of_types(demo_profile(), {"MatMul"}))
+    6
+    """
+    wanted = set(ops)
+    codes = {code for code, op in enumerate(profile.nodes.ops) if op in wanted}
+    return [row for row, code in enumerate(profile.nodes.op.tolist()) if code in codes]
+
+
+_WITH_BIAS = "BackpropFilterWithBias"
+
+
+class FusedAwayNodes:
+    """Which nodes ran in which step, and so which the kernels of other nodes absorbed.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> absorbed = FusedAwayNodes(profile, NodeReader(profile)).by_kernel()
+    >>> {profile.nodes.names[row]: [profile.nodes.names[each] for each in rows] for row, rows in absorbed.items()}
+    {'layer1/Relu': ['layer1/BiasAdd', 'layer1/MatMul'], 'layer2/BiasAdd': ['layer2/MatMul']}
+    """
+
+    def __init__(self, profile: ProfileTables, reader: NodeReader) -> None:
+        self._profile = profile
+        self._reader = reader
+        totals = profile.step_totals
+        ran = totals.run_count + totals.accelerator_micros > 0
+        self._start = np.searchsorted(totals.node, np.arange(len(profile.nodes) + 1)).tolist()
+        self._step = np.where(ran, totals.step, ABSENT).tolist()
+
+    def by_kernel(self) -> dict[int, list[int]]:
+        """By the node of each fused kernel the others that it did the work of."""
+        nodes, kernels = self._profile.nodes, self._profile.kernels
+        fused = {code for code, op in enumerate(nodes.ops) if is_fused(op)}
+        rows = [row for row, code in enumerate(nodes.op.tolist()) if code in fused]
+        named = {name for name, kernel in kernels.items() if is_fused(kernel.op)}
+        rows += [row for row, name in enumerate(nodes.names) if name in named] if named else []
+        return {row: self._absorbed(row, self._reader.op(row)) for row in rows}
+
+    def ever_ran(self, row: int) -> bool:
+        """Whether a node ran in any step."""
+        return bool(self._steps(row))
+
+    def _steps(self, row: int) -> frozenset[int]:
+        steps = frozenset(self._step[self._start[row] : self._start[row + 1]])
+        return steps - {ABSENT}
+
+    def _absorbed(self, kernel: int, op: str) -> list[int]:
+        steps = self._steps(kernel)
+        if op.endswith(_WITH_BIAS):
+            return [row for row in self._of_same_gradient(kernel) if not self._steps(row) & steps]
+        found: dict[int, None] = {}
+        waiting = [kernel] if self._reader.graph_op(kernel) != main_op(op) else []
+        has_main = not waiting
+        while waiting:
+            row = waiting.pop()
+            if self._reader.is_executed_only(row):
+                continue
+            for source in self._reader.sources(row)[0]:
+                if source == ABSENT or source in found or self._steps(source) & steps:
+                    continue
+                found[source] = None
+                if main_op(self._reader.graph_op(source)) == main_op(op):
+                    has_main = True
+                else:
+                    waiting.append(source)
+        return list(found) if has_main else []
+
+    def _of_same_gradient(self, kernel: int) -> list[int]:
+        """The gradients of biases that are made of the same gradient as a filter's."""
+        sources = self._reader.sources(kernel)[0]
+        if len(sources) < 3:
+            return []
+        nodes = self._profile.nodes
+        codes = {code for code, op in enumerate(nodes.ops) if op == "BiasAddGrad"}
+        rows = [row for row, code in enumerate(nodes.op.tolist()) if code in codes]
+        return [row for row in rows if self._reader.sources(row)[0][:1] == sources[2:3]]
+
+
+def count_float_ops(
+    formulas: Literal["all", "registered", "multiply_accumulates"],
+) -> Callable[[ProfileTables], ProfileTables]:
+    """The stage that counts the float operations of nodes that have a formula and known shapes.
+
+    What the tables know already stays, unless a formula was registered for it. With "registered" only formulas that
+    the user registered count, for nodes of which nothing is known. With "multiply_accumulates" all nodes are counted
+    anew, in these: one is a product that is added up, and nothing else counts.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> counted = count_float_ops("multiply_accumulates")(profile)
+    >>> row = profile.nodes.names.index("gradients/layer1/MatMul_grad/MatMul_1")
+    >>> int(counted.nodes.float_ops[row]) == 64 * 784 * 128
+    True
+    >>> count_float_ops("registered")(profile) is profile
+    True
+    """
+    match formulas:
+        case "registered":
+            return _with_registered
+        case "multiply_accumulates":
+            return partial(_with_all, multiply_accumulates=True)
+        case "all":
+            return _with_all
+
+
+def _with_all(tables: ProfileTables, *, multiply_accumulates: bool = False) -> ProfileTables:
+    counter = Counter(tables, multiply_accumulates=multiply_accumulates)
+    known = np.zeros_like(tables.nodes.float_ops) if multiply_accumulates else tables.nodes.float_ops.copy()
+    known[rows_of_types(tables, counter.formulas)] = 0
+    with pause_gc():
+        for row in counter.uncertain():
+            if not known[row]:
+                known[row] = counter.count(row).float_ops
+        _give_to_kernels(tables, counter, known)
+        _give_to_compiled(tables, counter, known)
+    counter.warn()
+    return tables.having(nodes=replace(tables.nodes, float_ops=known))
+
+
+def _with_registered(tables: ProfileTables) -> ProfileTables:
+    rows = [row for row in rows_of_types(tables, registered()) if not tables.nodes.float_ops[row]]
+    if not rows:
+        return tables
+    counter = Counter(tables)
+    known = tables.nodes.float_ops.copy()
+    known[rows] = [counter.count(row).float_ops for row in rows]
+    counter.warn()
+    return tables.having(nodes=replace(tables.nodes, float_ops=known))
+
+
+def _give_to_kernels(profile: ProfileTables, counter: Counter, known: Integers) -> None:
+    absorbed = FusedAwayNodes(profile, counter.reader)
+    by_kernel = absorbed.by_kernel()
+    given: dict[int, int] = {}
+    for kernel, rows in by_kernel.items():
+        if not rows:
+            given[kernel] = counter.count_alone(kernel).float_ops
+            continue
+        put_out = counter.reader.output_shapes(kernel)
+        for row in rows:
+            if main_op(counter.reader.op(row)) == main_op(counter.reader.op(kernel)):
+                counter.reader.take_input_shapes(row, counter.reader.taken_in(kernel))
+            if put_out and put_out[0] is not None:
+                counter.reader.take_shape(row, put_out[0])
+        own = counter.count(kernel, counter.reader.graph_op(kernel)).float_ops
+        given[kernel] = own + sum(counter.count(row).float_ops for row in rows)
+    for kernel, rows in by_kernel.items():
+        known[kernel] = given[kernel]
+        for row in rows:
+            if not absorbed.ever_ran(row):
+                known[row] = 0
+
+
+def _give_to_compiled(profile: ProfileTables, counter: Counter, known: Integers) -> None:
+    """Let a function that XLA compiled count what the ops in it do, which it runs in their place."""
+    if not profile.compiled:
+        return
+    row_of = {name: row for row, name in enumerate(profile.nodes.names)}
+    rows = {
+        row_of[node]: [row_of[each] for each in within if each in row_of] for node, within in profile.compiled.items()
+    }
+    sums = {row: sum(known[within].tolist()) for row, within in rows.items()}
+    ran = FusedAwayNodes(profile, counter.reader).ever_ran
+    for row, within in rows.items():
+        known[row] = min(sums[row], LARGEST_INTEGER)
+        known[[each for each in within if not ran(each)]] = 0

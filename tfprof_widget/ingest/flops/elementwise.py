@@ -1,0 +1,315 @@
+"""Counts the float operations of elementwise ops, reductions, normalization, pooling and updates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import zip_longest
+from types import MappingProxyType
+
+from tfprof_widget.ingest.flops.operation import Formula, Operation
+from tfprof_widget.ingest.flops.products import channels_axis
+
+# An elementary function counts one, as TensorFlow counts Log and Pow; what is made of several counts its parts.
+_AN_ELEMENT: Mapping[int, tuple[str, ...]] = {
+    1: (
+        # of one tensor
+        *("Neg", "Abs", "ComplexAbs", "Sign", "Inv", "Reciprocal", "Square", "Sqrt", "Exp", "Expm1", "Log", "Log1p"),
+        *("Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh"),
+        *("Erf", "Erfc", "Erfinv", "Ndtri", "Lgamma", "Digamma"),
+        *("Floor", "Ceil", "Round", "Rint", "IsNan", "IsInf", "IsFinite", "LogicalNot", "Relu"),
+        # of two
+        *("Add", "AddV2", "Sub", "Mul", "Div", "RealDiv", "FloorDiv", "TruncateDiv", "DivNoNan", "MulNoNan"),
+        *("Maximum", "Minimum", "Mod", "FloorMod", "TruncateMod", "Pow", "Atan2"),
+        *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual", "ApproximateEqual"),
+        *(
+            "LogicalAnd",
+            "LogicalOr",
+            "BitwiseAnd",
+            "BitwiseOr",
+            "BitwiseXor",
+            "LeftShift",
+            "RightShift",
+            "BiasAdd",
+            "BiasAddV1",
+            "ReluGrad",
+            "SeluGrad",
+        ),
+    ),
+    2: (
+        *("Rsqrt", "SquaredDifference", "Relu6", "LeakyRelu", "Relu6Grad", "LeakyReluGrad", "ClipByValue"),
+        *("SqrtGrad", "Xdivy", "Xlogy", "Xlog1py", "EluGrad", "Elu"),
+    ),
+    3: ("Softplus", "Softsign", "Selu", "TanhGrad", "SigmoidGrad", "InvGrad", "ReciprocalGrad", "SoftplusGrad"),
+    4: ("Sigmoid", "RsqrtGrad", "SoftsignGrad"),
+    5: ("Swish",),
+    8: ("Gelu",),
+}
+
+
+def _each(count: int) -> Formula:
+    def float_ops(operation: Operation) -> int:
+        return _size(operation) * count
+
+    return float_ops
+
+
+def _size(operation: Operation) -> int:
+    """The number of elements put out, of an op whose run tells only what it took in that of the inputs' broadcast.
+
+    >>> _size(Operation("Mul", ((4, 1), (10,))))
+    40
+    """
+    if operation.outputs:
+        return operation.output_size
+    shapes = [operation.input(index) for index in range(max(len(operation.inputs), 1))]
+    sizes = zip_longest(*map(reversed, shapes), fillvalue=1)
+    return math.prod(next((size for size in each if size != 1), 1) for each in sizes)
+
+
+# TensorFlow counts these by what goes in; it is as large as what comes out, which may be unknown.
+_BY_INPUT = frozenset({"BiasAdd", "Reciprocal", "Square", "Rsqrt", "Log", "Neg"})
+
+
+def _each_input_element(count: int) -> Formula:
+    def float_ops(operation: Operation) -> int:
+        return operation.input_size() * count
+
+    return float_ops
+
+
+AFTER_MAIN = frozenset(op for ops in _AN_ELEMENT.values() for op in ops)
+"""What a kernel may do by the way to the result of its main op."""
+
+BY_OUTPUT = AFTER_MAIN - _BY_INPUT
+"""The ops of which nothing counts but what is put out, if that is known."""
+
+_OF_EACH_ELEMENT: Mapping[str, Formula] = MappingProxyType(
+    {op: (_each_input_element if op in _BY_INPUT else _each)(count) for count, ops in _AN_ELEMENT.items() for op in ops}
+)
+
+
+def reduction(operation: Operation) -> int:
+    """Each element but the first of each result is taken in by one operation.
+
+    >>> reduction(Operation("Sum", ((4, 10), (1,)), ((4,),)))
+    36
+    """
+    return operation.input_size() - operation.output_size
+
+
+def _mean(operation: Operation) -> int:
+    """A sum, and a division for each result."""
+    operation.output()
+    return operation.input_size()
+
+
+def _norm(operation: Operation) -> int:
+    """Square, sum, and a root for each result."""
+    operation.output()
+    return 2 * operation.input_size()
+
+
+def _half_of_squares(operation: Operation) -> int:
+    """As TensorFlow counts it: square, halve and sum."""
+    return 3 * operation.input_size() - 1
+
+
+def _each_input(operation: Operation) -> int:
+    return operation.input_size()
+
+
+def _sum_of_tensors(operation: Operation) -> int:
+    """All inputs but the first are added."""
+    return operation.input_size() * (len(operation.inputs) - 1) if operation.inputs else 0
+
+
+_OF_REDUCTIONS: Mapping[str, Formula] = MappingProxyType(
+    {
+        **dict.fromkeys(("Sum", "Prod", "Max", "Min", "All", "Any", "ArgMax", "ArgMin", "BiasAddGrad"), reduction),
+        "Mean": _mean,
+        "EuclideanNorm": _norm,
+        "L2Loss": _half_of_squares,
+        "AddN": _sum_of_tensors,
+        **dict.fromkeys(("Cumsum", "Cumprod", "CumulativeLogsumexp"), _each_input),
+        **dict.fromkeys(("SegmentSum", "SegmentMean", "SegmentProd", "SegmentMax", "SegmentMin"), _each_input),
+        **{f"UnsortedSegment{kind}": _each_input for kind in ("Sum", "Prod", "Max", "Min")},
+    }
+)
+
+# A channel's variance and epsilon, their reciprocal square root (2), the scale, the mean's share, the offset.
+_A_CHANNEL = 6
+
+
+def _is_training(operation: Operation) -> bool:
+    return bool(operation.attributes.get("is_training", True))
+
+
+def batch_norm(operation: Operation) -> int:
+    """Scale and shift each element (2); in training the mean (1) and the variance (3) come before.
+
+    These are the counts of the ops of which tf.nn.moments and tf.nn.batch_normalization are made.
+
+    >>> shapes = {"inputs": ((2, 4, 4, 3),), "outputs": ((2, 4, 4, 3),)}
+    >>> batch_norm(Operation("FusedBatchNormV3", **shapes)) == 96 * 6 + 3 * 6
+    True
+    >>> batch_norm(Operation("FusedBatchNormV3", **shapes, attributes={"is_training": False})) == 96 * 2 + 3 * 6
+    True
+    """
+    channels = operation.input(0)[channels_axis(operation)]
+    return operation.input_size() * (6 if _is_training(operation) else 2) + channels * _A_CHANNEL
+
+
+def batch_norm_gradient(operation: Operation) -> int:
+    """The gradients of offset (a sum), of scale (normalize, multiply, sum) and of the input.
+
+    In training the last takes 4 an element, as mean and variance depend on it too, else 1.
+    """
+    size, channels = operation.input_size(), operation.input(0)[channels_axis(operation)]
+    of_offset = size - channels
+    of_scale = 3 * size + size - channels
+    if _is_training(operation):
+        return of_offset + of_scale + 4 * size + 6 * channels
+    return of_offset + of_scale + size + 4 * channels
+
+
+def _layer_norm(operation: Operation) -> int:
+    """Mean (1) and variance (3), then subtract, multiply, scale and shift (4); 3 a row for the multiplier."""
+    size = operation.input_size()
+    return 8 * size + 3 * (size // max(operation.input(0)[-1], 1))
+
+
+def _local_response(operation: Operation) -> int:
+    """Square, sum over the neighbours, scale, add, raise and divide."""
+    radius = int(operation.attributes.get("depth_radius", 5))
+    return operation.output_size * (5 + 2 * radius)
+
+
+def _softmax(operation: Operation) -> int:
+    """As TensorFlow counts it: shift (2), exponential, sum and divide."""
+    return 5 * operation.input_size()
+
+
+def _log_softmax(operation: Operation) -> int:
+    """As softmax, but a row's logarithm is subtracted in place of the division; sums of n are n - 1."""
+    size = operation.input_size()
+    return 5 * size - _rows(operation)
+
+
+def _cross_entropy(operation: Operation) -> int:
+    """The loss against a distribution, and its gradient.
+
+    Maximum, subtract, exponential, sum; then multiply by the labels what is left of the logarithm and sum;
+    then divide and subtract for the gradient. Three of these are sums; a row takes one logarithm.
+
+    >>> _cross_entropy(Operation("SoftmaxCrossEntropyWithLogits", ((4, 10), (4, 10))))
+    352
+    """
+    return 9 * operation.input_size() - 2 * _rows(operation)
+
+
+def _sparse_cross_entropy(operation: Operation) -> int:
+    """The loss against a class, and its gradient: 5 an element, and for a row the logarithm and two subtractions.
+
+    >>> _sparse_cross_entropy(Operation("SparseSoftmaxCrossEntropyWithLogits", ((4, 10), (4,))))
+    204
+    """
+    return 5 * operation.input_size() + _rows(operation)
+
+
+def _rows(operation: Operation) -> int:
+    return operation.input_size() // max(operation.input(0)[-1], 1)
+
+
+_OF_NORMALIZATION: Mapping[str, Formula] = MappingProxyType(
+    {
+        **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), batch_norm),
+        **{f"FusedBatchNormGrad{version}": batch_norm_gradient for version in ("", "V2", "V3")},
+        "LayerNorm": _layer_norm,
+        "LRN": _local_response,
+        "Softmax": _softmax,
+        "LogSoftmax": _log_softmax,
+        "SoftmaxCrossEntropyWithLogits": _cross_entropy,
+        "SparseSoftmaxCrossEntropyWithLogits": _sparse_cross_entropy,
+    }
+)
+
+
+def _window(operation: Operation) -> int:
+    return math.prod(operation.integers("ksize"))
+
+
+def _pool(operation: Operation) -> int:
+    """The whole window for each element put out.
+
+    >>> _pool(Operation("MaxPool", outputs=((1, 2, 2, 3),), attributes={"ksize": [1, 2, 2, 1]}))
+    48
+    """
+    return _window(operation) * operation.output_size
+
+
+def _mean_gradient(operation: Operation) -> int:
+    """Every element of the gradient is scaled and added at each place of its window."""
+    return 2 * _window(operation) * operation.input_size(1)
+
+
+def _maximum_gradient(operation: Operation) -> int:
+    """The maximum is looked for again, and the gradient added there."""
+    return (_window(operation) + 1) * operation.input_size(1)
+
+
+def _known_maximum_gradient(operation: Operation) -> int:
+    return operation.input_size(1)
+
+
+_OF_POOLING: Mapping[str, Formula] = MappingProxyType(
+    {
+        **dict.fromkeys(("AvgPool", "MaxPool", "AvgPool3D", "MaxPool3D", "MaxPoolWithArgmax"), _pool),
+        "AvgPoolGrad": _mean_gradient,
+        "AvgPool3DGrad": _mean_gradient,
+        "MaxPoolGrad": _maximum_gradient,
+        "MaxPool3DGrad": _maximum_gradient,
+        "MaxPoolGradWithArgmax": _known_maximum_gradient,
+    }
+)
+
+
+def _each_update(operand: int, count: int) -> Formula:
+    def float_ops(operation: Operation) -> int:
+        return operation.input_size(operand) * count
+
+    return float_ops
+
+
+def _momentum(operation: Operation) -> int:
+    """The accumulator decays and takes the gradient (2), the variable takes its share (2, Nesterov's 4)."""
+    return operation.input_size(3) * (6 if operation.flag("use_nesterov") else 4)
+
+
+_OF_UPDATES: Mapping[str, Formula] = MappingProxyType(
+    {
+        "AssignAdd": _each_update(0, 1),
+        "AssignSub": _each_update(0, 1),
+        "AssignAddVariableOp": _each_update(1, 1),
+        "AssignSubVariableOp": _each_update(1, 1),
+        "ApplyGradientDescent": _each_update(2, 2),
+        "ResourceApplyGradientDescent": _each_update(2, 2),
+        "ApplyMomentum": _momentum,
+        "ResourceApplyMomentum": _momentum,
+        "ResourceApplyKerasMomentum": _momentum,
+        # accumulate the square (2), then rate * gradient / root (3) and subtract
+        "ApplyAdagrad": _each_update(3, 6),
+        "ResourceApplyAdagrad": _each_update(3, 6),
+        # m += (g - m) * rate (3), v += (g * g - v) * rate (4), variable -= m * rate / (root(v) + epsilon) (5)
+        "ApplyAdam": _each_update(9, 12),
+        "ResourceApplyAdam": _each_update(9, 12),
+        # mean square (4), momentum * rate + rate * g / root(ms + epsilon) (6), subtract
+        "ApplyRMSProp": _each_update(7, 11),
+        "ResourceApplyRMSProp": _each_update(7, 11),
+    }
+)
+
+FLOAT_OPS: Mapping[str, Formula] = MappingProxyType(
+    {**_OF_EACH_ELEMENT, **_OF_REDUCTIONS, **_OF_NORMALIZATION, **_OF_POOLING, **_OF_UPDATES}
+)
+"""The float operations of one execution, by op type."""

@@ -1,0 +1,288 @@
+"""Reads a node's shapes and attributes for formulas: shapes that the graph lacks come from the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tfprof_widget.ingest.flops.operation import Operation, Shape, main_op
+from tfprof_widget.ingest.parts.nodes import unsealed
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.messages import AttrValue, GraphDef, SealedAttribute, SealedGraph
+from tfprof_widget.profiles.data import ProfileTables
+from tfprof_widget.profiles.tables import ExecutedKernel
+
+Shapes = tuple[Shape, ...]
+
+_UNKNOWN = -1
+_FED = re.compile(r"_arg_(?P<name>.+)_(?P<port>\d+)_\d+", re.DOTALL)
+_CALL = re.compile(r"/_\d+/")
+_OUTPUT_SHAPES = b"\x0a\x0e_output_shapes"
+# Most ops take the batch in first; these take in the sizes of what they put out.
+_INPUT_WITH_BATCH = {
+    "AvgPool3DGrad": 1,
+    "AvgPoolGrad": 1,
+    "Conv2DBackpropInput": 2,
+    "Conv3DBackpropInputV2": 2,
+    "DepthwiseConv2dNativeBackpropInput": 2,
+    "StridedSliceGrad": 4,
+}
+_MOST_NOT_SEEN = 64
+_HOLD_THEIR_SHAPE = frozenset({"Variable", "VariableV2", "Placeholder", "PlaceholderV2"})
+
+
+class NodeReader:
+    """Reads the nodes of one profile, each when it is asked for.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> row = profile.nodes.names.index("layer1/MatMul")
+    >>> NodeReader(profile).operation(row).op
+    'MatMul'
+    """
+
+    def __init__(self, profile: ProfileTables) -> None:
+        self._profile = profile
+        self._attributes: dict[bytes, tuple[str, Any]] = {}
+        self._shapes: dict[int, Shapes] = {}
+        self._taken: dict[int, Shapes] = {}
+
+    def operation(self, row: int, op: str = "") -> Operation:
+        """What ran for a node, or would as an op of type `op`."""
+        op = op or self.op(row)
+        return Operation(op, self.input_shapes(row, op), self.output_shapes(row), self.attributes(row))
+
+    def op(self, row: int) -> str:
+        """The type of the kernel that ran for a node, where that is known, else that of its op."""
+        nodes = self._profile.nodes
+        kernel = self._kernel(row)
+        return kernel.op if kernel is not None else str(nodes.ops[nodes.op[row]])
+
+    def graph_op(self, row: int) -> str:
+        """The type of a node's op in the graph."""
+        sealed = self._sealed(row)
+        return self.op(row) if sealed is None else str(sealed.op)
+
+    def sources(self, row: int) -> tuple[list[int], list[int]]:
+        """The rows of what a node's inputs come from, and which of the outputs there; control inputs are none."""
+        name = self._profile.nodes.names[row]
+        if name in self._profile.kernels and name not in self._sealed_nodes:
+            return self._executed_sources(self._profile.kernels[name])
+        inputs = self._profile.nodes.inputs
+        start, end = int(inputs.start[row]), int(inputs.start[row + 1])
+        sealed = self._sealed(row)
+        if sealed is not None:
+            end = start + sum(not written.startswith("^") for written in sealed.input)
+        return inputs.values[start:end].tolist(), self._profile.nodes.input_ports[start:end].tolist()
+
+    def input_shapes(self, row: int, op: str = "") -> Shapes:
+        """The shapes of what a node takes in, or of what a kernel of type `op` that ran for it did."""
+        kernel = self._kernel(row)
+        if kernel is not None and kernel.op == op and kernel.input_shapes:
+            return kernel.input_shapes
+        if row in self._taken:
+            return self._taken[row]
+        return self._put_out(*self.sources(row))
+
+    def _put_out(self, sources: Sequence[int], ports: Sequence[int]) -> Shapes:
+        found = []
+        for source, port in zip(sources, ports, strict=True):
+            shapes = self.output_shapes(source) if source != ABSENT else ()
+            found.append(shapes[port] if port < len(shapes) else None)
+        return tuple(found)
+
+    def output_shapes(self, row: int) -> Shapes:
+        """The shapes of what a node puts out: the graph's, its unknown dimensions as a run has seen them."""
+        found = self._shapes.get(row)
+        if found is None:
+            found = self._shapes[row] = self._read_shapes(row)
+        return found
+
+    def take_shape(self, row: int, seen: Sequence[int]) -> None:
+        """Complete the first shape that a node puts out by one that it must have."""
+        first, *others = self.output_shapes(row) or (None,)
+        self._shapes[row] = (merged(first, seen), *others)
+
+    def take_input_shapes(self, row: int, seen: Shapes) -> None:
+        """Have a node take in these shapes, of which there may be more than it has inputs."""
+        count = len(self.sources(row)[0])
+        if len(seen) >= count:
+            self._taken[row] = seen[:count]
+
+    def taken_in(self, row: int) -> Shapes:
+        """The shapes that the kernel took in that ran for a node, where a run tells."""
+        kernel = self._kernel(row)
+        if kernel is None or kernel.input_shapes:
+            return () if kernel is None else kernel.input_shapes
+        return self._put_out(*self._executed_sources(kernel))
+
+    def attributes(self, row: int) -> Mapping[str, Any]:
+        """A node's attributes, but for its output shapes."""
+        return dict(map(self._attribute, self.sealed_attributes(row)))
+
+    def is_executed_only(self, row: int) -> bool:
+        """Whether only a run knows of a node, as of those of functions and loops."""
+        return self._profile.nodes.names[row] not in self._sealed_nodes
+
+    def sealed_attributes(self, row: int) -> tuple[bytes, ...]:
+        """The same, as they are written: nodes that agree in this have the same."""
+        sealed = self._sealed(row)
+        if sealed is None:
+            return ()
+        return tuple([entry for entry in sealed.attr if not entry.startswith(_OUTPUT_SHAPES)])
+
+    def _read_shapes(self, row: int) -> Shapes:
+        nodes = self._profile.nodes
+        shapes = self._of_graph(row)
+        if not shapes and self.op(row) in _HOLD_THEIR_SHAPE and nodes.shape[row] != ABSENT:
+            shapes = [nodes.shapes[nodes.shape[row]] or None]
+        if shapes and all(shape is not None and _UNKNOWN not in shape for shape in shapes):
+            return tuple(shapes)
+        seen = self._seen.get(row, {})
+        if not seen and len(shapes) == 1:
+            seen = self._with_batch(row, shapes[0])
+        most = len(shapes) + len(seen) + _MOST_NOT_SEEN  # outputs: a damaged file may name the two billionth
+        shapes += [None] * (max((slot for slot in seen if slot < most), default=-1) + 1 - len(shapes))
+        return tuple(merged(shape, seen.get(slot)) for slot, shape in enumerate(shapes))
+
+    def _of_graph(self, row: int) -> list[Shape]:
+        """The shapes that a node puts out, as far as the graph tells them."""
+        nodes = self._profile.nodes
+        return [nodes.shapes[code] or None for code in nodes.output_shapes[row].tolist()]
+
+    def _kernel(self, row: int) -> ExecutedKernel | None:
+        return self._profile.kernels.get(self._profile.nodes.names[row])
+
+    def _with_batch(self, row: int, shape: Shape) -> dict[int, tuple[int, ...]]:
+        """The shape put out if only its first dimension is unknown: that of the input that has the batch."""
+        kernel = self._kernel(row)
+        if kernel is None or not shape or shape[0] != _UNKNOWN or _UNKNOWN in shape[1:]:
+            return {}
+        has_batch = _INPUT_WITH_BATCH.get(main_op(kernel.op), 0)
+        took_in = kernel.input_shapes[has_batch] if has_batch < len(kernel.input_shapes) else None
+        if not took_in or len(took_in) == 1 < len(shape):  # a list of sizes, as Fill takes in
+            return {}
+        return {0: (took_in[0], *shape[1:])}
+
+    @cached_property
+    def _seen(self) -> dict[int, dict[int, tuple[int, ...]]]:
+        """By node and output the shape that the first execution put out; of what is fed, that handed in."""
+        profile = self._profile
+        outputs = profile.outputs
+        known = np.flatnonzero(outputs.shape != ABSENT)
+        node = profile.executions.node[outputs.execution[known]].astype(np.int64)
+        slot = outputs.slot[known].astype(np.int64)
+        _, first = np.unique(node * (int(slot.max(initial=0)) + 1) + slot, return_index=True)
+        found: dict[int, dict[int, tuple[int, ...]]] = {}
+        codes = outputs.shape[known][first].tolist()
+        for row, port, code in zip(node[first].tolist(), slot[first].tolist(), codes, strict=True):
+            found.setdefault(row, {})[port] = profile.nodes.shapes[code]
+        for row in list(found):
+            fed = _FED.fullmatch(profile.nodes.names[row])
+            if fed is not None and fed["name"] in self._rows and 0 in found[row]:
+                found.setdefault(self._rows[fed["name"]], {}).setdefault(int(fed["port"]), found[row][0])
+        for name, kernel in profile.kernels.items():
+            self._add_taken_in(self._rows.get(name, ABSENT), kernel, found)
+        return found
+
+    def _add_taken_in(self, row: int, kernel: ExecutedKernel, found: dict[int, dict[int, tuple[int, ...]]]) -> None:
+        """What a kernel took in is what its sources put out, if it can be: the runtime may have swapped them."""
+        if row == ABSENT or not kernel.input_shapes:
+            return
+        sources, ports = self.sources(row)
+        if len(sources) != len(kernel.input_shapes):
+            return
+        for source, port, shape in zip(sources, ports, kernel.input_shapes, strict=True):
+            if source == ABSENT or shape is None:
+                continue
+            declared = self._of_graph(source)
+            if port >= len(declared) or (known := declared[port]) is None or _can_be(known, shape):
+                found.setdefault(source, {}).setdefault(port, shape)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self._profile.nodes.names)}
+
+    @cached_property
+    def _sealed_nodes(self) -> dict[str, Any]:
+        graphs = reversed(self._profile.graphs)  # of nodes of one name the first counts
+        return {node.name: node for graph in graphs for node in reversed(graph.node)}
+
+    def _sealed(self, row: int) -> Any | None:
+        name = self._profile.nodes.names[row]
+        found = self._sealed_nodes.get(name)
+        if found is None:  # a node that ran a kernel of another type elsewhere is named after it too
+            found = self._sealed_nodes.get(name.removesuffix("/" + self.op(row)))
+        if found is None and name in self._profile.kernels:
+            found = self._in_functions(_CALL.split(name)[-1])
+        return found
+
+    def _in_functions(self, name: str) -> Any | None:
+        """The node of a library function that was executed by this name, after those of some calls."""
+        while name:
+            if name in self._function_nodes:
+                return self._function_nodes[name]
+            name = name.partition("/")[2]
+        return None
+
+    @cached_property
+    def _function_nodes(self) -> dict[str, Any]:
+        """The nodes of all library functions by name; of several of one name the first."""
+        found: dict[str, Any] = {}
+        for graph in self._profile.graphs:
+            for function in unsealed(graph, GraphDef).library.function:
+                nodes = GraphDef(node=function.node_def).SerializeToString()
+                for node in SealedGraph.FromString(nodes).node:
+                    found.setdefault(node.name, node)
+        return found
+
+    def _executed_sources(self, kernel: ExecutedKernel) -> tuple[list[int], list[int]]:
+        rows, ports = [], []
+        for written in kernel.inputs:
+            name, _, port = written.partition(":")
+            rows.append(self._rows.get(name, ABSENT))
+            ports.append(int(port) if port.isdecimal() else 0)
+        return rows, ports
+
+    def _attribute(self, sealed: bytes) -> tuple[str, Any]:
+        found = self._attributes.get(sealed)
+        if found is None:
+            entry = SealedAttribute.FromString(sealed)
+            found = self._attributes[sealed] = (entry.key, _value(AttrValue.FromString(entry.value)))
+        return found
+
+
+def merged(shape: Shape, seen: Sequence[int] | None) -> Shape:
+    """A shape with its unknown dimensions taken from one seen, if the two can be the same.
+
+    >>> merged((-1, 3), (2, 3)), merged(None, (2, 3)), merged((-1, 3), (2, 4)), merged((-1, 3), None)
+    ((2, 3), (2, 3), (-1, 3), (-1, 3))
+    """
+    if seen is None or (shape is not None and not _can_be(shape, seen)):
+        return shape
+    return tuple(seen) if shape is None else tuple(max(pair) for pair in zip(shape, seen, strict=True))
+
+
+def _can_be(shape: Sequence[int], seen: Sequence[int]) -> bool:
+    return len(shape) == len(seen) and all(
+        size == other or _UNKNOWN in (size, other) for size, other in zip(shape, seen, strict=True)
+    )
+
+
+def _value(message: Any) -> Any:
+    """What an attribute says, in Python's own types where it is a number, a text, or a list of these."""
+    kind = message.WhichOneof("value")
+    if kind is None:
+        return None
+    if kind == "list":
+        fields = message.list.ListFields()
+        return [_plain(each) for each in fields[0][1]] if fields else []
+    return _plain(getattr(message, kind))
+
+
+def _plain(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

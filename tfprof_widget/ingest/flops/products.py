@@ -1,0 +1,298 @@
+"""Counts the float operations of matrix products, convolutions and recurrent cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tfprof_widget.ingest.flops.operation import Dimensions, Formula, Operation
+
+
+def channels_axis(operation: Operation) -> int:
+    """Where the channels are: the last axis, or the one after the batch.
+
+    >>> channels_axis(Operation("Conv2D", attributes={"data_format": "NCHW"}))
+    1
+    """
+    return 1 if operation.text("data_format").startswith("NC") else -1
+
+
+def convolution(operation: Operation) -> int:
+    """Each element put out sums over the filter's window and its input channels (those of one group).
+
+    >>> convolution(Operation("Conv2D", ((1, 8, 8, 3), (3, 3, 3, 16)), ((1, 6, 6, 16),)))
+    15552
+    """
+    return operation.output_size * math.prod(operation.input(1)[:-1])
+
+
+def depthwise(operation: Operation) -> int:
+    """Each element put out sums over the filter's window in its one channel.
+
+    >>> depthwise(Operation("DepthwiseConv2dNative", ((1, 8, 8, 3), (3, 3, 3, 2)), ((1, 8, 8, 6),)))
+    3456
+    """
+    return operation.output_size * math.prod(operation.input(1)[:2])
+
+
+def _by_stride(operation: Operation, image: Dimensions, kernel: Dimensions) -> float:
+    """The forward convolution's, with its output taken to be the image over the strides, as TensorFlow has it."""
+    strides = math.prod(operation.integers("strides")) or 1
+    channels = image[channels_axis(operation)]
+    return math.prod(image) * math.prod(kernel) / (channels * strides) if channels else 0
+
+
+def _input_gradient(operation: Operation) -> float:
+    return _by_stride(operation, operation.output(), operation.input(1))
+
+
+def _filter_gradient(operation: Operation) -> float:
+    return _by_stride(operation, operation.input(0), operation.output())
+
+
+def _of_gradient(operation: Operation, kernel: Dimensions) -> int:
+    """Each element of the gradient that comes in meets the filter's window and input channels once."""
+    return operation.input_size(2) * math.prod(kernel[:-1])
+
+
+def _volume_input_gradient(operation: Operation) -> int:
+    return _of_gradient(operation, operation.input(1))
+
+
+def _volume_filter_gradient(operation: Operation) -> int:
+    return _of_gradient(operation, operation.output())
+
+
+def _depthwise_input_gradient(operation: Operation) -> int:
+    return operation.input_size(2) * math.prod(operation.input(1)[:2])
+
+
+def _depthwise_filter_gradient(operation: Operation) -> int:
+    return operation.input_size(2) * math.prod(operation.output()[:2])
+
+
+_OF_CONVOLUTIONS: Mapping[str, Formula] = MappingProxyType(
+    {
+        "Conv2D": convolution,
+        "Conv3D": convolution,
+        "DepthwiseConv2dNative": depthwise,
+        "Conv2DBackpropInput": _input_gradient,
+        "Conv2DBackpropFilter": _filter_gradient,
+        "Conv3DBackpropInput": _volume_input_gradient,
+        "Conv3DBackpropInputV2": _volume_input_gradient,
+        "Conv3DBackpropFilter": _volume_filter_gradient,
+        "Conv3DBackpropFilterV2": _volume_filter_gradient,
+        "DepthwiseConv2dNativeBackpropInput": _depthwise_input_gradient,
+        "DepthwiseConv2dNativeBackpropFilter": _depthwise_filter_gradient,
+    }
+)
+
+
+def _dilation(operation: Operation) -> int:
+    """Adds and compares where a depthwise convolution multiplies and adds."""
+    return 2 * depthwise(operation)
+
+
+_BESIDE_CONVOLUTIONS: Mapping[str, Formula] = MappingProxyType({"Dilation2D": _dilation})
+_ELLIPSIS = "..."
+
+
+def matrix_product(operation: Operation) -> int:
+    """Each element of the product, batches and all, is a sum over the rows' length.
+
+    >>> matrix_product(Operation("MatMul", ((8, 3), (3, 5)), ((8, 5),)))
+    120
+    """
+    axis = -2 if operation.flag("transpose_a", "adj_x") else -1
+    return operation.output_size * operation.dimension(0, axis)
+
+
+def einsum(operation: Operation) -> int:
+    """One multiply-accumulate for each combination of all subscripts, where two tensors are multiplied.
+
+    >>> einsum(Operation("Einsum", ((2, 3, 4), (4, 5)), ((2, 3, 5),), {"equation": "abc,cd->abd"}))
+    120
+    """
+    if len(operation.inputs) != 2:
+        return 0
+    return math.prod(_subscript_sizes(operation).values())
+
+
+def einsum_of_one(operation: Operation) -> int:
+    """What one tensor is summed down by: nothing for a mere transposition."""
+    return operation.input_size() - operation.output_size if len(operation.inputs) == 1 else 0
+
+
+def _subscript_sizes(operation: Operation) -> dict[str, int]:
+    """The size of each subscript; those that an ellipsis stands for are numbered from the right."""
+    subscripts = operation.text("equation").replace(" ", "").partition("->")[0].split(",")
+    sizes: dict[str, int] = {}
+    for index, written in enumerate(subscripts):
+        shape = operation.input(index)
+        for subscript, size in zip(_expanded(written, shape), shape, strict=True):
+            sizes[subscript] = max(size, sizes.get(subscript, 1)) if size else 0
+    return sizes
+
+
+def _expanded(written: str, shape: Dimensions) -> list[str]:
+    before, ellipsis, after = written.partition(_ELLIPSIS)
+    hidden = len(shape) - len(before) - len(after) if ellipsis else 0
+    if hidden < 0 or len(before) + len(after) + hidden != len(shape):
+        raise ValueError(f"{written!r} does not fit the shape {shape}")
+    return [*before, *(f"{_ELLIPSIS}{place}" for place in range(hidden, 0, -1)), *after]
+
+
+def _cholesky(operation: Operation) -> int:
+    """A third of the cube, in each of the batch."""
+    return operation.input_size() * operation.input(0)[-1] // 3
+
+
+def _triangular_solve(operation: Operation) -> int:
+    """The square of the order for each right-hand side."""
+    return operation.input(0)[-1] * operation.output_size
+
+
+def _solve(operation: Operation) -> int:
+    """Two thirds of the cube to decompose, then two triangular systems."""
+    return _determinant(operation) + 2 * _triangular_solve(operation)
+
+
+def _inverse(operation: Operation) -> int:
+    return 2 * operation.input_size() * operation.input(0)[-1]
+
+
+def _determinant(operation: Operation) -> int:
+    return 2 * operation.input_size() * operation.input(0)[-1] // 3
+
+
+_OF_PRODUCTS: Mapping[str, Formula] = MappingProxyType(
+    {
+        **dict.fromkeys(("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "SparseMatMul"), matrix_product),
+        "Einsum": einsum,
+    }
+)
+
+_BESIDE_PRODUCTS: Mapping[str, Formula] = MappingProxyType(
+    {
+        "Einsum": einsum_of_one,
+        "Cholesky": _cholesky,
+        "MatrixTriangularSolve": _triangular_solve,
+        "MatrixSolve": _solve,
+        "MatrixInverse": _inverse,
+        "MatrixDeterminant": _determinant,
+    }
+)
+_SIGMOID, _TANH = 4, 1
+# Bias (4 gates), the forget gate's own bias, three sigmoids, two tanh, c = i * g + f * c and h = o * tanh(c).
+_LSTM_UNIT = 4 + 1 + 3 * _SIGMOID + 2 * _TANH + 3 + 1
+# Three gates' peepholes: multiply and add.
+_PEEPHOLES = 6
+# Bias (3 gates), two sigmoids, a tanh, r * h and h = u * h + (1 - u) * c.
+_GRU_UNIT = 3 + 2 * _SIGMOID + _TANH + 1 + 4
+
+_GATES = {"lstm": 4, "gru": 3, "rnn_relu": 1, "rnn_tanh": 1}
+# Of a cuDNN cell, which has two biases for each gate.
+_CUDNN_UNIT = {"lstm": _LSTM_UNIT - 1 + 4, "gru": _GRU_UNIT + 3, "rnn_relu": 4, "rnn_tanh": 4}
+
+
+def _lstm_cell(operation: Operation) -> int:
+    """The input and the state before, beside each other, times the weights of four gates.
+
+    >>> cell = Operation("LSTMBlockCell", ((2, 3), (2, 5), (2, 5), (8, 20)))
+    >>> _lstm_cell(cell) == 2 * 8 * 20
+    True
+    """
+    return operation.input(0)[0] * _elements(operation, 3)
+
+
+def _lstm_cell_rest(operation: Operation) -> int:
+    units = _elements(operation, 1)
+    return units * (_LSTM_UNIT + (_PEEPHOLES if operation.flag("use_peephole") else 0))
+
+
+def _lstm_sequence(operation: Operation) -> int:
+    """A cell for each time; the sequence's longest length is the first input, the sequence the second."""
+    times, batch, _ = operation.input(1)
+    return times * batch * _elements(operation, 4)
+
+
+def _lstm_sequence_rest(operation: Operation) -> int:
+    times = operation.input(1)[0]
+    unit = _LSTM_UNIT + (_PEEPHOLES if operation.flag("use_peephole") else 0)
+    return times * _elements(operation, 2) * unit
+
+
+def _lstm_sequence_gradient(operation: Operation) -> int:
+    """The gates' gradients times the weights, and times what went in."""
+    return 2 * _lstm_sequence(operation)
+
+
+def _gru_cell(operation: Operation) -> int:
+    """Input and state before times the weights of reset and update, then of the candidate.
+
+    >>> cell = Operation("GRUBlockCell", ((2, 3), (2, 5), (8, 10), (8, 5)))
+    >>> _gru_cell(cell) == 2 * 8 * 15
+    True
+    """
+    return operation.input(0)[0] * (_elements(operation, 2) + _elements(operation, 3))
+
+
+def _gru_cell_rest(operation: Operation) -> int:
+    return _elements(operation, 1) * _GRU_UNIT
+
+
+def _cudnn(operation: Operation) -> int:
+    """Each layer and direction: what goes in and the state before, times the weights of all gates."""
+    times, batch, features = operation.input(0)
+    states, _, units = operation.input(1)
+    gates = _GATES[operation.text("rnn_mode", "lstm")]
+    directions = 2 if operation.text("direction") == "bidirectional" else 1
+    first = directions * (features + units)
+    others = (states - directions) * (directions * units + units)
+    return times * batch * gates * units * (first + others)
+
+
+def _cudnn_rest(operation: Operation) -> int:
+    times = operation.input(0)[0]
+    return times * _elements(operation, 1) * _CUDNN_UNIT[operation.text("rnn_mode", "lstm")]
+
+
+def _cudnn_gradient(operation: Operation) -> int:
+    return 2 * _cudnn(operation)
+
+
+def _elements(operation: Operation, index: int) -> int:
+    return operation.input_size(index)
+
+
+_CUDNN = ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3")
+
+_OF_CELLS: Mapping[str, Formula] = MappingProxyType(
+    {
+        "LSTMBlockCell": _lstm_cell,
+        "BlockLSTM": _lstm_sequence,
+        "BlockLSTMV2": _lstm_sequence,
+        "BlockLSTMGrad": _lstm_sequence_gradient,
+        "BlockLSTMGradV2": _lstm_sequence_gradient,
+        "GRUBlockCell": _gru_cell,
+        **dict.fromkeys(_CUDNN, _cudnn),
+        **{op.replace("RNN", "RNNBackprop"): _cudnn_gradient for op in _CUDNN},
+    }
+)
+
+_BESIDE_CELLS: Mapping[str, Formula] = MappingProxyType(
+    {
+        "LSTMBlockCell": _lstm_cell_rest,
+        "BlockLSTM": _lstm_sequence_rest,
+        "BlockLSTMV2": _lstm_sequence_rest,
+        "GRUBlockCell": _gru_cell_rest,
+        **dict.fromkeys(_CUDNN, _cudnn_rest),
+    }
+)
+
+MULTIPLY_ACCUMULATES: Mapping[str, Formula] = MappingProxyType({**_OF_PRODUCTS, **_OF_CONVOLUTIONS, **_OF_CELLS})
+"""Products that are added up; each is two float operations."""
+
+FLOAT_OPS: Mapping[str, Formula] = MappingProxyType({**_BESIDE_CONVOLUTIONS, **_BESIDE_PRODUCTS, **_BESIDE_CELLS})
+"""Float operations beside them; an op may have both."""

@@ -1,0 +1,107 @@
+"""Finds the formula of an op type: the user's own, else those that come with the package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from tfprof_widget.ingest.flops import elementwise, products
+from tfprof_widget.ingest.flops.operation import Formula, Operation, computes_nothing, fused_ops, main_op
+from tfprof_widget.ingest.flops.products import MULTIPLY_ACCUMULATES
+
+FLOAT_OPS: Mapping[str, Formula] = MappingProxyType({**elementwise.FLOAT_OPS, **products.FLOAT_OPS})
+"""Float operations beside multiply-accumulates; an op may have both."""
+
+# What users register is meant for the whole process, as what they register with TensorFlow is. It is one immutable
+# mapping, put in place of the one before, so that who has taken it counts with the same formulas to the end.
+_registered: Mapping[str, Formula] = MappingProxyType({})
+
+
+def register_flops(op: str, formula: Formula) -> Callable[[], None]:
+    """Count ops of a type by a formula of your own, in all profiles made from now on.
+
+    The formula gets an Operation (its shapes and attributes) and returns the float operations of one execution. It goes
+    before any other formula for the op. Call what is returned to take it back.
+
+    >>> take_back = register_flops("MyOp", lambda operation: 3 * operation.output_size)
+    >>> count(Operation("MyOp", outputs=((4, 5),)))
+    60
+    >>> take_back()
+    """
+    if not isinstance(op, str) or not op:
+        raise ValueError(f"register_flops: the op is {op!r}; give the name of its type, such as 'MatMul'")
+    if not callable(formula):
+        raise TypeError(f"register_flops: the formula of {op} is {formula!r}; give a function of an Operation")
+    before = _registered.get(op)
+    _put(op, formula)
+
+    def take_back() -> None:
+        if _registered.get(op) is formula:
+            _put(op, before)
+
+    return take_back
+
+
+def registered() -> Mapping[str, Formula]:
+    """What users have registered by now; it does not change.
+
+    >>> dict(registered())
+    {}
+    """
+    return _registered
+
+
+def has_formula(op: str) -> bool:
+    """Whether float operations of this type of op can be counted, be it that there are none.
+
+    >>> has_formula("_MklNativeFusedConv2D"), has_formula("_MklTranspose"), has_formula("TopKV2")
+    (True, True, False)
+    """
+    main = main_op(op)
+    return op in _registered or main in MULTIPLY_ACCUMULATES or main in FLOAT_OPS or computes_nothing(op)
+
+
+def count(operation: Operation, *, multiply_accumulates: bool = False) -> int:
+    """The float operations of one execution, or only its multiply-accumulates, each of which is two of them.
+
+    Raises UnknownShape where shapes are missing, KeyError where there is no formula.
+
+    >>> product = Operation("MatMul", ((8, 3), (3, 5)), ((8, 5),))
+    >>> count(product), count(product, multiply_accumulates=True)
+    (240, 120)
+    """
+    own = _registered.get(operation.op)
+    if own is not None:
+        return int(own(operation)) // (2 if multiply_accumulates else 1)
+    main = main_op(operation.op)
+    if main not in MULTIPLY_ACCUMULATES and main not in FLOAT_OPS:
+        if computes_nothing(operation.op):
+            return 0
+        raise KeyError(operation.op)
+    products = MULTIPLY_ACCUMULATES[main](operation) if main in MULTIPLY_ACCUMULATES else 0
+    if multiply_accumulates:
+        return int(products)
+    others = FLOAT_OPS[main](operation) if main in FLOAT_OPS else 0
+    return int(2 * products + others) + sum(_fused(op, operation) for op in fused_ops(operation))
+
+
+def _fused(op: str, operation: Operation) -> int:
+    """What a fused kernel does to its result by the way."""
+    result = operation.output()
+    formula = FLOAT_OPS.get(_SPELLED_OTHERWISE.get(op, op))
+    attributes = {**operation.attributes, "is_training": False}
+    return int(formula(Operation(op, (result,), (result,), attributes))) if formula is not None else 0
+
+
+_SPELLED_OTHERWISE = {
+    "FusedBatchNorm": "FusedBatchNormV3",
+    "GeluExact": "Gelu",
+    "GeluApproximate": "Gelu",
+    "_MklSwish": "Swish",
+}
+
+
+def _put(op: str, formula: Formula | None) -> None:
+    global _registered
+    others = {name: each for name, each in _registered.items() if name != op}
+    _registered = MappingProxyType(others if formula is None else {**others, op: formula})

@@ -1,0 +1,1 @@
+"""Reads TensorFlow's objects in this process."""

@@ -1,0 +1,270 @@
+"""Reads nodes and shapes of a live tf.Graph, and opens checkpoints."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from os import PathLike, fspath
+from types import FunctionType
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.tables import Checkpoint
+
+CHECKPOINT_VARIABLES = "_checkpoint_variables"
+
+_PART_OF_V2 = re.compile(r"\.(index|data-\d+-of-\d+)$")
+
+
+def open_checkpoint(path: str | PathLike[str]) -> Checkpoint:
+    """The checkpoint of that name: a prefix (V2), one of its files, one file (V1), or a directory, for its latest.
+
+    >>> open_checkpoint("no/such/model.ckpt")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.ProfileError: checkpoint 'no/such/model.ckpt': ...
+    """
+    name = fspath(path)
+    train = _train(name)
+    prefix = _PART_OF_V2.sub("", name)
+    try:
+        reader: Any = train.load_checkpoint(prefix)
+        shapes, types = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    except Exception as error:  # TensorFlow has errors of its own, and makes others of Python's
+        raise ProfileError(
+            f"checkpoint {name!r}: {_first_line(error)}; give the prefix that the saver was given, such as "
+            "model.ckpt-100 of model.ckpt-100.index, or the directory that it wrote to"
+        ) from None
+
+    def value(tensor: str) -> NDArray[Any]:
+        try:
+            found: NDArray[Any] = reader.get_tensor(tensor)
+        except Exception as error:
+            raise ProfileError(
+                f"checkpoint {name!r}: {tensor!r} cannot be read: {_first_line(error)}; "
+                "check that all files of the checkpoint are there and whole"
+            ) from None
+        return found
+
+    return Checkpoint(
+        path=name,
+        shapes={tensor: tuple(shape) for tensor, shape in shapes.items()},
+        types={tensor: int(kind.as_datatype_enum) for tensor, kind in types.items()},
+        value=value,
+    )
+
+
+def _train(path: str) -> Any:
+    try:
+        from tensorflow.python.training import checkpoint_utils
+    except ImportError:
+        raise ProfileError(
+            f"checkpoint {path!r}: checkpoints are read by TensorFlow, which is not installed; "
+            "run `pip install 'tfprof-widget[tensorflow]'`"
+        ) from None
+    return checkpoint_utils
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".;: ") or type(error).__name__
+
+
+@dataclass(frozen=True, eq=False)
+class LiveGraph:
+    """A tf.Graph and what was read of it: for each node of `definition` its operation and output shapes."""
+
+    graph: Any
+    definition: Any
+    operations: tuple[Any, ...]
+    output_shapes: tuple[OutputShapes, ...]
+    version: int
+
+    def is_still(self, graph: Any) -> bool:
+        """Whether this is that graph, and no node has been added to it since it was read."""
+        return graph is self.graph and graph.version == self.version
+
+
+def is_tf_graph(value: object) -> bool:
+    """Whether this is a tf.Graph; where TensorFlow is not loaded, nothing is.
+
+    >>> is_tf_graph("graph")
+    False
+    """
+    framework = sys.modules.get("tensorflow.python.framework.ops")
+    return framework is not None and isinstance(value, framework.Graph)
+
+
+def default_graph() -> Any | None:
+    """TensorFlow's default graph, if TensorFlow is loaded and builds graphs rather than runs eagerly.
+
+    >>> default_graph() is None or is_tf_graph(default_graph())
+    True
+    """
+    eager = sys.modules.get("tensorflow.python.eager.context")
+    framework = sys.modules.get("tensorflow.python.framework.ops")
+    if eager is None or framework is None or eager.executing_eagerly():
+        return None
+    return framework.get_default_graph()
+
+
+def read_tf_graph(graph: Any) -> LiveGraph:
+    """Read nodes and shapes of a tf.Graph: `definition` is what `as_graph_def(add_shapes=True)` gives.
+
+    TensorFlow asks for the shapes in Python, one message a tensor; here equal lists of shapes are written
+    once. Bodies of library functions are left without shapes, which nothing here looks at.
+
+    >>> read_tf_graph(None)
+    Traceback (most recent call last):
+    ...
+    TypeError: graph: got NoneType; give a tf.Graph
+    """
+    if not is_tf_graph(graph):
+        raise TypeError(f"graph: got {type(graph).__name__}; give a tf.Graph")
+    definition = graph.as_graph_def()
+    operations = _operations(graph, definition)
+    return LiveGraph(graph, definition, operations, add_output_shapes(definition, operations), graph.version)
+
+
+def _operations(graph: Any, definition: Any) -> tuple[Any, ...]:
+    """The operations of the definition's nodes, in their order: mostly that in which the graph lists them."""
+    listed = tuple(graph.get_operations())
+    if len(listed) == len(definition.node) and all(
+        operation.name == node.name for operation, node in zip(listed, definition.node, strict=True)
+    ):
+        return listed
+    return tuple(graph.get_operation_by_name(node.name) for node in definition.node)
+
+
+def read_trainable_variables(graph: Any) -> tuple[str, ...]:
+    """The names of the nodes that hold a tf.Graph's trainable variables, in the order they were made.
+
+    >>> class Graph:
+    ...     def get_collection(self, name):
+    ...         return []
+    >>> read_trainable_variables(Graph())
+    ()
+    """
+    variables: Iterable[Any] = graph.get_collection("trainable_variables")
+    return tuple(dict.fromkeys(name for variable in variables if (name := _name_of_node(variable)) is not None))
+
+
+def _name_of_node(variable: Any) -> str | None:
+    """The node that holds a variable; None for one that is held outside of the graph, as those of a tf.function are."""
+    with suppress(AttributeError, ValueError):  # an eager tensor has no op; a MirroredVariable may have no replica here
+        return str(variable.op.name)
+    return None
+
+
+Shape = tuple[int, ...] | None
+OutputShapes = tuple[Shape, ...]
+"""A shape an output: None of unknown rank, -1 an unknown dimension, as in a TensorShapeProto."""
+
+UNKNOWN = -1
+
+
+def add_output_shapes(definition: Any, operations: Iterable[Any]) -> tuple[OutputShapes, ...]:
+    """Write the attribute `_output_shapes` of every node of a GraphDef; returns the shapes that it got."""
+    known: dict[OutputShapes, tuple[OutputShapes, bytes]] = {}
+    found = []
+    for node, operation in zip(definition.node, operations, strict=True):
+        shapes = tuple([_read_shape(tensor) for tensor in operation.outputs])
+        entry = known.get(shapes)
+        if entry is None:
+            entry = known[shapes] = (shapes, _serialized(shapes))
+        shapes, serialized = entry
+        found.append(shapes)
+        if shapes:
+            node.attr["_output_shapes"].MergeFromString(serialized)
+    return tuple(found)
+
+
+def completed_output_shapes(graph: LiveGraph, run_metas: Iterable[Any]) -> dict[str, OutputShapes]:
+    """The output shapes of the nodes that unknown dimensions were filled in for, one run after the other.
+
+    Native tfprof sets these shapes on the tf.Graph itself; here it stays as it is. A shape at run time that
+    contradicts the graph's is passed over.
+    """
+    incomplete = {
+        node.name: shapes
+        for node, shapes in zip(graph.definition.node, graph.output_shapes, strict=True)
+        if not all(map(is_complete, shapes))
+    }
+    completed: dict[str, OutputShapes] = {}
+    if not incomplete:
+        return completed
+    for run_meta in run_metas:
+        for device in run_meta.step_stats.dev_stats:
+            for execution in device.node_stats:
+                name = execution.node_name
+                shapes = incomplete.get(name)
+                if shapes is None or len(shapes) != len(execution.output):
+                    continue
+                merged = _completed(shapes, execution.output)
+                if merged != shapes:
+                    incomplete[name] = completed[name] = merged
+    return completed
+
+
+def is_complete(shape: Shape) -> bool:
+    """Whether rank and every dimension are known.
+
+    >>> is_complete((2, 3)), is_complete((-1, 3)), is_complete(None)
+    (True, False, False)
+    """
+    return shape is not None and UNKNOWN not in shape
+
+
+def merge(shape: Shape, seen: Sequence[int]) -> Shape:
+    """The shape with its unknown dimensions taken from one seen at run time, if the two can be the same.
+
+    >>> merge((-1, 3), (2, 3)), merge(None, (2, 3)), merge((-1, 3), (2, 4))
+    ((2, 3), (2, 3), (-1, 3))
+    """
+    if shape is None:
+        return tuple(seen)
+    if len(shape) != len(seen):
+        return shape
+    merged = []
+    for size, seen_size in zip(shape, seen, strict=True):
+        if size != seen_size and UNKNOWN not in (size, seen_size):
+            return shape
+        merged.append(seen_size if size == UNKNOWN else size)
+    return tuple(merged)
+
+
+def _completed(shapes: OutputShapes, outputs: Iterable[Any]) -> OutputShapes:
+    merged = []
+    for shape, output in zip(shapes, outputs, strict=True):
+        seen = [dim.size for dim in output.tensor_description.shape.dim]
+        merged.append(shape if is_complete(shape) else merge(shape, seen))
+    return tuple(merged)
+
+
+def _read_shape(tensor: Any) -> Shape:
+    if isinstance(getattr(type(tensor)._shape, "fget", None), FunctionType):  # old TensorFlow's, which warns
+        found = tensor.shape
+        dimensions, unknown_rank = found.dims and found.as_list(), found.rank is None
+    else:  # what `shape` is made of; to make a TensorShape a tensor takes twice as long
+        dimensions, unknown_rank = tensor._shape
+    if unknown_rank:
+        return None
+    return tuple([UNKNOWN if size is None else size for size in dimensions])
+
+
+def _serialized(shapes: OutputShapes) -> bytes:
+    from tensorflow.core.framework import attr_value_pb2
+
+    attribute = attr_value_pb2.AttrValue()
+    for shape in shapes:
+        message = attribute.list.shape.add()
+        if shape is None:
+            message.unknown_rank = True
+        for size in shape or ():
+            message.dim.add().size = size
+    serialized: bytes = attribute.SerializeToString()
+    return serialized

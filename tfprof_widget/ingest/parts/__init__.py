@@ -1,0 +1,1 @@
+"""What readers give before it is joined."""

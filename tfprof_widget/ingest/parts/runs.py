@@ -1,0 +1,206 @@
+"""Holds one recorded run as packed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
+
+_BITS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class PackedColumn:
+    """A column as what each value has beyond the least of them; nothing where all are the same.
+
+    >>> column = PackedColumn.of(np.array([10**18, 10**18 + 200]))
+    >>> column.beyond, column.whole().tolist()
+    (array([  0, 200], dtype=uint8), [1000000000000000000, 1000000000000000200])
+    """
+
+    kind: str
+    count: int
+    least: int
+    beyond: NDArray[Any] | None
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> PackedColumn:
+        """The column of some integers of any width and sign, or of flags."""
+        kind, count = values.dtype.str, len(values)
+        if not count:
+            return cls(kind, 0, 0, None)
+        least = int(values.min())
+        span = int(values.max()) - least
+        if not span:
+            return cls(kind, count, least, None)
+        # Differences wrap around as the values' own bits do, hence are right whatever the signs.
+        beyond = values.astype(np.uint64) - np.uint64(least % 2**_BITS)
+        return cls(kind, count, least, beyond.astype(np.min_scalar_type(span)))
+
+    def whole(self) -> NDArray[Any]:
+        """All values, as they were given; not to be written to."""
+        kind = np.dtype(self.kind)
+        if self.beyond is None:
+            return np.broadcast_to(np.array(self.least, kind), self.count)
+        return (self.beyond.astype(np.uint64) + np.uint64(self.least % 2**_BITS)).astype(kind)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedColumns(Mapping[str, NDArray[Any]]):
+    """Columns by name, made whole one at a time.
+
+    >>> columns = PackedColumns.of({"bytes": np.array([-1, 300]), "is_first": np.array([True, True])})
+    >>> {name: values.tolist() for name, values in columns.items()}
+    {'bytes': [-1, 300], 'is_first': [True, True]}
+    """
+
+    columns: Mapping[str, PackedColumn]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, NDArray[Any]]) -> PackedColumns:
+        """The columns of a table."""
+        return cls({name: PackedColumn.of(values) for name, values in columns.items()})
+
+    def having(self, **changed: NDArray[Any]) -> PackedColumns:
+        """The table with some columns changed."""
+        return PackedColumns({**self.columns, **{name: PackedColumn.of(values) for name, values in changed.items()}})
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self.columns[name].whole()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+def constant_as_one(values: NDArray[Any]) -> NDArray[Any]:
+    """The same values, not to be written to; where all are one, it alone takes memory.
+
+    >>> constant_as_one(np.zeros(1_000_000, np.int64)).strides
+    (0,)
+    """
+    if not len(values) or values.min() != values.max():
+        return values
+    return np.broadcast_to(values[:1].copy(), len(values))
+
+
+@dataclass
+class NodeNames:
+    """A growing dictionary of names of nodes, in the order in which they came.
+
+    >>> names = NodeNames()
+    >>> names.codes(["b", "a", "b"]).tolist(), names.known
+    ([0, 1, 0], ['b', 'a'])
+    """
+
+    known: list[str] = field(default_factory=list)
+    _code: dict[str, int] = field(default_factory=dict)
+
+    def code(self, name: str) -> int:
+        """The place of a name among those that are known."""
+        found = self._code.get(name)
+        if found is None:
+            found = self._code[name] = len(self.known)
+            self.known.append(name)
+        return found
+
+    def codes(self, names: Iterable[str]) -> Indices:
+        """The places of some names."""
+        return np.fromiter(map(self.code, names), np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class RunTable:
+    """The executions of one run in the order recorded, and their outputs and allocations.
+
+    `node` and `device` say of each execution which of `node_names` and of `devices` it is of. `outputs` and
+    `allocations` are columns by name; `execution` in them is the row of the execution. `digest` is the same only for
+    the very same executions, whatever dictionary they are over.
+    """
+
+    node_names: Sequence[str]
+    node: Indices
+    devices: tuple[str, ...]
+    device: NDArray[np.integer]
+    values: PackedColumns
+    outputs: PackedColumns
+    allocations: PackedColumns
+    digest: bytes
+
+    @classmethod
+    def of(
+        cls,
+        node_names: NodeNames,
+        node: Indices,
+        devices: Sequence[str],
+        device: NDArray[np.integer],
+        values: Mapping[str, NDArray[np.integer]],
+        outputs: Mapping[str, NDArray[np.generic]],
+        allocations: Mapping[str, NDArray[np.generic]],
+    ) -> RunTable:
+        """The columns, made small; the names are in the order in which they ran first.
+
+        >>> names, nothing = NodeNames(), {"execution": np.zeros(0, np.int64)}
+        >>> node = names.codes(["a", "b", "a"])
+        >>> RunTable.of(names, node, ["/cpu:0"], np.zeros(3, np.int64), {}, nothing, nothing).names
+        ['a', 'b', 'a']
+        """
+        return cls(
+            node_names=node_names.known,
+            node=node,
+            devices=tuple(devices),
+            device=device.astype(np.min_scalar_type(max(len(devices), 1))),
+            values=PackedColumns.of(values),
+            outputs=PackedColumns.of(outputs),
+            allocations=PackedColumns.of(allocations),
+            digest=_digest(node_names.known, node, devices, device, values),
+        )
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    @property
+    def names(self) -> list[str]:
+        """The name of the node of each execution."""
+        return [self.node_names[code] for code in self.node.tolist()]
+
+    @property
+    def executed(self) -> list[str]:
+        """The names of the nodes that ran, in the order in which they ran first."""
+        codes, first = np.unique(self.node, return_index=True)
+        return [self.node_names[code] for code in codes[np.argsort(first)].tolist()]
+
+    def over(self, names: NodeNames) -> RunTable:
+        """The same with another dictionary of names, which is made to have all that run here."""
+        if self.node_names is names.known:
+            return self
+        return replace(self, node_names=names.known, node=names.codes(self.node_names)[self.node])
+
+    def with_shapes(self, codes: Integers) -> RunTable:
+        """The same with each shape of the outputs replaced by what `codes` has in its place."""
+        shape = self.outputs["shape"]
+        known = shape != ABSENT
+        moved = np.full(len(shape), ABSENT, np.int64)
+        moved[known] = codes[shape[known]]
+        return replace(self, outputs=self.outputs.having(shape=moved))
+
+
+def _digest(
+    names: Sequence[str],
+    node: Indices,
+    devices: Sequence[str],
+    device: NDArray[np.integer],
+    values: Mapping[str, NDArray[np.integer]],
+) -> bytes:
+    digest = blake2b("\n".join((*names, "", *devices)).encode("utf-8", "surrogatepass"), digest_size=16)
+    for column in (node, device, *(values[name] for name in sorted(values))):
+        digest.update(np.ascontiguousarray(column, np.int64).data)
+    return digest.digest()

@@ -1,0 +1,254 @@
+"""Reads op logs, stores each Python stack once, reads lines of source, and names cells."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from pathlib import Path
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import CodeDef, SealedCode, SealedOpLog
+from tfprof_widget.lib.text import is_of_library
+from tfprof_widget.profiles.data import ProfileTables
+from tfprof_widget.profiles.tables import CodeStacks, _lists
+
+FrameKey = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True)
+class StackBuilder:
+    """Growing dictionaries of strings, frames and stacks.
+
+    A string comes with the number that its op log gives it. A frame is (file, line, function, source line,
+    line where the function starts), strings by index; those that a live graph tells are `live`.
+    """
+
+    strings: dict[tuple[int, str], int] = field(default_factory=dict)
+    frames: dict[FrameKey, int] = field(default_factory=dict)
+    stacks: dict[tuple[int, ...], int] = field(default_factory=dict)
+    live: set[int] = field(default_factory=set)
+
+    def string(self, number: int, text: str) -> int:
+        """The index of a string."""
+        return self.strings.setdefault((number, text), len(self.strings))
+
+    def frame(self, frame: FrameKey) -> int:
+        """The index of a frame."""
+        return self.frames.setdefault(frame, len(self.frames))
+
+    def stack(self, frames: tuple[int, ...]) -> int:
+        """The index of a stack of frames, outermost first."""
+        return self.stacks.setdefault(frames, len(self.stacks))
+
+
+@dataclass(frozen=True)
+class NodeDetails:
+    """What an op log says of nodes, by name; `forward` are forward nodes of gradients whose names do not tell."""
+
+    types: dict[str, list[str]] = field(default_factory=dict)
+    float_ops: dict[str, int] = field(default_factory=dict)
+    stack: dict[str, int] = field(default_factory=dict)
+    forward: dict[str, str] = field(default_factory=dict)
+
+    def beside(self, given: Iterable[NodeDetails]) -> NodeDetails:
+        """What these say where the given ones do not; types add up.
+
+        >>> known = NodeDetails(float_ops={"a": 1, "b": 2}, stack={"a": 0})
+        >>> known.beside([NodeDetails(float_ops={"a": 9})])
+        NodeDetails(types={}, float_ops={'b': 2}, stack={'a': 0}, forward={})
+        """
+        float_ops, stack = dict(self.float_ops), dict(self.stack)
+        for columns in given:
+            for name in columns.float_ops:
+                float_ops.pop(name, None)
+            for name in columns.stack:
+                stack.pop(name, None)
+        return replace(self, float_ops=float_ops, stack=stack)
+
+
+def last_entries(op_log: SealedOpLog) -> SealedOpLog:
+    """The op log with the last entry of each node alone, as native tfprof takes it beside a live graph.
+
+    Traces without frames are left out too: there they count for nothing.
+
+    >>> op_log = SealedOpLog(log_entries=[{"name": "w", "float_ops": 8}, {"name": "w", "types": ["mine"]}])
+    >>> [(entry.name, entry.float_ops, *entry.types) for entry in last_entries(op_log).log_entries]
+    [('w', 0, 'mine')]
+    """
+    last = {entry.name: entry for entry in op_log.log_entries}
+    kept = SealedOpLog(log_entries=last.values(), id_to_string=op_log.id_to_string)
+    for entry in kept.log_entries:
+        if not entry.code_def:
+            entry.ClearField("code_def")
+    return kept
+
+
+def read_op_log(op_log: SealedOpLog, stacks: StackBuilder, nodes: Container[str]) -> NodeDetails:
+    """What an op log says of `nodes`; of several entries for a node the last FLOPs and the first trace count.
+
+    >>> op_log = SealedOpLog(log_entries=[{"name": "w", "types": ["mine"], "float_ops": 8}])
+    >>> read_op_log(op_log, StackBuilder(), {"w"})
+    NodeDetails(types={'w': ['mine']}, float_ops={'w': 8}, stack={}, forward={})
+    """
+    columns = NodeDetails()
+    strings = {number: stacks.string(number, text) for number, text in sorted(op_log.id_to_string.items())}
+    frames = Frames(strings, stacks)
+    known: dict[bytes, int] = {}
+    for entry in op_log.log_entries:
+        name, float_ops, types, code = _ENTRY(entry)
+        if name not in nodes:
+            continue
+        if types:
+            columns.types.setdefault(name, []).extend(types)
+        if float_ops:
+            columns.float_ops[name] = float_ops
+        if name not in columns.stack and (code or entry.HasField("code_def")):
+            if code not in known:
+                known[code] = frames.stack(code, name)
+            columns.stack[name] = known[code]
+    return columns
+
+
+_ENTRY = attrgetter("name", "float_ops", "types", "code_def")
+
+_AGAIN = {"op_log": "write the op log again with write_op_log", "profile": "save the profile again"}
+
+
+class Frames:
+    """Reads the traces of one op log or profile: each distinct frame is read once, and there are few."""
+
+    def __init__(self, strings: dict[int, int], stacks: StackBuilder, source: str = "op_log") -> None:
+        self.strings, self.stacks, self.source = strings, stacks, source
+        self._known: dict[bytes, int] = {}
+
+    def stack(self, code: bytes, name: str) -> int:
+        """The index of the stack in the bytes of a CodeDef; `name` is the node's, for errors."""
+        try:
+            traces = SealedCode.FromString(code).traces[:]
+            for trace in traces:
+                if trace not in self._known:
+                    self._known[trace] = self._frame(trace)
+        except DecodeError as error:
+            raise ProfileError(
+                f"{self.source}: the trace of {name!r} cannot be read ({error}); check that the file is whole"
+            ) from None
+        except KeyError as missing:
+            raise ProfileError(
+                f"{self.source}: the trace of {name!r} names string {missing}, which id_to_string lacks; "
+                + _AGAIN[self.source]
+            ) from None
+        return self.stacks.stack(tuple([self._known[trace] for trace in traces]))
+
+    def _frame(self, sealed: bytes) -> int:
+        trace = CodeDef.Trace.FromString(sealed)
+        file, function = self.strings[trace.file_id], self.strings[trace.function_id]
+        source = self.strings.get(trace.line_id, ABSENT)
+        return self.stacks.frame((file, trace.lineno, function, source, trace.func_start_line))
+
+
+UNKNOWN = 0
+MOST_BYTES = 2**24
+
+
+def with_source_lines(traces: CodeStacks) -> CodeStacks:
+    """The same traces, with the text of the lines of the user's own files, where this process made the nodes.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> traces = demo_profile().traces
+    >>> len(with_source_lines(traces).file) == len(traces.file)
+    True
+    """
+    strings, place_of = list(traces.strings), dict[str, int]()
+    source = traces.source.copy()
+    for frame in sorted(traces.live.intersection(np.flatnonzero(source == UNKNOWN).tolist())):
+        file, line = traces.strings[traces.file[frame]], int(traces.line[frame])
+        if is_of_library(file):
+            continue  # it is folded away where code is shown, and reading it takes a while
+        text = linecache.getline(file, line).strip() if line > 0 and _is_source(file) else ""
+        if text and text not in place_of:
+            place_of[text] = len(strings)
+            strings.append(text)
+        if text:
+            source[frame] = place_of[text]
+    added = len(strings) - len(traces.strings)
+    numbers = np.append(traces.string_numbers, np.arange(added) + traces.string_numbers.max(initial=-1) + 1)
+    return replace(traces, strings=tuple(strings), string_numbers=numbers, source=source)
+
+
+def _is_source(file: str) -> bool:
+    """Whether it is a cell, or a file as people write them: a program may come from a pipe, which never ends."""
+    if file in linecache.cache:
+        return True
+    try:
+        path = Path(file)
+        return path.is_file() and path.stat().st_size <= MOST_BYTES
+    except (OSError, ValueError):  # such as a name that is too long
+        return False
+
+
+def name_cells(label: Callable[[str], tuple[str, str] | None]) -> Callable[[ProfileTables], ProfileTables]:
+    """The stage that names the cells of this shell as their user knows them: `In[2]`, and not by a kernel's file.
+
+    `label` is what IPython's own tracebacks ask: the kind and name of a file that is a cell. Lines of the cells are
+    read before, for they cannot be read by the new names.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> name_cells(lambda file: None)(profile) is profile
+    True
+    """
+
+    def name(tables: ProfileTables) -> ProfileTables:
+        files = np.unique(tables.traces.file).tolist()
+        told = {file: label(tables.traces.strings[file]) for file in files}
+        cells = {file: found[1] for file, found in told.items() if found}
+        return tables.having(traces=_renamed(tables.traces, cells)) if cells else tables
+
+    return name
+
+
+def _renamed(traces: CodeStacks, cells: dict[int, str]) -> CodeStacks:
+    """The traces with the lines of cells, which cannot be read by their numbers any more."""
+    told = with_source_lines(traces)
+    strings = list(told.strings)
+    for file, name in cells.items():
+        strings[file] = name
+    of_cells = np.flatnonzero(np.isin(told.file, list(cells))).tolist()
+    return replace(told, strings=tuple(strings), live=told.live.difference(of_cells))
+
+
+def _traces(row_of: Mapping[str, int], op_logs: Sequence[NodeDetails], stacks: StackBuilder) -> CodeStacks:
+    """The stacks of the nodes; the first op log that has a node's trace counts."""
+    stack = np.full(len(row_of), ABSENT, np.int32)
+    for op_log in reversed(op_logs):
+        for name, found in op_log.stack.items():
+            if name in row_of:
+                stack[row_of[name]] = found
+    numbers = [number for number, _ in stacks.strings]
+    if len(set(numbers)) < len(numbers):  # op logs that number their strings differently
+        numbers = list(range(len(numbers)))
+    frames = np.array(list(stacks.frames), np.int64).reshape(-1, 5).astype(np.int32)
+    return CodeStacks(
+        strings=tuple(text for _, text in stacks.strings),
+        string_numbers=np.array(numbers, np.int64),
+        file=frames[:, 0],
+        line=frames[:, 1],
+        function=frames[:, 2],
+        source=frames[:, 3],
+        function_line=frames[:, 4],
+        stacks=_lists(list(stacks.stacks)),
+        stack=stack,
+        forward={
+            row_of[name]: row_of[of]
+            for op_log in op_logs
+            for name, of in op_log.forward.items()
+            if name in row_of and of in row_of
+        },
+        live=frozenset(stacks.live),
+    )

@@ -1,0 +1,198 @@
+"""Reads a ProfileProto, worker by worker."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from tfprof_widget.ingest.parts.nodes import NodeTable, Shapes
+from tfprof_widget.ingest.parts.runs import RunTable
+from tfprof_widget.ingest.parts.stacks import Frames, NodeDetails, StackBuilder
+from tfprof_widget.ingest.saved_steps import Phase, StoredExecutions
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.errors import ProfileError
+
+if TYPE_CHECKING:
+    from tfprof_widget.lib.messages import GraphDef, ProfileNode, ProfileProto
+
+Port = TypeVar("Port")
+
+# A profile lacks few of the inputs that its nodes number; to make room for more would be to let damage take all memory.
+MOST_MISSING = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class StoredProfile:
+    """A ProfileProto as columns, with the graph that its nodes make: their names, ops, inputs and attributes."""
+
+    nodes: NodeTable
+    graph: GraphDef
+    op_log: NodeDetails
+    runs: list[tuple[int, RunTable]] = field(default_factory=list)
+    misses_accelerator_stream: bool = False
+
+
+def read_stored_profile(
+    profile: ProfileProto,
+    shapes: Shapes,
+    stacks: StackBuilder,
+    known: Container[str] = (),
+    known_steps: Container[int] = (),
+) -> StoredProfile:
+    """The columns of a ProfileProto; the nodes and steps that are known already are left out.
+
+    >>> from tfprof_widget.lib.messages import ProfileNode, ProfileProto
+    >>> profile = ProfileProto(nodes={0: ProfileNode(name="a", op="Add")})
+    >>> read_stored_profile(profile, Shapes(), StackBuilder()).nodes.ops
+    ['Add']
+    """
+    _check(profile)
+    nodes = _first_of_each_name(node for _, node in sorted(profile.nodes.items()))
+    new = [node for node in nodes if node.name not in known]
+    graph = _graph(profile, new)
+    return StoredProfile(
+        nodes=NodeTable(
+            names=[node.name for node in new],
+            ops=[node.op for node in new],
+            inputs=[list(node.input) for node in graph.node],
+            shape=[shapes.index(tuple(node.shape)) if node.shape else ABSENT for node in new],
+            output_shapes=[_output_shapes(node, shapes) for node in new],
+        ),
+        graph=graph,
+        op_log=_op_log(profile, nodes, stacks),
+        runs=list(_runs(profile, nodes, known_steps)),
+        misses_accelerator_stream=profile.miss_accelerator_stream,
+    )
+
+
+def _check(profile: ProfileProto) -> None:
+    """Refuse numbers that no writer gives: of steps below 0, and of inputs or outputs with gaps without end."""
+    missing = 0
+    for node in profile.nodes.values():
+        for ports in (node.inputs, node.output_shapes):
+            missing += max(ports, default=-1) + 1 - len(ports)
+            if missing > MOST_MISSING or min(ports, default=0) < 0:
+                raise ProfileError(
+                    f"profile: node {node.name!r} has an input or output {max(ports, key=abs)}, which no node has; "
+                    "the file is damaged: save the profile again"
+                )
+        _check_steps(node.execs)
+    _check_steps(profile.steps)
+
+
+def _check_steps(steps: Iterable[int]) -> None:
+    first = min(steps, default=0)
+    if first < 0:
+        raise ProfileError(f"profile: it has a step {first}, below 0; the file is damaged: save the profile again")
+
+
+def _first_of_each_name(nodes: Iterable[ProfileNode]) -> list[ProfileNode]:
+    found: dict[str, ProfileNode] = {}
+    for node in nodes:
+        found.setdefault(node.name, node)
+    return list(found.values())
+
+
+def _graph(profile: ProfileProto, nodes: list[ProfileNode]) -> GraphDef:
+    """The graph; an input that the profile lacks has an empty name."""
+    from tfprof_widget.lib.messages import GraphDef
+
+    graph = GraphDef()
+    names = {number: node.name for number, node in profile.nodes.items()}
+    for node in nodes:
+        definition = graph.node.add(name=node.name, op=node.op)
+        sources = {index: names.get(source, "") for index, source in node.inputs.items()}
+        definition.input.extend(_in_order(sources, ""))
+        for name, value in node.attrs.items():
+            definition.attr[name].CopyFrom(value)
+    return graph
+
+
+def _output_shapes(node: ProfileNode, shapes: Shapes) -> tuple[int, ...]:
+    found = {index: shapes.index(tuple(shape.int64_values)) for index, shape in node.output_shapes.items()}
+    return tuple(_in_order(found, shapes.index(())))
+
+
+def _in_order(found: dict[int, Port], missing: Port) -> list[Port]:
+    return [found.get(index, missing) for index in range(max(found, default=-1) + 1)]
+
+
+def _op_log(profile: ProfileProto, nodes: list[ProfileNode], stacks: StackBuilder) -> NodeDetails:
+    strings = {number: stacks.string(number, text) for number, text in sorted(profile.id_to_string.items())}
+    frames = Frames(strings, stacks, source="profile")
+    known: dict[bytes, int] = {}
+    columns = NodeDetails()
+    for node in nodes:
+        columns.types[node.name] = list(node.op_types)
+        if node.float_ops:
+            columns.float_ops[node.name] = node.float_ops
+        if node.HasField("trace"):
+            code = node.trace.SerializeToString()
+            if code not in known:
+                known[code] = frames.stack(code, node.name)
+            columns.stack[node.name] = known[code]
+    return columns
+
+
+def _runs(
+    profile: ProfileProto, nodes: list[ProfileNode], known_steps: Container[int]
+) -> Iterator[tuple[int, RunTable]]:
+    """What ran in each step; which devices are a node's own depends on the order, so all of a phase come first."""
+    steps = {step: StoredExecutions() for step in profile.steps if step not in known_steps}
+    for node in nodes:
+        for step, found in node.execs.items():
+            if step not in known_steps:
+                steps.setdefault(step, StoredExecutions()).add(node, found)
+    for phase in Phase:
+        for step, executions in sorted(steps.items()):
+            yield step, executions.run(phase)
+
+
+def by_worker(profile: ProfileProto) -> dict[str, ProfileProto]:
+    """The profile of each worker with its own step numbers, by name; empty where the profile tells of no workers.
+
+    >>> from tfprof_widget.lib.messages import ProfileNode, ProfileProto
+    >>> message = ProfileProto(steps=[0, 1], step_workers=["a", "b"], worker_steps=[7, 7])
+    >>> {worker: list(part.steps) for worker, part in by_worker(message).items()}
+    {'a': [7], 'b': [7]}
+    """
+    if not len(profile.steps) == len(profile.step_workers) == len(profile.worker_steps):
+        if not profile.step_workers and not profile.worker_steps:
+            return {}
+        raise ProfileError("profile: it does not tell the worker of each step; the file is damaged: save it again")
+    return {worker: _of_worker(profile, worker) for worker in dict.fromkeys(profile.step_workers)}
+
+
+def _of_worker(profile: ProfileProto, worker: str) -> ProfileProto:
+    own = {
+        step: number
+        for step, number, each in zip(profile.steps, profile.worker_steps, profile.step_workers, strict=True)
+        if each == worker
+    }
+    part = type(profile)()
+    part.CopyFrom(profile)
+    for name in ("steps", "step_workers", "worker_steps", "transfers"):
+        part.ClearField(name)
+    for transfer in profile.transfers:
+        if transfer.step in own:
+            part.transfers.add().CopyFrom(transfer)
+            part.transfers[-1].step = own[transfer.step]
+    part.steps.extend(own.values())
+    for node in part.nodes.values():
+        _keep(node, own)
+    return part
+
+
+def _keep(node: ProfileNode, own: dict[int, int]) -> None:
+    """Keep what the node did in these steps, by their other numbers, and the device on which it did."""
+    execs = {own[step]: found for step, found in node.execs.items() if step in own}
+    kept = type(node)()
+    for step, found in execs.items():
+        kept.execs[step].CopyFrom(found)
+    node.ClearField("execs")
+    for step, found in kept.execs.items():
+        node.execs[step].CopyFrom(found)
+    ran_on = sorted({device for found in execs.values() for device in found.cpu_execs})
+    if ran_on and node.canonical_device not in ran_on:
+        node.canonical_device = ran_on[0]

@@ -1,0 +1,1 @@
+"""Reads traces of TensorFlow's profiler."""

@@ -1,0 +1,305 @@
+"""Picks the events of an XSpace that say what ran, by the grammar of their names, and notes what went wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tfprof_widget.lib.arrays import LARGEST_INTEGER
+from tfprof_widget.lib.errors import shortened
+from tfprof_widget.profiles.devices import RESTRICTED_COUNTERS
+
+if TYPE_CHECKING:
+    from tfprof_widget.lib.messages import XEvent, XPlane, XSpace
+
+Kind = Literal["op", "async op", "iterator", "eager op", "eager run", "allocation", "release"]
+
+PICOS_A_NANO = 1000
+DATA_THREADS = "tf_data_"
+HOST_PLANE = "/host:CPU"
+
+_OP = re.compile(r"(?P<name>[A-Za-z0-9._][\w.\\/>-]*):(?P<type>[A-Z_]\w*)", re.ASCII)
+# A function that XLA compiled is executed as an op of its own name, which may be any, such as a lambda's.
+_COMPILED = re.compile(r"(?P<name>(?P<type>__[^\s:]+)):(?P=type)")
+_FIXED: dict[str, Kind] = {
+    "EagerExecute": "eager op",
+    "KernelAndDeviceFunc::Run": "eager run",
+    "KernelAndDeviceOp::Run": "eager run",
+    "ExecutorState::ProcessAsync::Start": "async op",
+    "MemoryAllocation": "allocation",
+    "MemoryDeallocation": "release",
+}
+_PASSED_ON = frozenset({"_Arg", "_DeviceArg", "_DeviceRetval", "_HostRecv", "_HostSend", "_Recv", "_Retval", "_Send"})
+"""Ops that the runtime adds to move values around."""
+
+_ITERATOR = "Iterator::"
+_GPU = re.compile(r"/device:(GPU:\d+)", re.IGNORECASE)
+_STREAM = "Stream "
+# TensorFlow 2.6 and later write `tf_op`; 2.2 to 2.5 wrote `annotation`: nested ops joined by `::`, each with details
+# behind a `#`, and of a copy a last part of nothing but details.
+_KERNEL_OP_STATS = ("tf_op", "annotation", "name")
+_COUNT = re.compile(r"\d{1,18}")
+_DROPPED_STATS = frozenset({"dropped_traces", "dropped_events"})
+# A few words between them, and digits that fit 64 bits: a warning may be of any length.
+_DROPPED = re.compile(r"(?<!\d)(\d{1,18})(?!\d)\D{0,99}\bdropped\b|\bdropped\b\D{0,99}(\d{1,18})(?!\d)", re.IGNORECASE)
+
+
+class Event(NamedTuple):
+    """What ran, on which thread or stream, when (nanoseconds since the epoch) and for how long."""
+
+    kind: Kind
+    name: str
+    op: str
+    start: int
+    duration: int
+    stats: dict[str, Any]
+
+    @property
+    def end(self) -> int:
+        """When it ended."""
+        return self.start + self.duration
+
+    @property
+    def is_call(self) -> bool:
+        """Whether Python called a function."""
+        return bool(self.stats.get("is_func"))
+
+
+class StreamEvent(NamedTuple):
+    """A kernel of an accelerator, and the op that it ran for."""
+
+    name: str
+    op: str
+    device: str
+    stream: int
+    start: int
+    duration: int
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread of the host and its events that are of use, outer ones first."""
+
+    number: int
+    name: str
+    events: list[Event]
+
+    @property
+    def is_of_data(self) -> bool:
+        """Whether it belongs to `tf.data`."""
+        return self.name.startswith(DATA_THREADS)
+
+
+def host_threads(space: XSpace, profiling_started: int = 0) -> Iterator[Thread]:
+    """The threads of the host, numbered in the order they were recorded.
+
+    >>> from tfprof_widget.lib.messages import XSpace
+    >>> space = XSpace()
+    >>> plane = space.planes.add(name="/host:CPU")
+    >>> plane.event_metadata[7].name = "layer/MatMul:MatMul"
+    >>> line = plane.lines.add(name="worker", timestamp_ns=1000)
+    >>> _ = line.events.add(metadata_id=7, offset_ps=5_000, duration_ps=2_000)
+    >>> next(host_threads(space)).events[0][:5]
+    ('op', 'layer/MatMul', 'MatMul', 1005, 2)
+    """
+    origin = profile_started(space, profiling_started)
+    number = count()
+    for plane in space.planes:
+        if not plane.name.startswith(HOST_PLANE):
+            continue
+        told: dict[int, int] = {}
+        kinds = {key: known for key, each in plane.event_metadata.items() if (known := _kind(each.name))}
+        for line in plane.lines:
+            base = absolute_nanos(line.timestamp_ns, origin)
+            events = [_event(plane, each, base, told, *kinds[each.metadata_id]) for each in _known(line.events, kinds)]
+            events = [each for each in events if each.op not in _PASSED_ON]
+            events.sort(key=lambda event: (event.start, -event.duration))
+            yield Thread(next(number), line.display_name or line.name, events)
+
+
+def kernels(space: XSpace, profiling_started: int = 0) -> Iterator[StreamEvent]:
+    """The kernels that ran on GPUs, of the lines that are streams: others repeat them in other groupings."""
+    origin = profile_started(space, profiling_started)
+    for plane in space.planes:
+        device = _GPU.search(plane.name)
+        if device is None:
+            continue
+        for line in plane.lines:
+            if not (line.display_name or line.name).startswith(_STREAM):
+                continue
+            base = absolute_nanos(line.timestamp_ns, origin)
+            for event in line.events:
+                stats = read_stats(plane, [*plane.event_metadata[event.metadata_id].stats, *event.stats])
+                name, op = _kernel_op(stats, plane.event_metadata[event.metadata_id].name)
+                start = base + event.offset_ps // PICOS_A_NANO
+                yield StreamEvent(name, op, device[1].lower(), line.id, start, event.duration_ps // PICOS_A_NANO)
+
+
+def count_of(stats: Mapping[str, Any], name: str) -> int:
+    """A stat that is a count, 0 where there is none: damaged traces have texts and broken numbers in its place.
+
+    >>> count_of({"addr": 5, "requested_bytes": "many"}, "requested_bytes")
+    0
+    """
+    value = stats.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
+def dropped_events(space: XSpace) -> int:
+    """How many events the tracers say that they dropped.
+
+    >>> from tfprof_widget.lib.messages import XSpace
+    >>> dropped_events(XSpace(warnings=["GPU: 12 events were dropped."]))
+    12
+    """
+    counted = 0
+    for plane in space.planes:
+        stats = read_stats(plane, plane.stats)
+        counted += sum(int(stats[name]) for name in _DROPPED_STATS & stats.keys() if _COUNT.fullmatch(str(stats[name])))
+    for text in (*space.errors, *space.warnings):
+        counted += sum(int(first or second) for first, second in _DROPPED.findall(text))
+    return counted
+
+
+def tells_of_dropped(text: str) -> bool:
+    """Whether a warning is one that `dropped_events` counts.
+
+    >>> tells_of_dropped("GPU: 12 events were dropped."), tells_of_dropped("no GPU")
+    (True, False)
+    """
+    return _DROPPED.search(text) is not None
+
+
+def _kind(name: str) -> tuple[Kind, str, str] | None:
+    """What an event of that name is, and which op it names; None for those of no use, which most are."""
+    fixed = _FIXED.get(name)
+    if fixed is not None:
+        return fixed, "", ""
+    if name.startswith(_ITERATOR):
+        return "iterator", name, name.rpartition("::")[2].partition("[")[0]
+    op = _OP.fullmatch(name) or _COMPILED.fullmatch(name)
+    if op is None or op["type"] in _PASSED_ON:
+        return None
+    return "op", op["name"], op["type"]
+
+
+def _known(events: Iterable[XEvent], kinds: dict[int, Any]) -> Iterator[XEvent]:
+    return (event for event in events if event.metadata_id in kinds)
+
+
+def _event(plane: XPlane, event: XEvent, base: int, told: dict[int, int], kind: Kind, name: str, op: str) -> Event:
+    """An event; of the many executions of one op only the earliest is read in full, for the shapes that it tells.
+
+    Threads come one after the other, so that an earlier one may follow: `told` are the starts of those read.
+    """
+    start = base + event.offset_ps // PICOS_A_NANO
+    is_repeated = kind == "op" and start >= told.get(event.metadata_id, start + 1)
+    stats = {} if is_repeated or kind == "iterator" else read_stats(plane, event.stats)
+    if kind == "op" and stats:
+        told[event.metadata_id] = start
+    if kind == "async op":
+        name, op = str(stats.get("name", "")), str(stats.get("kernel_type", ""))
+    elif kind == "eager op":
+        name = op = str(stats.get("eager_op", ""))
+    return Event(kind, name, op, start, event.duration_ps // PICOS_A_NANO, stats)
+
+
+def read_stats(plane: XPlane, stats: Iterable[Any]) -> dict[str, Any]:
+    """Stats by their names.
+
+    >>> from tfprof_widget.lib.messages import XSpace
+    >>> plane = XSpace().planes.add()
+    >>> plane.stat_metadata[1].name = "step_num"
+    >>> _ = plane.stats.add(metadata_id=1, int64_value=7)
+    >>> read_stats(plane, plane.stats)
+    {'step_num': 7}
+    """
+    found: dict[str, Any] = {}
+    for stat in stats:
+        field = stat.WhichOneof("value")
+        if field is None:
+            continue
+        value = getattr(stat, field)
+        if field == "ref_value":  # a key of the map, though of another kind of 64 bits
+            value = plane.stat_metadata[value].name if value <= LARGEST_INTEGER else ""
+        found[plane.stat_metadata[stat.metadata_id].name] = value
+    return found
+
+
+def _kernel_op(stats: dict[str, Any], kernel: str) -> tuple[str, str]:
+    """The name and type of the op that a kernel ran for; the kernel's own name where that is not known."""
+    for key in _KERNEL_OP_STATS:
+        parts = [part.partition("#")[0] for part in str(stats.get(key, "")).split("::")]
+        op = _OP.fullmatch(next(filter(None, reversed(parts)), ""))
+        if op is not None:
+            return op["name"], op["type"]
+    # as the names of copies are in a RunMetadata, which makes no nodes of them
+    return (kernel.upper(), kernel) if kernel.lower().startswith("memcpy") else (kernel, kernel)
+
+
+def profile_started(space: XSpace, profiling_started: int = 0) -> int:
+    """When profiling started, which the times of TensorFlow count from; old ones, as 2.12, do not tell when it was.
+
+    >>> from tfprof_widget.lib.messages import XSpace
+    >>> profile_started(XSpace(), 1000)
+    1000
+    """
+    for plane in space.planes:
+        start = count_of(read_stats(plane, plane.stats), "profile_start_time")
+        if start:
+            return start
+    return profiling_started
+
+
+def absolute_nanos(nanos: int, origin: int) -> int:
+    """Nanoseconds since the epoch, of a time that may count from the start of profiling.
+
+    >>> absolute_nanos(5, 1000), absolute_nanos(1005, 1000)
+    (1005, 1005)
+    """
+    return nanos if nanos >= origin else origin + nanos
+
+
+MOST_NOTES = 5
+_MOST_NAMED = 3
+_LONGEST_TEXT = 300
+_OF_NO_USE = "No GPU detected"
+_FIXES = (
+    (
+        re.compile(r"load libcupti", re.IGNORECASE),
+        "CUPTI comes with CUDA: install it, and put its directory on LD_LIBRARY_PATH before Python starts",
+    ),
+    (
+        re.compile(r"cupti|privilege", re.IGNORECASE),
+        RESTRICTED_COUNTERS,
+    ),
+)
+_NUMBER = re.compile(r"\d+")
+
+
+def read_notes(space: XSpace) -> tuple[str, ...]:
+    """What the errors and warnings of an XSpace say, but for counts of dropped events, which are told apart.
+
+    >>> from tfprof_widget.lib.messages import XSpace
+    >>> read_notes(XSpace(warnings=["the clock went back"]))
+    ("TensorFlow's profiler says: the clock went back",)
+    """
+    texts = (" ".join(text.split()) for text in (*space.errors, *space.warnings))
+    return _once_each(_note(text) for text in texts if text and _OF_NO_USE not in text and not tells_of_dropped(text))
+
+
+def _once_each(notes: Iterable[str]) -> tuple[str, ...]:
+    """The first notes, and of those that differ only in numbers one."""
+    found: dict[str, str] = {}
+    for note in notes:
+        found.setdefault(_NUMBER.sub("0", note), note)
+    return tuple(found.values())[:MOST_NOTES]
+
+
+def _note(text: str) -> str:
+    fix = next((fix for pattern, fix in _FIXES if pattern.search(text)), "")
+    said = f"TensorFlow's profiler says: {shortened(text, _LONGEST_TEXT)}"
+    return f"{said.rstrip('.')}; {fix}" if fix else said

@@ -1,0 +1,1 @@
+"""What knows nothing of profiles: arrays, errors, messages, text, and safety around the work."""

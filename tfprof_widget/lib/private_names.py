@@ -1,0 +1,1 @@
+"""Lists every private name of other packages that is used, and tells which are gone."""

@@ -1,0 +1,161 @@
+"""Writes numbers, counted nouns and names for people, and tells library files from the user's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def written_count(value: int, scale: int = 1) -> str:
+    """A count in units of `1 / scale`.
+
+    >>> written_count(999), written_count(1234), written_count(25_810_000), written_count(3, 2)
+    ('999', '1.23k', '25.81m', '1.50')
+    """
+    return _scaled(value, scale, ((10**3, "k"), (10**6, "m"), (10**9, "b")), "")
+
+
+def written_exactly(value: int, scale: int = 1) -> str:
+    """A count with all its digits.
+
+    >>> written_exactly(12345), written_exactly(3, 2)
+    ('12345', '1.50')
+    """
+    return _plain(value, scale)
+
+
+def written_bytes(value: int, scale: int = 1) -> str:
+    """A number of bytes, decimal as natively.
+
+    >>> written_bytes(999), written_bytes(1234), written_bytes(5_000_000_000)
+    ('999B', '1.23KB', '5000.00MB')
+    """
+    return _scaled(value, scale, ((10**3, "KB"), (10**6, "MB")), "B")
+
+
+def written_time(value: int, time_scale: int = 1) -> str:
+    """A time in units of `1 / time_scale` microseconds; below a microsecond in nanoseconds where they are known.
+
+    >>> written_time(999), written_time(1234), written_time(3_610_000)
+    ('999us', '1.23ms', '3.61sec')
+    >>> written_time(532, 1000), written_time(1_500, 1000), written_time(0, 1000)
+    ('532ns', '1.50us', '0ns')
+    """
+    if time_scale > 1 and abs(value) < time_scale:
+        return _plain(value * 1000, time_scale) + "ns"
+    return _scaled(value, time_scale, ((10**3, "ms"), (10**6, "sec")), "us")
+
+
+def written_seconds(value: float) -> str:
+    """A time in seconds as the widget writes times, see js/src/lib/short.ts.
+
+    >>> written_seconds(0.04649), written_seconds(8e-4), written_seconds(2e-8), written_seconds(0.0)
+    ('46.5 ms', '800 µs', '20 ns', '0 µs')
+    """
+    if not value:
+        return "0 µs"
+    units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+    # What would be written as 1,000 of a unit is one of the next.
+    factor, unit = next((each for each in units if value >= 0.99995 * each[0]), units[-1])
+    count = value / factor
+    is_whole = abs(count - round(count)) < 1e-9 and count < 1000
+    return f"{count:.{0 if is_whole else 2 if count < 9.995 else 1}f} {unit}"
+
+
+def written_percent(share: float, decimals: int = 1) -> str:
+    """A share as the widget writes it.
+
+    >>> written_percent(0.038), written_percent(1.0, 0)
+    ('3.8 %', '100 %')
+    """
+    return f"{100 * share:.{decimals}f} %"
+
+
+def writer(measure: str) -> Callable[[int, int], str]:
+    """How the values of a measure are written.
+
+    >>> writer("cpu_micros")(1234, 1), writer("peak_bytes")(1234, 1), writer("runs")(1234, 1)
+    ('1.23ms', '1.23KB', '1.23k')
+    """
+    if measure.endswith("micros"):
+        return written_time
+    return written_bytes if measure.endswith("bytes") else written_count
+
+
+def _scaled(value: int, scale: int, steps: tuple[tuple[int, str], ...], unit: str) -> str:
+    if value < steps[0][0] * scale:
+        return _plain(value, scale) + unit
+    fitting = [step for step in steps if value >= step[0] * scale]
+    factor, suffix = fitting[-1]
+    return f"{value / (scale * factor):.2f}{suffix}"
+
+
+def _plain(value: int, scale: int) -> str:
+    return str(value // scale) if value % scale == 0 else f"{value / scale:.2f}"
+
+
+def whole(value: int, scale: int) -> int:
+    """The nearest whole number, halves up.
+
+    >>> whole(1_500, 1000), whole(1_499, 1000)
+    (2, 1)
+    """
+    return (2 * value + scale) // (2 * scale)
+
+
+# Controls, spaces that look like the usual one or like none, what turns the direction of a text, line ends of
+# Unicode's, and halves of characters. Joiners are not among them: scripts and emoji are written with them.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    r"""A name in which every character is seen.
+
+    >>> visible("\x1b[2J"), visible("\u202egnp.exe"), visible("two\nlines"), visible("λ/日本 😀")
+    ('\\x1b[2J', '\\u202egnp.exe', 'two\\nlines', 'λ/日本 😀')
+    """
+    return text if text.isprintable() else _UNSEEN.sub(_spelled, text)
+
+
+def visible_lines(text: str) -> str:
+    r"""The same of a text that has lines of its own, which stay.
+
+    >>> visible_lines("cause\x07\n  fix")
+    'cause\\x07\n  fix'
+    """
+    return text if text.isprintable() else "\n".join(map(visible, text.split("\n")))
+
+
+def _spelled(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact of the head line, short; `help` says how it was measured."""
+
+    label: str
+    value: str
+    help: str
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.value}"
+
+
+# As js/src/views/frames.ts tells them: installed, worked on in place, or Python's own.
+LIBRARIES = re.compile(
+    r"(^|/)((site|dist)-packages|tensorflow|keras|tf_keras|tfprof_widget)/|/lib/python[\d.]*/|^<frozen "
+)
+
+
+def is_of_library(file: str) -> bool:
+    """Whether a file belongs to an installed package or to Python, and not to the user's own code.
+
+    >>> is_of_library("/venv/lib/python3.11/site-packages/keras/layer.py"), is_of_library("/home/me/train.py")
+    (True, False)
+    """
+    return LIBRARIES.search(file.replace("\\", "/")) is not None

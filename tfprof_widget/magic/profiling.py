@@ -1,0 +1,227 @@
+"""Captures on behalf of a magic, shows progress, and delivers the result."""
+
+from __future__ import annotations
+
+import contextvars
+import shutil
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
+
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.lib.text import visible
+from tfprof_widget.magic.arguments import MagicRequest
+from tfprof_widget.output.destination import Destination, parse_output, view_for, write
+
+if TYPE_CHECKING:
+    from tfprof_widget.api.result import Capture
+    from tfprof_widget.parallel.engines import CellRun
+
+AFTER_SECONDS = 2.0
+EVERY_SECONDS = 1.0
+STOP_SECONDS = 1.0
+
+Show = Callable[[str], None]
+
+
+class ProgressLine:
+    """Asks `progress` for a line from time to time, in a thread of its own, and shows it where it has changed.
+
+    >>> shown = []
+    >>> line = ProgressLine(lambda: "3 runs", shown.append, after=0.0)
+    >>> line.start()
+    >>> while not shown:
+    ...     pass
+    >>> line.stop()
+    >>> shown
+    ['3 runs', '']
+    """
+
+    def __init__(self, progress: Callable[[], str | None], show: Show, after: float = AFTER_SECONDS) -> None:
+        self._progress = progress
+        self._show = show
+        self._after = after
+        self._shown = ""
+        self._ended = threading.Event()
+        # In the cell's own context, by which a kernel knows to which cell an output belongs.
+        run = contextvars.copy_context().run
+        self._thread = threading.Thread(target=run, args=(self._watch,), name="tfprof progress", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take the line away; nothing is shown after this."""
+        self._ended.set()
+        self._thread.join(STOP_SECONDS)
+        if self._shown and not self._thread.is_alive():
+            self._show("")
+
+    def _watch(self) -> None:
+        wait = self._after
+        with suppress(Exception):  # without the line the cell goes on all the same
+            while not self._ended.wait(wait):
+                line = visible(self._progress() or "")
+                if line and line != self._shown and not self._ended.is_set():
+                    self._show(line)
+                    self._shown = line
+                wait = EVERY_SECONDS
+
+
+def line_display(shell: InteractiveShell) -> Show | None:
+    """How to show a line that changes: one display of a notebook, a line of a terminal, else not at all."""
+    if hasattr(shell, "kernel"):
+        return _notebook_display(shell)
+    return _show_in_terminal if sys.stderr.isatty() else None
+
+
+def _notebook_display(shell: InteractiveShell) -> Show:
+    publisher, display_id, shown = shell.display_pub, uuid.uuid4().hex, threading.Event()
+
+    def show(line: str) -> None:
+        data = {"text/plain": line} if line else {}
+        publisher.publish(data=data, metadata={}, transient={"display_id": display_id}, update=shown.is_set())
+        shown.set()
+
+    return show
+
+
+def _show_in_terminal(line: str) -> None:
+    width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be taken back
+    sys.stderr.write(f"\r{line[:width]}\x1b[K")
+    sys.stderr.flush()
+
+
+def print_note(message: str) -> None:
+    """Say something to the user that is neither the cell's output nor a reason to stop it."""
+    print(f"tfprof: {message}", file=sys.stderr)
+
+
+@contextmanager
+def report_and_go_on(trouble: str) -> Iterator[None]:
+    """Tell of a fault of ours in a line, and go on without what it was for."""
+    try:
+        yield
+    except Exception as error:
+        print_note(f"{trouble}: {type(error).__name__}: {error}")
+
+
+def deliver(shell: InteractiveShell, request: MagicRequest, capture: Capture) -> None:
+    """Give what was asked for; what of it fails is told, and the rest is given."""
+    capture.options = {name: value for name, value in request.shown.items() if name != "output"}
+    if request.out:
+        shell.push({request.out: capture})
+    if request.report:
+        with report_and_go_on("has no report"):
+            capture.save_report(request.report)
+    destination = parse_output(request.shown.get("output", ""))
+    if destination.is_file:
+        with report_and_go_on("the result is not written"):
+            _write(request, capture, destination)
+    elif destination.kind == "stdout" and not request.quiet:
+        _show(shell, request, capture)
+
+
+def _write(request: MagicRequest, capture: Capture, destination: Destination) -> None:
+    if destination.kind == "file":
+        write_whole(destination.outfile, capture.text().encode())
+        return
+    view = request.shown.get("view") or view_for(destination, "op")
+    said = write(capture.view(view), destination)
+    if not request.quiet:
+        print(said)
+
+
+def _show(shell: InteractiveShell, request: MagicRequest, capture: Capture) -> None:
+    if request.text or "output" in request.shown or not hasattr(shell, "kernel"):
+        print(capture.text())
+    else:
+        display(capture)
+
+
+class ProfiledCell:
+    """One cell or expression that is being profiled."""
+
+    def __init__(self, shell: InteractiveShell, request: MagicRequest) -> None:
+        self._shell = shell
+        self._request = request
+        self._started: tuple[AbstractContextManager[Capture], Capture] | None = None
+        self._progress: ProgressLine | None = None
+
+    def begin(self) -> None:
+        """Start the capture; when that fails, say so and let the code run without."""
+        with report_and_go_on("cannot profile this"):
+            from tfprof_widget.api.capture import capture
+
+            capturing = capture(name=self._request.name, **self._request.traced)
+            self._started = capturing, capturing.__enter__()
+        if self._started is not None and not self._request.quiet:
+            with report_and_go_on("cannot show how far it is"):
+                self._watch(self._started[1])
+
+    def end(self) -> None:
+        """Stop the capture, whatever else goes wrong, then give the user what was asked for."""
+        try:
+            if self._progress is not None:
+                with report_and_go_on("cannot take the progress line away"):
+                    self._progress.stop()
+        finally:
+            if self._started is not None:
+                capturing, capture = self._started
+                with report_and_go_on("has no profile of this"):
+                    capturing.__exit__(None, None, None)
+                    deliver(self._shell, self._request, capture)
+
+    def _watch(self, capture: Capture) -> None:
+        show = line_display(self._shell)
+        if show is not None:
+            self._progress = ProgressLine(capture.progress, show)
+            self._progress.start()
+
+
+def profile_on_engines(shell: InteractiveShell, request: MagicRequest, code: str, variables: Mapping[str, Any]) -> None:
+    """Run code on the engines that are asked for: where some fail that is told, where all fail it is raised."""
+    from tfprof_widget.parallel.engines import named_engines
+    from tfprof_widget.parallel.joining import cell_run, error_of, failures, joined_capture
+
+    with ExitStack() as opened:
+        try:
+            engines = opened.enter_context(named_engines(request.engines or "", variables))
+        except ProfileError as fault:
+            raise UsageError(str(fault)) from None
+        run = cell_run(engines, code, **request.traced)
+        with _watched(shell, request, run):
+            outcomes = run.run()
+    error = error_of(run, outcomes)
+    with report_and_go_on("has no profile of this"):
+        capture = joined_capture(outcomes, request.name)
+        if error is None:
+            for note in failures(outcomes):
+                print_note(note)
+        deliver(shell, request, capture)
+    if error is not None:
+        raise error
+
+
+@contextmanager
+def _watched(shell: InteractiveShell, request: MagicRequest, run: CellRun) -> Iterator[None]:
+    """Show how far the engines are while they run."""
+    show = None if request.quiet else line_display(shell)
+    if show is None:
+        yield
+        return
+    line = ProgressLine(run.progress, show)
+    line.start()
+    try:
+        yield
+    finally:
+        line.stop()

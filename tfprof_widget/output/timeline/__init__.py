@@ -1,1 +1,0 @@
-"""Timelines in the Trace Event Format, as chrome://tracing and Perfetto open them."""

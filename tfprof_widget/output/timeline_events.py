@@ -1,0 +1,288 @@
+"""Places executions on an axis, in tracks and lanes, and writes trace events."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tfprof_widget.analysis.cluster.clocks import aligned_start_nanos
+from tfprof_widget.ingest.join import counted_micros
+from tfprof_widget.lib.arrays import LARGEST_INTEGER, NANOS_A_MICRO, Flags, Indices, Integers
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.devices import device_label
+
+# The longest string that Chromium's JavaScript engine holds, and so the longest JSON that a page of it can read.
+LARGEST_TRACE = 2**29 - 24
+_EVENTS_A_PART = 5000
+
+Place = tuple[int, int]
+"""A process and a thread of it, both counted from 0."""
+
+as_json = json.dumps
+
+
+def micros(nanos: int) -> str:
+    """A time as the format counts it.
+
+    >>> micros(5000), micros(1234567)
+    ('5', '1234.567')
+    """
+    return repr(nanos / NANOS_A_MICRO) if nanos % NANOS_A_MICRO else str(nanos // NANOS_A_MICRO)
+
+
+def slice_event(name: str, category: str, place: Place, start: int, duration: int, args: str) -> str:
+    """Something that takes time; texts are JSON already.
+
+    >>> slice_event('"a"', '"Op"', (0, 1), 5000, 2500, "{}")
+    '{"ph":"X","name":"a","cat":"Op","pid":1,"tid":2,"ts":5,"dur":2.5,"args":{}}'
+    """
+    return (
+        f'{{"ph":"X","name":{name},"cat":{category},{_at(place)},'
+        f'"ts":{micros(start)},"dur":{micros(duration)},"args":{args}}}'
+    )
+
+
+def label_event(what: str, place: Place, text: str) -> str:
+    """What is said of a process or thread: `process_name`, `process_labels` or `thread_name`.
+
+    >>> label_event("thread_name", (0, 3), "lane 3")
+    '{"ph":"M","name":"thread_name","pid":1,"tid":4,"args":{"name":"lane 3"}}'
+    """
+    key = what.partition("_")[2]
+    return f'{{"ph":"M","name":"{what}",{_at(place)},"args":{{"{key}":{as_json(text)}}}}}'
+
+
+def counter_event(name: str, process: int, at: int, value: int) -> str:
+    """What a process counts, from a time on, in bytes.
+
+    >>> counter_event("memory held", 0, 1500, 64)
+    '{"ph":"C","name":"memory held","pid":1,"tid":1,"ts":1.5,"args":{"bytes":64}}'
+    """
+    return f'{{"ph":"C","name":"{name}",{_at((process, 0))},"ts":{micros(at)},"args":{{"bytes":{value}}}}}'
+
+
+def flow_events(name: str, number: int, source: tuple[Place, int], target: tuple[Place, int]) -> Iterator[str]:
+    """An arrow between two slices; each end is a place and a time within the slice."""
+    for phase, (place, at) in (('"s"', source), ('"f","bp":"e"', target)):
+        yield f'{{"ph":{phase},"name":{name},"cat":"DataFlow","id":{number},{_at(place)},"ts":{micros(at)}}}'
+
+
+def _at(place: Place) -> str:
+    # Written from 1 on: Perfetto takes process and thread 0 for the kernel's own.
+    return f'"pid":{place[0] + 1},"tid":{place[1] + 1}'
+
+
+def whole_trace(events: Iterable[str], about: dict[str, Any]) -> bytearray:
+    """The trace of these events, which may be no larger than what a browser opens.
+
+    >>> whole_trace(['{"ph":"M"}'], {}).decode()
+    '{"displayTimeUnit":"ns","otherData":{},"traceEvents":[\\n{"ph":"M"}\\n]}\\n'
+    """
+    content = bytearray(b'{"displayTimeUnit":"ns","otherData":' + as_json(about).encode() + b',"traceEvents":[\n')
+    remaining, separator = iter(events), b""
+    while part := list(islice(remaining, _EVENTS_A_PART)):
+        content += separator + ",\n".join(part).encode()
+        separator = b",\n"
+        if len(content) > LARGEST_TRACE:
+            raise ProfileError(
+                f"timeline: it would take more than {LARGEST_TRACE // 10**6} MB, which no browser opens; "
+                "raise min_micros, choose one step, or show fewer nodes by show_name_regexes or max_depth"
+            )
+    return content + b"\n]}\n"
+
+
+@dataclass(frozen=True, eq=False)
+class Tracks:
+    """Tracks are numbered from `first` on, worker by worker; `worker` is that of each step.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> profile = demo_profile()
+    >>> Tracks.of(profile, profile.nodes.devices).number(np.array([0]), np.array([1])).tolist()
+    [1]
+    """
+
+    workers: tuple[str, ...]
+    worker: Indices
+    devices: tuple[str, ...]
+    first: int = 0
+
+    @classmethod
+    def of(cls, profile: ProfileData, devices: tuple[str, ...], first: int = 0) -> Tracks:
+        """The tracks of these devices for all workers of a profile."""
+        workers = tuple(sorted(set(profile.step_workers))) or ("",)
+        code = {worker: place for place, worker in enumerate(workers)}
+        return cls(workers, np.array([code[worker] for worker in profile.workers_of_steps], np.int32), devices, first)
+
+    @property
+    def end(self) -> int:
+        """The number after the last track's."""
+        return self.first + len(self.workers) * len(self.devices)
+
+    def number(self, step: Indices, device: Indices) -> Integers:
+        """The tracks of what ran in these steps on these devices."""
+        worker = self.worker[step].astype(np.int64) if len(self.worker) else np.zeros(len(step), np.int64)
+        return self.first + worker * len(self.devices) + device
+
+    def labels(self, numbers: Integers, among: tuple[str, ...], ending: str = "") -> Iterator[str]:
+        """What these tracks are; devices are told apart from those that they are `among`."""
+        for number in np.unique(numbers).tolist():
+            worker, place = divmod(number - self.first, len(self.devices))
+            device, name = self.devices[place], self.workers[worker]
+            label = f"{device_label(device, among)}{ending}"
+            yield label_event("process_name", (number, 0), f"{name} · {label}" if name else label)
+            yield label_event("process_labels", (number, 0), device)
+
+
+def first_free_lanes(start: Integers, duration: Integers) -> Integers:
+    """The lane of each slice; of slices that start together the longer comes first.
+
+    >>> first_free_lanes(np.array([0, 1, 3, 5]), np.array([3, 9, 2, 1])).tolist()
+    [0, 1, 0, 0]
+    """
+    lanes = np.zeros(len(start), np.int64)
+    order = np.lexsort((-duration, start))
+    free: list[int] = []
+    busy: list[tuple[int, int]] = []
+    for row, begin, end in zip(order.tolist(), start[order].tolist(), (start + duration)[order].tolist(), strict=True):
+        while busy and busy[0][0] <= begin:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        # Lanes are taken in turn, so that with none free the next is as many as are busy.
+        lane = heapq.heappop(free) if free else len(busy)
+        heapq.heappush(busy, (end, lane))
+        lanes[row] = lane
+    return lanes
+
+
+# The part of the steps' mean length that is left free between two of them; how far apart they ran is not recorded.
+SPACE = 0.04
+
+
+@dataclass(frozen=True)
+class Span:
+    """The place of a step: it starts at `start`, which is `origin` on the clock of the run."""
+
+    start: int
+    length: int
+    origin: int
+
+
+@dataclass(frozen=True, eq=False)
+class AxisPlaces:
+    """Start and duration of each execution in nanoseconds; only those that are `timed` have a place.
+
+    `moved` is by how much each was moved from where its task's clock had it.
+    """
+
+    timed: Flags
+    start: Integers
+    duration: Integers
+    moved: Integers
+    spans: Mapping[int, Span]
+
+
+def axis_places(profile: ProfileData, steps: Sequence[int], timing: str) -> AxisPlaces:
+    """The places of the executions of some steps, given by their indices; those of several tasks by one clock.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> axis_places(demo_profile(), [0], "exact").spans[0].length
+    365125
+    """
+    executions = profile.executions
+    if timing == "exact":
+        recorded, duration = executions.start_nanos, executions.duration_nanos
+        start = aligned_start_nanos(profile)
+    else:
+        recorded, duration = executions.start_micros * NANOS_A_MICRO, counted_micros(executions) * NANOS_A_MICRO
+        start = recorded
+    timed = (executions.start_micros > 0) & np.isin(executions.step, steps)
+    spans = _spans(executions.step[timed], start[timed], (start + duration)[timed], steps)
+    shift = np.zeros(len(profile.steps), np.int64)
+    for step, span in spans.items():
+        shift[step] = span.start - span.origin
+    start = start + shift[executions.step]
+    return AxisPlaces(timed, start, duration, start - recorded, spans)
+
+
+def _spans(step: Indices, start: Integers, end: Integers, steps: Sequence[int]) -> dict[int, Span]:
+    """The places of the steps in which anything ran, one after another."""
+    first, last = np.full(max(steps, default=-1) + 1, LARGEST_INTEGER), np.zeros(max(steps, default=-1) + 1, np.int64)
+    np.minimum.at(first, step, start)
+    np.maximum.at(last, step, end)
+    lengths = {each: int(last[each] - first[each]) for each in steps if first[each] < LARGEST_INTEGER}
+    space = math.ceil(SPACE * sum(lengths.values()) / max(len(lengths), 1))
+    spans, reached = {}, 0
+    for each, length in lengths.items():
+        spans[each] = Span(reached, length, int(first[each]))
+        reached += length + space
+    return spans
+
+
+HELD = "memory held"
+IN_USE = "allocator bytes in use"
+
+
+def memory_events(profile: ProfileData, when: AxisPlaces, track: Integers) -> Iterator[str]:
+    """The counters of all tracks: what was held in a step does not depend on which nodes are shown."""
+    executions, allocations = profile.executions, profile.allocations
+    step, place = executions.step[allocations.execution], track[allocations.execution]
+    # As recorded where the clock, in microseconds, shows no difference.
+    order = np.lexsort((allocations.micros, place, step))
+    changes = np.flatnonzero(np.diff(step[order]) | np.diff(place[order])) + 1
+    for rows in np.split(order, changes) if len(order) else ():
+        span = when.spans.get(int(step[rows[0]]))
+        if span is not None:
+            at = allocations.micros[rows] * NANOS_A_MICRO + when.moved[allocations.execution[rows]]
+            yield from _held(int(place[rows[0]]), span, at, allocations.bytes[rows])
+    reported = np.flatnonzero(when.timed & executions.counts_memory & (executions.bytes_in_use > 0))
+    end = when.start + when.duration
+    for row in reported[np.argsort(end[reported], kind="stable")].tolist():
+        yield counter_event(IN_USE, int(track[row]), int(end[row]), int(executions.bytes_in_use[row]))
+
+
+def _held(process: int, span: Span, at: Integers, sizes: Integers) -> Iterator[str]:
+    """What a device held in a step; what is released but was never allocated was held before."""
+    held = np.cumsum(sizes)
+    before = -min(0, int(held.min()))
+    # The step's last releases may be later than its last op.
+    at = np.clip(at, span.start, span.start + span.length)
+    yield counter_event(HELD, process, span.start, before)
+    for moment, amount in zip(at.tolist(), (held + before).tolist(), strict=True):
+        yield counter_event(HELD, process, moment, amount)
+
+
+def flows(profile: ProfileData, when: AxisPlaces, shown: Flags) -> Iterator[tuple[int, int]]:
+    """Pairs of executions, the source first: of each input's executions the last that had started by then.
+
+    Only between shown executions on their nodes' own devices, where ops are placed.
+    """
+    executions = profile.executions
+    rows = np.flatnonzero(shown & (executions.device == profile.nodes.device[executions.node]))
+    rows = rows[np.lexsort((when.start[rows], executions.node[rows]))]
+    # The executions of node `i` are `rows[first[i]:first[i + 1]]`.
+    first = np.searchsorted(executions.node[rows], np.arange(len(profile.nodes) + 1))
+    for consumer, source in _crossing_edges(profile).tolist():
+        sources = rows[first[source] : first[source + 1]]
+        starts = when.start[sources].tolist()
+        for row in rows[first[consumer] : first[consumer + 1]].tolist():
+            position = bisect_right(starts, int(when.start[row])) - 1
+            if position >= 0 and executions.step[sources[position]] == executions.step[row]:
+                yield int(sources[position]), row
+
+
+def _crossing_edges(profile: ProfileData) -> Integers:
+    """The consumer and the source of each edge between devices, once."""
+    nodes = profile.nodes
+    consumer = np.repeat(np.arange(len(nodes)), np.diff(nodes.inputs.start))
+    source = nodes.inputs.values.astype(np.int64)
+    placed = (source >= 0) & (nodes.device[consumer] >= 0) & (nodes.device[source] >= 0)
+    crossing = placed & (nodes.device[consumer] != nodes.device[source])
+    return np.unique(np.stack([consumer[crossing], source[crossing]], axis=1), axis=0)

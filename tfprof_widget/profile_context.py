@@ -1,0 +1,359 @@
+"""Profiles and dumps chosen steps of a session loop without changing it: ProfileContext."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tfprof_widget.capturing.schedule import WARM_UP_STEPS, Schedule, StepRecorder, StepRun, checked_steps
+from tfprof_widget.capturing.session_hooks import hooked_sessions
+from tfprof_widget.ingest.live.graph import default_graph
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.messages import as_message
+from tfprof_widget.lib.safely import Interrupts, deliver_interrupt, hold_interrupts, release_interrupts, write_whole
+from tfprof_widget.model_analyzer import Profiler
+from tfprof_widget.option_builder import of_mapping
+from tfprof_widget.output.destination import parse_output
+from tfprof_widget.profiles.options import Options, check_view
+
+if TYPE_CHECKING:
+    from tfprof_widget.lib.messages import GraphNodeProto, MultiGraphNodeProto
+
+NO_SESSION = (
+    "no session ran in this ProfileContext, so there is nothing in it; "
+    "for functions, Keras and eager code use `with tfprof_widget.capture()`"
+)
+TOO_FEW = (
+    f"without trace_steps the first {WARM_UP_STEPS + 1} runs are never traced, and no more of them came; "
+    "give trace_steps, as range(10)"
+)
+
+
+def shortcomings(
+    schedule: Schedule, untraceable: Iterable[str], shown: Iterable[int], dumps: Iterable[str]
+) -> Iterator[str]:
+    """What is to be said; `shown` are the steps that views were asked for at, `dumps` the files written at the end.
+
+    >>> list(shortcomings(Schedule([3], [5]), [], [], []))[0]
+    'no session ran in this ProfileContext, so there is nothing in it; for functions, Keras ...
+    """
+    yield from (f"some runs were not traced: {reason}" for reason in untraceable)
+    if not schedule.steps:
+        yield NO_SESSION
+        return
+    if schedule.is_automatic and not schedule.traced:
+        yield TOO_FEW
+    elif schedule.trace_steps and not schedule.traced:
+        yield f"{_ended(schedule)} before any step that was to be traced: {_list(schedule.trace_steps)}"
+    missed = schedule.missed(schedule.dump_steps)
+    if missed and not schedule.dumps_rest:
+        written = ", ".join(dumps)
+        rest = f"what was traced is in {written}" if written else "nothing was traced that is not in an earlier file"
+        yield f"{_ended(schedule)} before the profile was to be dumped at {_list(missed)}; {rest}"
+    unshown = schedule.missed(shown)
+    if unshown:
+        yield f"{_ended(schedule)} before a view was to be shown at {_list(unshown)}"
+
+
+def _ended(schedule: Schedule) -> str:
+    return f"the loop ended with step {schedule.steps - 1},"
+
+
+def _list(steps: Iterable[int]) -> str:
+    """Some steps, the first few by name.
+
+    >>> _list(range(10, 100))
+    'steps 10, 11, 12 … and 87 more'
+    """
+    first = sorted(set(steps))
+    word = "step" if len(first) == 1 else "steps"
+    more = f" … and {len(first) - 3} more" if len(first) > 4 else ""
+    return f"{word} {', '.join(map(str, first[: 3 if more else 4]))}{more}"
+
+
+class GraphProfiles:
+    """The traced steps by graph, which mostly is one: names mean something within a graph only.
+
+    >>> from tfprof_widget.demo import recorded
+    >>> profiles = GraphProfiles("/tmp/train_dir")
+    >>> profiles.add(recorded("graph"), 5, recorded("run_meta"))
+    >>> profiles.current.profile.steps
+    (5,)
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        self._profilers: dict[Any, Profiler] = {}
+        self._undumped: dict[Any, int] = {}
+        self._latest: Any = None
+
+    @property
+    def current(self) -> Profiler:
+        """The profiler of the graph traced last; before there is one, that of the default graph."""
+        return self._of(default_graph() if self._latest is None else self._latest)
+
+    @property
+    def coverage(self) -> float:
+        """The share of the current graph's nodes that were seen to run."""
+        profile = self.current.profile
+        return len(set(profile.executions.node.tolist())) / max(len(profile.nodes), 1)
+
+    def add(self, graph: Any, step: int, run_meta: bytes) -> None:
+        """Add what the run of a step measured."""
+        self._of(graph).add_step(step, run_meta)
+        self._undumped[graph] = step
+        self._latest = graph
+
+    def ran(self, graph: Any) -> None:
+        """Take note that a graph is run, which is of interest where none has been traced yet."""
+        if self._latest is None:
+            self._latest = graph
+
+    def dump(self, step: int) -> Iterator[str]:
+        """Write the current profile as that of a step, and others that no file has yet as of their own last steps.
+
+        Gives the name of each file once it is written.
+        """
+        for graph, as_of in {**self._undumped, self._latest: step}.items():
+            path = self.path(f"profile_{as_of}")
+            write_whole(path, self._of(graph).serialize_to_string())
+            self._undumped.pop(graph, None)
+            yield path
+
+    def dump_rest(self) -> Iterator[str]:
+        """Write the profiles that have traces which no file has yet, each as that of its last step."""
+        if self._latest in self._undumped:
+            yield from self.dump(self._undumped[self._latest])
+
+    def path(self, name: str) -> str:
+        """The path of a file in the directory, which is made if need be."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ProfileError(
+                f"profile_dir: cannot make {str(self.directory)!r}: {error.strerror}; "
+                "choose a directory that you may write to"
+            ) from None
+        return str(self.directory / name)
+
+    def _of(self, graph: Any) -> Profiler:
+        if graph is None:
+            return Profiler()
+        if graph not in self._profilers:
+            self._profilers[graph] = Profiler(graph)
+        return self._profilers[graph]
+
+
+def check_directory(directory: str | os.PathLike[str]) -> None:
+    """Refuse what can be no directory to write to.
+
+    >>> check_directory("gs://bucket/train_dir")
+    Traceback (most recent call last):
+        ...
+    ValueError: profile_dir: 'gs://bucket/train_dir' is a URL; name a directory of this machine, and copy it from there
+    """
+    if not directory:
+        raise ValueError("profile_dir: is empty; name the directory that the profiles are to be written to")
+    if "://" in str(directory):
+        raise ValueError(
+            f"profile_dir: {str(directory)!r} is a URL; name a directory of this machine, and copy it from there"
+        )
+
+
+# What goes wrong with a user's input or disk: it is told, and the rest goes on.
+OURS_TO_TELL = (ProfileError, ProfileWarning, ValueError, OSError)
+
+
+class ProfileContext(AbstractContextManager["ProfileContext"]):
+    """Traces steps of the loop in it, and dumps and shows what was traced, without a change to the loop.
+
+    A step is a run of a session, whoever makes it and however it is called; the first is step 0.
+
+    `profile_dir` gets a file `profile_<step>` at each of `dump_steps`, with all that was traced till then; what a loop
+    that ends early leaves is written at its end. Without `trace_steps`, runs of each kind are traced from step 11 on
+    until most of the graph was seen; without `dump_steps`, the profile is written at step 100 and at the end.
+    If not `enabled`, nothing happens at all; `debug` says what happens, and writes the RunMetadata of each traced step.
+
+    >>> with ProfileContext("/tmp/train_dir", trace_steps=range(10, 20), dump_steps=[20], enabled=False) as context:
+    ...     pass  # train_loop()
+    """
+
+    def __init__(
+        self,
+        profile_dir: str | os.PathLike[str],
+        trace_steps: Iterable[int] | None = None,
+        dump_steps: Iterable[int] | None = None,
+        enabled: bool = True,
+        debug: bool = False,
+    ) -> None:
+        if enabled:
+            check_directory(profile_dir)
+        self._enabled, self._debugs = enabled, debug
+        self._schedule = Schedule(trace_steps, dump_steps) if enabled else Schedule((), ())
+        self._profiles = GraphProfiles(profile_dir or "")
+        self._asked: list[tuple[str, Mapping[str, Any], set[int]]] = []
+        self._found: dict[str, dict[int, GraphNodeProto | MultiGraphNodeProto]] = {}
+        self._untold: list[str] = []
+        self._hooks: ExitStack | None = None
+        self._interrupts: Interrupts | None = None
+        self._recorder = StepRecorder(self._schedule, self._ended, self._tell)
+
+    @property
+    def profiler(self) -> Profiler | None:
+        """The Profiler with all steps traced so far; None if not enabled.
+
+        It is that of the graph traced last, where sessions of several graphs run.
+        """
+        return self._profiles.current if self._enabled else None
+
+    def add_auto_profiling(self, cmd: str, options: Mapping[str, Any], profile_steps: Iterable[int]) -> None:
+        """Trace these steps, and show a view, with these options, of all that was traced until the end of each.
+
+        >>> context = ProfileContext("/tmp/train_dir", trace_steps=[], dump_steps=[])
+        >>> context.add_auto_profiling("op", {"select": ["micros"], "order_by": "micros"}, [15, 18, 20])
+        """
+        parse_output(Options.of(**of_mapping(options)).output)
+        steps = checked_steps("profile_steps", profile_steps)
+        self._asked.append((check_view(cmd), options, steps))
+        self._schedule.trace(steps)
+
+    def get_profiles(self, cmd: str) -> dict[int, GraphNodeProto | MultiGraphNodeProto]:
+        """What `add_auto_profiling` found for a view, by step.
+
+        >>> ProfileContext("/tmp/train_dir", [], []).get_profiles("op")
+        Traceback (most recent call last):
+            ...
+        ValueError: cmd: there is no 'op' profile; ask for some with add_auto_profiling, at steps that are reached
+        """
+        if cmd not in self._found:
+            raise ValueError(
+                f"cmd: there is no {cmd!r} profile; ask for some with add_auto_profiling, at steps that are reached"
+            )
+        return self._found[cmd]
+
+    def trace_next_step(self) -> None:
+        """Trace the step that begins next, whatever else was asked for."""
+        self._schedule.trace_next()
+
+    def dump_next_step(self) -> None:
+        """Write the profile when the step that begins next is over."""
+        self._schedule.dump_next()
+
+    def __enter__(self) -> ProfileContext:
+        if not self._enabled:
+            return self
+        if self._hooks is not None:
+            raise ProfileError("this ProfileContext is entered already; make another one to have two")
+        if self._schedule.dump_steps:
+            self._profiles.path("")  # now or never: at the first dump it would cost what was traced
+        self._recorder = StepRecorder(self._schedule, self._ended, self._tell)
+        self._interrupts = hold_interrupts()
+        try:
+            with ExitStack() as hooks:
+                hooks.enter_context(hooked_sessions(self._recorder))
+                deliver_interrupt()
+                self._hooks = hooks.pop_all()
+        except BaseException:
+            release_interrupts(self._interrupts)
+            raise
+        return self
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if self._hooks is None:
+            return
+        hooks, self._hooks = self._hooks, None
+        try:
+            hooks.close()
+            if not self._recorder.process.is_another:  # a fork of the one whose profiles these are
+                self._close(was_fine=error is None)
+        finally:
+            release_interrupts(self._interrupts)
+
+    def _close(self, *, was_fine: bool) -> None:
+        self._recorder.close()
+        try:
+            self._end()
+        except Exception as own:
+            self._recorder.broke(own)
+        if was_fine:
+            for sentence in self._untold:
+                warnings.warn(sentence, ProfileWarning, stacklevel=3)
+
+    def _end(self) -> None:
+        """Write what was traced and is in no file yet, and say what could not be had."""
+        dumps: list[str] = []
+        if self._schedule.dumps_rest or self._schedule.missed(self._schedule.dump_steps):
+            with self._told("what was traced last is in no file"):
+                dumps = self._written(self._profiles.dump_rest())
+        if not self._recorder.is_broken:
+            shown = [step for _, _, steps in self._asked for step in steps]
+            for sentence in shortcomings(self._schedule, self._recorder.untraceable, shown, dumps):
+                self._tell(sentence)
+
+    def _ended(self, run: StepRun, metadata: bytes | None) -> None:
+        """Do what is due at the end of a step."""
+        step = run.due.step
+        self._profiles.ran(run.graph)
+        if metadata is not None:
+            with self._told(f"step {step} is missing"):
+                self._add(run.graph, step, metadata)
+            if self._debugs:
+                with self._told(f"run_meta_{step} is missing"):
+                    self._write_text(step, metadata)
+        if run.due.dumped:
+            with self._told(f"profile_{step} is missing"):
+                self._written(self._profiles.dump(step))
+        for view, options, steps in list(self._asked):
+            if step in steps:
+                with self._told(f"the {view} view of step {step} is missing"):
+                    self._found.setdefault(view, {})[step] = self._show(view, options)
+
+    def _written(self, paths: Iterator[str]) -> list[str]:
+        written = []
+        for path in paths:
+            self._debug(f"wrote {path}")
+            written.append(path)
+        return written
+
+    def _add(self, graph: Any, step: int, metadata: bytes) -> None:
+        self._profiles.add(graph, step, metadata)
+        if self._schedule.is_automatic:
+            self._schedule.coverage = self._profiles.coverage
+        self._debug(f"traced step {step}")
+
+    def _write_text(self, step: int, metadata: bytes) -> None:
+        text = str(as_message(metadata, "RunMetadata", "run_meta"))
+        write_whole(self._profiles.path(f"run_meta_{step}"), text.encode())
+
+    def _show(self, view: str, options: Mapping[str, Any]) -> GraphNodeProto | MultiGraphNodeProto:
+        profiler = self._profiles.current
+        shows = {
+            "scope": profiler.profile_name_scope,
+            "graph": profiler.profile_graph,
+            "op": profiler.profile_operations,
+            "code": profiler.profile_python,
+        }
+        return cast("GraphNodeProto | MultiGraphNodeProto", shows[view](options))
+
+    @contextmanager
+    def _told(self, consequence: str) -> Iterator[None]:
+        try:
+            yield
+        except OURS_TO_TELL as error:
+            self._tell(f"{consequence}: {error}")
+
+    def _tell(self, sentence: str) -> None:
+        """Warn; where warnings are errors, which must not break the loop, only at its end."""
+        try:
+            warnings.warn(sentence, ProfileWarning, stacklevel=2)
+        except ProfileWarning:
+            self._untold.append(sentence)
+
+    def _debug(self, sentence: str) -> None:
+        if self._debugs:
+            sys.stderr.write(f"debug: {sentence}\n")

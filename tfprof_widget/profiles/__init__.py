@@ -1,0 +1,1 @@
+"""The data of a profile, and the table of options."""

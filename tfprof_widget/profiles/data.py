@@ -1,0 +1,187 @@
+"""Defines the data of a profile with its cache of results, and reads the names of steps."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tfprof_widget.profiles.tables import (
+    Allocations,
+    Checkpoint,
+    CodeStacks,
+    ExecutedKernel,
+    Executions,
+    Nodes,
+    Outputs,
+    RecordedRuns,
+    StepTotals,
+    Transfers,
+)
+
+Found = TypeVar("Found")
+
+# What a few views of a few steps need: at most three hundred megabytes for a graph of 100,000 nodes.
+RECENT = 24
+# Larger results are fewer, but never less than two views need.
+MOST_BYTES = 10**9
+FEWEST = 8
+
+
+class ResultCache:
+    """Results by key. Two threads that ask at once may both compute, but both get a whole result.
+
+    >>> cache = ResultCache()
+    >>> cache.kept("tree", lambda: "grown"), cache.kept("tree", lambda: "grown again")
+    ('grown', 'grown')
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, Any] = {}
+        self._recent: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[type[ResultCache], tuple[()]]:
+        """What was computed can be computed again: it stays behind when a profile is pickled or copied."""
+        return ResultCache, ()
+
+    def kept(self, key: Hashable, make: Callable[[], Found]) -> Found:
+        """What was made under this key, or what `make` makes now."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: Found = self._kept[key]
+        return found
+
+    def recent(self, key: Hashable, make: Callable[[], Found], most: int = RECENT) -> Found:
+        """As `kept`, but of these only the `most` asked for last are held."""
+        with self._lock:
+            if key in self._recent:
+                self._recent.move_to_end(key)
+                found: Found = self._recent[key]
+                return found
+        made = make()
+        with self._lock:
+            self._recent[key] = made
+            for key in self._too_many(most):
+                del self._recent[key]
+        return made
+
+    def _too_many(self, most: int) -> list[Hashable]:
+        """The results to let go: columns may have been added to any since, so that all are measured again."""
+        if len(self._recent) <= min(FEWEST, most):
+            return []
+        counted: dict[int, int] = {}
+        latest = list(reversed(self._recent))
+        for place, key in enumerate(latest):
+            _count(self._recent[key], counted)
+            if place >= most or (place >= FEWEST and sum(counted.values()) > MOST_BYTES):
+                return latest[place:]
+        return []
+
+
+def _count(value: Any, counted: dict[int, int]) -> None:
+    """Add the bytes of the columns that a result refers to; what several share counts once."""
+    if id(value) in counted:
+        return
+    if isinstance(value, np.ndarray | bytes):
+        counted[id(value)] = value.nbytes if isinstance(value, np.ndarray) else len(value)
+        return
+    parts = value if isinstance(value, dict) else getattr(value, "__dict__", {})
+    counted[id(value)] = 0
+    for part in tuple(parts.values()):
+        _count(part, counted)
+
+
+# Follows the name of a kind in the steps of its first run, which traces, compiles and tunes.
+WARM_UP = " (warm-up)"
+EAGER = "eager ops"
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileTables:
+    """A graph's nodes and what was measured of them, as tables of columns: what stages take and give.
+
+    `step_names` tell what ran in each step, empty where that is not known. `graphs` are the graphs as they
+    were read, for what no column holds (the attributes of nodes), and `checkpoint` holds variables' values.
+    `kernels` are what ran in place of nodes' own ops, by name, where a run tells; `compiled` are, by the names of
+    functions that XLA compiled to one op each, the nodes that it stands for. `transfers` are what devices got from
+    each other. `step_workers` says of each step which worker ran it, and is empty where all are one process's; a step
+    number then stands once for each worker that ran it. `runs` are what the executions were recorded in. With
+    `one_clock` all times are by the same clock, whatever task they are of.
+    """
+
+    nodes: Nodes
+    steps: tuple[int, ...]
+    step_names: tuple[str, ...]
+    executions: Executions
+    outputs: Outputs
+    allocations: Allocations
+    step_totals: StepTotals
+    traces: CodeStacks
+    graphs: tuple[Any, ...]
+    misses_accelerator_stream: bool = False
+    checkpoint: Checkpoint | None = field(default=None, repr=False)
+    kernels: Mapping[str, ExecutedKernel] = field(default_factory=dict, repr=False)
+    compiled: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    transfers: Transfers = field(default_factory=Transfers.none, repr=False)
+    step_workers: tuple[str, ...] = ()
+    runs: RecordedRuns = field(default_factory=RecordedRuns.none, repr=False)
+    one_clock: bool = False
+
+    def having(self, **changed: Any) -> ProfileTables:
+        """The tables with some of them changed.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().having(step_names=("train",)).step_names
+        ('train',)
+        """
+        return ProfileTables(**{**table_values(self), **changed})
+
+    @property
+    def workers_of_steps(self) -> tuple[str, ...]:
+        """The worker of each step, without a name where all are one process's.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().workers_of_steps
+        ('',)
+        """
+        return self.step_workers or ("",) * len(self.steps)
+
+    @property
+    def has_traces(self) -> bool:
+        """Whether it is known of any node in which Python stack it was created, as the code view needs.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().has_traces
+        True
+        """
+        return bool((self.traces.stack >= 0).any())
+
+
+def table_values(tables: ProfileTables) -> dict[str, Any]:
+    """The tables by name.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> list(table_values(demo_profile()))[:2]
+    ['nodes', 'steps']
+    """
+    return {column.name: getattr(tables, column.name) for column in fields(ProfileTables)}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProfileData(ProfileTables):
+    """Tables that no stage will change any more, with a cache of what was computed of them."""
+
+    cache: ResultCache = field(default_factory=ResultCache, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        counts = {"node": len(self.nodes), "execution": len(self.executions), "step": len(self.steps)}
+        return f"{type(self).__name__}({', '.join(_counted(count, noun) for noun, count in counts.items())})"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,106 @@
+"""Reads the name of a device: whether ops run on it, which stream, which task, and a short label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tfprof_widget.lib.arrays import Flags
+from tfprof_widget.profiles.data import ProfileTables
+
+RESTRICTED_COUNTERS = (
+    "if the driver keeps the GPU's counters to administrators, set NVreg_RestrictProfilingToAdminUsers=0 for the "
+    "kernel module nvidia and restart, or start the container with --cap-add=SYS_ADMIN"
+)
+MISSING_STREAMS = f"a GPU ran ops, but of none of its kernels there is a time; {RESTRICTED_COUNTERS}"
+
+_CANONICAL = re.compile(r".*/(device:gpu|gpu|device:cpu|cpu):\d+", re.ASCII)
+
+
+def canonical(devices: Sequence[str]) -> Flags:
+    """Whether each device, in lower case, is one that ops are placed on.
+
+    >>> canonical(["/job:a/device:gpu:0", "/device:gpu:0/stream:all", "/memcpy"]).tolist()
+    [True, False, False]
+    """
+    return np.array([_CANONICAL.fullmatch(device) is not None for device in devices], np.bool_)
+
+
+def accelerator_streams(devices: Sequence[str]) -> Flags:
+    """Whether each device stands for all streams of an accelerator, where kernels' times are taken from."""
+    return np.array(["stream:all" in device for device in devices], np.bool_)
+
+
+def misses_streams(devices: Sequence[str]) -> bool:
+    """Whether a run has ops on a GPU but no times of its kernels, as when the GPU's tracing failed."""
+    on_gpu = [device for device in devices if "gpu" in device]
+    return bool(on_gpu) and not any("stream:all" in device for device in on_gpu)
+
+
+_PLACED = re.compile(r"/job:([^/]+)(?:/replica:(\d+))?(?:/task:(\d+))?(/.*)?")
+_PROCESSORS = ("cpu", "gpu", "tpu", "xla_cpu", "xla_gpu")
+
+
+def device_label(name: str, devices: Iterable[str] = ()) -> str:
+    """A device's name without what is taken as read: its job and task, where `devices` have one and it is usual.
+
+    >>> device_label("/job:localhost/replica:0/task:0/device:cpu:0"), device_label("/job:ps/task:1/gpu:0/stream:all")
+    ('CPU:0', 'ps 1 · GPU:0 · stream all')
+    """
+    placed = _placed(name)
+    job, replica, task = placed or ("", "0", "0")
+    rest = _PLACED.sub(r"\4", name) if placed else name
+    is_usual = job in ("localhost", "worker") and task == "0" and len({*map(_placed, devices)} - {None}) < 2
+    parts = [part for part in rest.split("/") if part and part not in ("replica:0", "task:0")]
+    label = [
+        f"{job} {task}" if job and not is_usual else "",
+        f"replica {replica}" if replica != "0" else "",
+        *(_part_label(part.removeprefix("device:")) for part in parts),
+    ]
+    return " · ".join(filter(None, label)) or name or "no device"
+
+
+def _placed(name: str) -> tuple[str, str, str] | None:
+    """A device's job, replica and task; None where its name does not tell them."""
+    found = _PLACED.fullmatch(name)
+    return found and (found[1], found[2] or "0", found[3] or "0")
+
+
+def _part_label(part: str) -> str:
+    kind, *rest = part.split(":")
+    return ":".join([kind.upper(), *rest]) if kind.lower() in _PROCESSORS else " ".join([kind, *rest])
+
+
+def ran_on_cpus(profile: ProfileTables) -> bool:
+    """Whether no device is known but CPUs.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> ran_on_cpus(demo_profile())
+    True
+    """
+    return all("cpu:" in device for device in profile.nodes.devices)
+
+
+_TASK = re.compile(r"(?:.*?)(/job:[^/]*(?:/replica:\d+)?(?:/task:\d+)?)", re.ASCII)
+
+
+def task_of_device(device: str) -> str:
+    """The task in a device's name: the process that has the device; empty where the name does not tell.
+
+    >>> task_of_device("/job:ps/replica:0/task:1/device:cpu:0"), task_of_device("/device:gpu:0/stream:all")
+    ('/job:ps/replica:0/task:1', '')
+    """
+    found = _TASK.match(device)
+    return found[1] if found is not None else ""
+
+
+def job_of_task(task: str) -> str:
+    """The tasks that do the same work, by name: those of one job, or all workers that have but a name.
+
+    >>> job_of_task("/job:ps/replica:0/task:1"), job_of_task("worker 0")
+    ('/job:ps', '')
+    """
+    found = re.search(r"/job:[^/]*", task)
+    return found[0] if found is not None else ""

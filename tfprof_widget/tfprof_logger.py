@@ -1,0 +1,132 @@
+"""Writes the op log of a live tf.Graph, as native tfprof does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tfprof_widget.ingest.live.graph import (
+    LiveGraph,
+    completed_output_shapes,
+    default_graph,
+    is_tf_graph,
+    read_tf_graph,
+    read_trainable_variables,
+)
+from tfprof_widget.ingest.live.op_log import read_flops
+from tfprof_widget.ingest.live.stacks import read_traces
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import CodeDef, OpLogEntry, OpLogProto, as_message
+from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.model_analyzer import _has_content
+from tfprof_widget.profiles.options import TRAINABLE_VARIABLES
+from tfprof_widget.profiles.tables import CodeStacks
+
+
+def op_log_of(graph: Any, op_log: Any = None, run_meta: Any = None, *, add_trace: bool = True) -> OpLogProto:
+    """The message that native tfprof writes for the graph; `run_meta` completes shapes that FLOPs are counted by.
+
+    What `op_log` says of a node goes before what the graph says. Its own strings, which native drops, are kept.
+    """
+    live = read_tf_graph(graph)
+    completed = {}
+    if run_meta is not None:
+        completed = completed_output_shapes(live, [as_message(run_meta, "RunMetadata", "run_meta")])
+    traces = read_traces(live.operations if add_trace else ())
+    entries = _given(op_log, len(traces.strings))
+    merged = {entry.name: entry for entry in entries.log_entries}
+    for entry in _logged(live, read_flops(live, completed), traces):
+        if entry.name in merged:
+            _merge(merged[entry.name], entry)
+        else:
+            merged[entry.name] = entry
+    return OpLogProto(
+        log_entries=merged.values(),
+        id_to_string={**entries.id_to_string, **dict(enumerate(traces.strings))},
+    )
+
+
+def _given(op_log: Any, first: int) -> OpLogProto:
+    """A copy of the user's op log, its strings numbered from `first`."""
+    copy = OpLogProto()
+    if op_log is None:
+        return copy
+    copy.MergeFromString(as_message(op_log, "OpLogProto", "op_log").SerializeToString())
+    numbers = {old: first + place for place, old in enumerate(sorted(copy.id_to_string))}
+    renumbered = {numbers[old]: text for old, text in copy.id_to_string.items()}
+    copy.ClearField("id_to_string")
+    copy.id_to_string.update(renumbered)
+    for entry in copy.log_entries:
+        for trace in entry.code_def.traces if entry.HasField("code_def") else ():
+            trace.file_id = numbers.get(trace.file_id, 0)
+            trace.function_id = numbers.get(trace.function_id, 0)
+            trace.line_id = numbers.get(trace.line_id, 0)
+    return copy
+
+
+def _logged(live: LiveGraph, float_ops: Mapping[str, int], traces: CodeStacks) -> Iterable[OpLogEntry]:
+    """An entry for each node of which there is something to say, in the order of the graph; variables come last."""
+    codes = _codes(traces)
+    logged: dict[str, OpLogEntry] = {}
+    of_node: Sequence[int] = traces.stack.tolist() or [ABSENT] * len(live.operations)
+    for operation, stack in zip(live.operations, of_node, strict=True):
+        name = operation.name
+        if stack != ABSENT:
+            logged[name] = OpLogEntry(name=name, float_ops=float_ops.get(name, 0), code_def=codes[stack])
+        elif name in float_ops or len(traces.stack):
+            logged[name] = OpLogEntry(name=name, float_ops=float_ops.get(name, 0))
+    for name in read_trainable_variables(live.graph):
+        logged.setdefault(name, OpLogEntry(name=name)).types.append(TRAINABLE_VARIABLES)
+    return logged.values()
+
+
+def _codes(traces: CodeStacks) -> list[CodeDef]:
+    """Each distinct stack as a message, made once and copied to the nodes that were created in it."""
+    columns = (traces.file, traces.line, traces.function, traces.source, traces.function_line)
+    fields = ("file_id", "lineno", "function_id", "line_id", "func_start_line")
+    frames = [
+        CodeDef.Trace(**dict(zip(fields, frame, strict=True)))
+        for frame in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+    return [
+        CodeDef(traces=[frames[frame] for frame in traces.stacks[stack].tolist()])
+        for stack in range(len(traces.stacks))
+    ]
+
+
+def _merge(given: OpLogEntry, logged: OpLogEntry) -> None:
+    given.types.extend(logged.types)
+    given.float_ops = given.float_ops or logged.float_ops
+    if not given.code_def.traces and logged.HasField("code_def"):
+        given.code_def.CopyFrom(logged.code_def)
+
+
+OP_LOG_NAME = "tfprof_log"
+
+
+def write_op_log(
+    graph: Any, log_dir: str | os.PathLike[str], op_log: Any = None, run_meta: Any = None, add_trace: bool = True
+) -> None:
+    """Write what is known of a tf.Graph's nodes to `tfprof_log` in a directory, for a profile made elsewhere.
+
+    These are the stacks that made them, unless `add_trace` is false, float operations, for which `run_meta` completes
+    shapes, trainable variables, and what `op_log` says, such as types of your own. Without a `graph` it is the default
+    graph's.
+
+    >>> write_op_log("graph.pb", "/tmp")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.ProfileError: write_op_log: graph is no tf.Graph but str; ...
+    """
+
+    graph = graph if graph is not None else default_graph()
+    if not is_tf_graph(graph):
+        raise ProfileError(
+            f"write_op_log: graph is no tf.Graph but {type(graph).__name__}; give one, such as session.graph, for "
+            "no file knows of stacks and variables"
+        )
+    written = op_log_of(graph, op_log, run_meta if _has_content(run_meta) else None, add_trace=add_trace)
+    write_whole(str(Path(log_dir, OP_LOG_NAME)), written.SerializeToString())

@@ -1,0 +1,312 @@
+"""Makes a profile small enough for the browser, and says what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfprof_widget.engine.code import forward_name
+from tfprof_widget.engine.evaluate import view_tree
+from tfprof_widget.ingest.assemble import assemble
+from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
+from tfprof_widget.profiles.data import ProfileData, ProfileTables
+from tfprof_widget.widget.cut_plan import BROWSER, Candidates, Limits, Plan, Wanted, place_shares, wanted_nodes
+from tfprof_widget.widget.cut_tables import (
+    CutRows,
+    KeptRows,
+    merged_nodes,
+    merged_totals,
+    merged_traces,
+    recorded,
+    rows_of,
+)
+
+Hashes = NDArray[np.uint64]
+
+
+class GroupedBy(NamedTuple):
+    """What is the same for all nodes put together beside op, types and device: the code, and the runs in each step."""
+
+    code: bool
+    runs: bool
+
+
+EXACT = GroupedBy(code=True, runs=True)
+# Tried in turn: where nearly every node has a stack of its own, or ran in steps of its own, nothing would fit.
+PRECISIONS = (EXACT, GroupedBy(code=False, runs=True), GroupedBy(code=False, runs=False))
+
+
+def node_classes(profile: ProfileData, in_tree: Flags, forward: Indices, precision: GroupedBy) -> Integers:
+    """A number for each node; nodes of the same number have the same op, types, device, code and runs in each step.
+
+    Means over steps then add up, whatever steps are chosen. `in_tree` are the nodes that the graph view reaches and
+    `forward` those that gradients belong to.
+    """
+    nodes = profile.nodes
+    columns: list[NDArray[Any]] = [
+        nodes.op,
+        nodes.device,
+        _types(profile),
+        in_tree.astype(np.int64),
+    ]
+    if precision.code:
+        columns += [*_code(profile, forward)]
+    columns.append(_runs(profile) if precision.runs else _has_run(profile))
+    return _combined(columns)
+
+
+def forward_nodes(profile: ProfileData) -> Indices:
+    """The forward node of each gradient as the code view has it, ABSENT for one without, -2 for what is no gradient."""
+    names, traces = profile.nodes.names, profile.traces
+    forward = np.full(len(names), -2, np.int32)
+    wanted = {
+        row: after for row, name in enumerate(names) if "_grad/" in name and (after := forward_name(name)) is not None
+    }
+    row_of = {name: row for row, name in enumerate(names)} if wanted else {}
+    for row, name in wanted.items():
+        forward[row] = row_of.get(name, ABSENT)
+    for row, node in traces.forward.items():
+        forward[row] = node
+    # A gradient has no place below another gradient's.
+    below = forward >= 0
+    below[below] = forward[forward[below]] != -2
+    forward[below] = ABSENT
+    return forward
+
+
+def _code(profile: ProfileData, forward: Indices) -> tuple[Integers, Integers]:
+    """Where a node is in the code view: the stack, and whether it is there as a gradient."""
+    stack = profile.traces.stack.astype(np.int64)
+    is_gradient = forward != -2
+    placed = np.where(stack >= 0, np.where(is_gradient & (forward < 0), ABSENT, stack[np.maximum(forward, 0)]), ABSENT)
+    return np.where(is_gradient, placed, stack), is_gradient.astype(np.int64)
+
+
+def _types(profile: ProfileData) -> Hashes:
+    """A number for the set of a node's types."""
+    types = profile.nodes.types
+    owner = np.repeat(np.arange(len(types)), np.diff(types.start))
+    return _hashed(owner, types.values, np.ones(len(owner), np.uint64), len(types))
+
+
+def _runs(profile: ProfileData) -> Hashes:
+    """A number for the steps in which a node was seen, and how often it ran in each if it has float operations."""
+    totals, nodes = profile.step_totals, profile.nodes
+    counts = np.where(nodes.float_ops[totals.node] != 0, totals.run_count + 1, 1)
+    return _hashed(totals.node, totals.step, counts.astype(np.uint64), len(nodes))
+
+
+def _has_run(profile: ProfileData) -> Flags:
+    seen = np.zeros(len(profile.nodes), np.bool_)
+    seen[profile.step_totals.node] = True
+    return seen
+
+
+def _hashed(owner: NDArray[np.integer], member: NDArray[np.integer], count: Hashes, owners: int) -> Hashes:
+    """A number of 64 bits for each owner's members with their counts; different ones meet once in 2**64 pairs."""
+    random = np.random.default_rng(20)
+    factors = random.integers(0, 2**64, int(member.max(initial=0)) + 1, np.uint64) | np.uint64(1)
+    sums = np.zeros(owners, np.uint64)
+    np.add.at(sums, owner, factors[member] * count)
+    return sums
+
+
+def _combined(columns: list[NDArray[Any]]) -> Integers:
+    """A number for each distinct row of some columns."""
+    combined = np.zeros(len(columns[0]), np.int64)
+    count = 1
+    for column in columns:
+        values, index = np.unique(column, return_inverse=True)
+        if count * len(values) >= 2**62:
+            distinct, combined = np.unique(combined, return_inverse=True)
+            count = len(distinct)
+        combined = combined * len(values) + index
+        count *= len(values)
+    distinct, found = np.unique(combined, return_inverse=True)
+    return found.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """How much of each table there was, and how much is left; `steps` are those all of whose executions are left."""
+
+    nodes: int
+    kept: int
+    rows: int
+    executions: int
+    executions_kept: int
+    allocations: int
+    allocations_kept: int
+    transfers: int
+    transfers_kept: int
+    steps: tuple[int, ...]
+    step_in_part: int | None = None
+    precision: GroupedBy = EXACT
+    asked: bool = False
+
+    @classmethod
+    def of(
+        cls, whole: ProfileData, small: ProfileData, rows: CutRows | None, precision: GroupedBy, asked: bool
+    ) -> LeftOut:
+        """What `small` lacks of `whole`."""
+        before, after = (
+            np.bincount(each.executions.step, minlength=len(whole.steps)).tolist() for each in (whole, small)
+        )
+        steps = list(zip(whole.steps, before, after, strict=True))
+        in_part = {step for step, one, other in steps if other < one}
+        return cls(
+            nodes=len(whole.nodes),
+            kept=len(whole.nodes) if rows is None else int(rows.is_kept.sum()),
+            rows=0 if rows is None else int((~rows.is_kept).sum()),
+            executions=len(whole.executions),
+            executions_kept=len(small.executions),
+            allocations=len(whole.allocations.bytes),
+            allocations_kept=len(small.allocations.bytes),
+            transfers=len(whole.transfers),
+            transfers_kept=len(small.transfers),
+            # A step number stands once for each worker.
+            steps=tuple(dict.fromkeys(step for step, *_ in steps if step not in in_part)),
+            step_in_part=next((step for step, one, other in steps if 0 < other < one), None),
+            precision=precision,
+            asked=asked,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The lines in the head of the widget.
+
+        >>> LeftOut(1_000_000, 48_000, 700, 9, 9, 0, 0, 0, 0, (0,)).notes[0]
+        '1,000,000 nodes: the 48,000 costliest are here; the others are put together by scope and op type in 700 rows'
+        """
+        return tuple(self._notes())
+
+    def to_browser(self) -> dict[str, Any]:
+        """As js/src/graphs.ts takes it."""
+        return {"nodes": self.nodes, "kept": self.kept, "rows": self.rows, "steps": list(self.steps)}
+
+    def _notes(self) -> Iterator[str]:
+        if self.rows:
+            here = (
+                f"{self.kept:,} are here, those asked for first"
+                if self.asked
+                else f"the {self.kept:,} costliest are here"
+            )
+            others = f"the others are put together by scope and op type in {self.rows:,} rows"
+            yield f"{self.nodes:,} nodes: {here}; {others}"
+        if not self.precision.runs:
+            yield (
+                "What is put together did not run in the same steps: its means over several steps and its FLOP are not "
+                "exact, its times and bytes of each single step are"
+            )
+        if not self.precision.code:
+            yield "What is put together was not made by the same code: the code view has it under one of the lines"
+        if self.executions_kept < self.executions:
+            yield (
+                f"{self.executions:,} executions: {self.executions_kept:,} are here, {self._of_steps()}; "
+                "choose a step to have its own"
+            )
+        if self.allocations_kept < self.allocations:
+            yield (
+                f"{self.allocations:,} allocations: {self.allocations_kept:,} are here, "
+                "the largest of the executions that are"
+            )
+        if self.transfers_kept < self.transfers:
+            yield f"{self.transfers:,} transfers: the {self.transfers_kept:,} longest are here"
+
+    def _of_steps(self) -> str:
+        if not self.steps:
+            return f"the longest of step {self.step_in_part}"
+        several = f"all of {len(self.steps)} steps, {self.steps[0]} to {self.steps[-1]}"
+        return f"all of step {self.steps[0]}" if len(self.steps) == 1 else several
+
+
+Progress = Callable[[str], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A profile that is small enough, and what it lacks, None if nothing."""
+
+    profile: ProfileData
+    left_out: LeftOut | None = None
+
+
+def cut(
+    profile: ProfileData, limits: Limits = BROWSER, wanted: Wanted | None = None, progress: Progress = lambda _: None
+) -> Cut:
+    """The profile if it is within the limits; else one of which small nodes are put together, by scope and op type.
+
+    The totals of every scope that is left, of every op type and frame, and of every step are those of the whole.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> small = cut(demo_profile(), Limits(nodes=40, step_totals=100, executions=100, allocations=100))
+    >>> small.profile, small.left_out.nodes
+    (ProfileData(36 nodes, 30 executions, 1 step), 81)
+    >>> cut(demo_profile()).left_out is None
+    True
+    """
+    wanted = wanted or Wanted()
+    rows, precision = None, EXACT
+    if not _nodes_fit(profile, limits):
+        progress("ranking scopes and nodes by their cost")
+        tree = view_tree(profile, "scope")
+        plan, precision = _planned(profile, limits, wanted_nodes(profile, tree, wanted), progress)
+        progress("adding up what is put together")
+        rows = rows_of(profile, tree, plan)
+    kept = KeptRows.of(profile, limits, wanted.step)
+    if rows is None and kept.is_all(profile):
+        return Cut(profile)
+    small = assemble(recorded(profile, merged(profile, rows) if rows else profile, rows, kept))
+    return Cut(small, LeftOut.of(profile, small, rows, precision, wanted.is_anything))
+
+
+def _nodes_fit(profile: ProfileData, limits: Limits) -> bool:
+    return len(profile.nodes) <= limits.nodes and len(profile.step_totals.node) <= limits.step_totals
+
+
+def candidates_of(profile: ProfileData, wanted: Flags, precision: GroupedBy = EXACT) -> Candidates:
+    """What may be kept and what may be put together."""
+    tree = view_tree(profile, "scope")
+    shares = profile.cache.kept("shares", lambda: place_shares(profile, tree))
+    seen = np.bincount(profile.step_totals.node, minlength=len(profile.nodes))
+    return Candidates.of(tree, shares, wanted, _classes(profile, precision), seen)
+
+
+def _planned(profile: ProfileData, limits: Limits, wanted: Flags, progress: Progress) -> tuple[Plan, GroupedBy]:
+    """The largest plan in which nodes put together have all in common; if none fits, without their code or runs."""
+    for precision in PRECISIONS:
+        progress("looking for what can be put together")
+        candidates = candidates_of(profile, wanted, precision)
+        plan = candidates.largest(limits)
+        if candidates.used(plan, limits) <= 1:
+            break
+    return plan, precision
+
+
+def _classes(profile: ProfileData, precision: GroupedBy) -> Integers:
+    return profile.cache.kept(
+        f"classes {precision}",
+        lambda: node_classes(profile, _reached(profile), forward_nodes(profile), precision),
+    )
+
+
+def _reached(profile: ProfileData) -> Flags:
+    """Which nodes the graph view has."""
+    reached = np.zeros(len(profile.nodes), np.bool_)
+    reached[view_tree(profile, "graph").rows] = True
+    return reached
+
+
+def merged(profile: ProfileData, rows: CutRows) -> ProfileTables:
+    """The tables of the rows, but for what was recorded of single executions."""
+    kept = set(rows.names)
+    return profile.having(
+        nodes=merged_nodes(profile.nodes, rows, view_tree(profile, "graph")),
+        step_totals=merged_totals(profile.step_totals, rows, len(profile.steps)),
+        traces=merged_traces(profile.traces, rows, forward_nodes(profile)),
+        kernels={name: kernel for name, kernel in profile.kernels.items() if name in kept},
+    )

@@ -1,0 +1,145 @@
+"""Writes a page, or a block of a notebook's output, that shows the widget without a kernel."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from tfprof_widget.engine.evaluate import evaluate
+from tfprof_widget.engine.view import ViewData
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.output.costs import cost_image
+from tfprof_widget.output.html import as_html, table
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.options import OPTIONS, VIEWS, Options
+from tfprof_widget.widget.shown import Shown
+
+
+@cache
+def static_bytes(name: str) -> bytes:
+    """A built file.
+
+    >>> static_bytes("no such file")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.ProfileError: static/no such file is missing: run `make build`, or install the wheel
+    """
+    try:
+        return (files("tfprof_widget") / "static" / name).read_bytes()
+    except OSError:
+        raise ProfileError(f"static/{name} is missing: run `make build`, or install the wheel") from None
+
+
+# What the page may do, whatever a name in a profile says: run the opener, and what it unpacks.
+_POLICY = (
+    "default-src 'none'; script-src 'sha256-{opener}' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ max-width: 1600px; margin: 16px auto; padding: 0 16px; font: 13px/18px system-ui, sans-serif }}
+</style></head>
+<body><!--block--></body></html>
+"""
+# Whose code is in a result, for those who take it apart.
+_LICENCES = (
+    "<!-- tfprof_widget (Apache-2.0) with code of other packages; their licences are at the end of the part "
+    "'pictures', base64 of gzip, and in tfprof_widget/static/THIRD_PARTY_NOTICES.txt -->"
+)
+FASTEST, SMALLEST = 1, 9
+
+
+def report(exhibit: Shown, traits: Mapping[str, Any] | None = None) -> str:
+    """A page that shows the exhibit; `traits` are those of a widget that has been moved about in.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> report(Shown.of_profile(demo_profile()))[:15]
+    '<!doctype html>'
+    """
+    page = _PAGE.format(policy=_policy(), title=as_html(exhibit.title or "tfprof"))
+    return page.replace("<!--block-->", block(exhibit, traits))
+
+
+def block(exhibit: Shown, traits: Mapping[str, Any] | None = None, live: str = "") -> str:
+    """The exhibit as a piece of HTML; where the live widget of that name is on the page too, it steps aside."""
+    shown = {"title": exhibit.title, "view": exhibit.view, "_about": exhibit.about, **exhibit.options, **(traits or {})}
+    described = [dict(graph.to_browser) for graph in exhibit.graphs]
+    columns = [graph.pop("columns") for graph in described]
+    state = {"traits": shown, "graphs": described, "charts": json.loads(static_bytes("charts.json"))}
+    parts = {
+        **_assets(),
+        "state": gzip.compress(json.dumps(state).encode(), mtime=0),
+        **{f"columns-{index}": gzip.compress(each, FASTEST, mtime=0) for index, each in enumerate(columns)},
+    }
+    scripts = "".join(_part(name, content) for name, content in parts.items())
+    return (
+        f'<div data-tfprof="{escape(live)}"><div data-static>{_static(exhibit, shown)}</div>{_LICENCES}{scripts}'
+        f"<script>{_opener()}</script></div>"
+    )
+
+
+@cache
+def _assets() -> Mapping[str, bytes]:
+    """The parts that are the same in every result."""
+    return {
+        "widget": gzip.compress(static_bytes("widget.js"), SMALLEST, mtime=0),
+        "pictures": static_bytes("pictures.js.gz"),
+        "page": gzip.compress(page_template().encode(), mtime=0),
+    }
+
+
+def page_template() -> str:
+    """The page for a front end that makes reports itself: with places for title, static part and packed parts."""
+    inside = (
+        f"<div data-tfprof><div data-static><!--static--></div>{_LICENCES}<!--parts-->"
+        f"<script>{_opener()}</script></div>"
+    )
+    return _PAGE.format(policy=_policy(), title="<!--title-->").replace("<!--block-->", inside)
+
+
+def _opener() -> str:
+    return static_bytes("opener.js").decode()
+
+
+def _policy() -> str:
+    opener = base64.b64encode(hashlib.sha256(_opener().encode()).digest()).decode()
+    return _POLICY.format(opener=opener)
+
+
+def _part(name: str, content: bytes) -> str:
+    return f'<script type="text/plain" data-part="{name}">{base64.b64encode(content).decode()}</script>'
+
+
+def _static(exhibit: Shown, shown: Mapping[str, Any]) -> str:
+    """What is seen without scripts: how it was measured, the costs by op type, and the rows."""
+    graph = exhibit.graphs[shown.get("graph", 0)]
+    view, reason = static_view(graph.profile, shown)
+    facts = " · ".join([*map(str, graph.facts), exhibit.about])
+    lines = "".join(f"<p>{as_html(line)}</p>" for line in (facts, *graph.notes, reason) if line)
+    return f"<h2>{as_html(exhibit.title or 'tfprof')}</h2>{lines}{cost_image(view)}{table(view)}"
+
+
+def static_view(profile: ProfileData, shown: Mapping[str, Any]) -> tuple[ViewData, str]:
+    """The view that is shown, and why it is another one than asked for, if it is.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> view, reason = static_view(demo_profile(), {"view": "op", "show_name_regexes": ["["]})
+    >>> view.view, reason[:18]
+    ('scope', 'show_name_regexes:')
+    """
+    options = {option.name: shown[option.name] for option in OPTIONS if option.name in shown}
+    try:
+        return evaluate(profile, shown["view"] if shown["view"] in VIEWS else "scope", Options.of(**options)), ""
+    except (ProfileError, ValueError) as error:
+        return evaluate(profile, "scope", Options.of()), str(error)

@@ -1,0 +1,196 @@
+"""The widget: the traits that the page and Python share; the views themselves are evaluated in the page."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from functools import cache
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
+
+import anywidget
+import traitlets
+
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.output.tabular import markdown
+from tfprof_widget.profiles.options import METRICS, OPTIONS, TABS, VIEWS, Option
+from tfprof_widget.widget.cut_plan import Wanted
+from tfprof_widget.widget.report import block, page_template, report, static_bytes, static_view
+from tfprof_widget.widget.shown import Shown
+
+if TYPE_CHECKING:
+    import altair
+    import pandas
+
+    from tfprof_widget.api.profile import Profile, View
+
+
+class Assets(anywidget.AnyWidget):
+    """What all widgets of a kernel share, sent once: what draws, the charts' specifications, the page of a report."""
+
+    _esm = "export default {}"
+    pictures = traitlets.Bytes().tag(sync=True)
+    charts = traitlets.Dict().tag(sync=True)
+    page = traitlets.Unicode().tag(sync=True)
+
+
+def _trait(option: Option) -> traitlets.TraitType[Any, Any]:
+    match option.kind:
+        case "integer":
+            trait: traitlets.TraitType[Any, Any] = traitlets.Int(option.default, min=option.minimum, help=option.help)
+        case "flag":
+            trait = traitlets.Bool(option.default, help=option.help)
+        case "choice":
+            trait = traitlets.Enum(option.choices, option.default, help=option.help)
+        case "choices":
+            trait = traitlets.List(traitlets.Enum(option.choices), list(option.default), help=option.help)
+        case _:
+            trait = traitlets.List(traitlets.Unicode(), list(option.default), help=option.help)
+    return trait.tag(sync=True)
+
+
+_TRAITS = {option.name: _trait(option) for option in OPTIONS if option.kind != "text"}
+# What else a saved page keeps of a widget.
+SHOWN = ("view", "metric", "graph", "selection", "search", "title", "_about")
+OptionTraits: Any = type("OptionTraits", (traitlets.HasTraits,), _TRAITS)
+
+
+class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
+    """A profile to look at: every option of tfprof is a trait, and so are the view and the selection.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> widget = TfprofWidget(demo_profile())
+    >>> widget.view, widget.min_micros = "op", 100
+    >>> widget.to_dataframe()["name"].tolist()
+    ['MatMul', 'Relu', 'ApplyGradientDescent']
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    view = traitlets.Enum(TABS, "scope").tag(sync=True)
+    metric = traitlets.Enum(METRICS, "time").tag(sync=True)
+    graph = traitlets.Int(0, min=0).tag(sync=True)
+    selection = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    search = traitlets.Unicode().tag(sync=True)
+    title = traitlets.Unicode().tag(sync=True)
+    _about = traitlets.Unicode().tag(sync=True)
+    _id = traitlets.Unicode().tag(sync=True)
+    _graphs: Any = traitlets.List().tag(sync=True)
+    _assets = anywidget.WidgetTrait().tag(sync=True)
+
+    def __init__(self, shown: Shown | Profile, **options: Any) -> None:
+        exhibit = shown if isinstance(shown, Shown) else Shown.of_profile(shown, **options)
+        self._exhibit = exhibit
+        super().__init__(
+            _esm=_code(),
+            _assets=shared_assets(),
+            _graphs=[dict(graph.to_browser) for graph in exhibit.graphs],
+            _about=exhibit.about,
+            _id=uuid.uuid4().hex,
+            title=exhibit.title,
+            view=exhibit.view,
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in exhibit.options.items()},
+        )
+        self.on_msg(_answer)
+
+    @traitlets.observe("graph")
+    def _show_its_runs(self, change: Any) -> None:
+        """Another graph has other runs, and none of the first one's."""
+        if change["new"] < len(self._exhibit.graphs):
+            self.step, self.run_name_regexes = -1, list(self._exhibit.graphs[change["new"]].run_name_regexes)
+
+    @traitlets.validate("graph")
+    def _one_of_the_graphs(self, proposal: Any) -> int:
+        count = len(self._exhibit.graphs)
+        if proposal["value"] >= count:
+            raise traitlets.TraitError(f"graph is {proposal['value']}, but there are {count}, counted from 0")
+        return int(proposal["value"])
+
+    @property
+    def profile(self) -> Profile:
+        """The profile of the graph that is shown."""
+        return cast("Profile", self._exhibit.graphs[self.graph].profile)
+
+    def current(self) -> View:
+        """The view that is shown as Python evaluates it; beside the tables that is the scope view."""
+        options = {option.name: getattr(self, option.name) for option in OPTIONS if option.kind != "text"}
+        return self.profile.view(self.view if self.view in VIEWS else "scope", **options)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """The rows that are shown."""
+        return self.current().to_dataframe()
+
+    @property
+    def chart(self) -> altair.LayerChart:
+        """The chart of op-type costs of what is shown."""
+        from tfprof_widget.widget.charts import chart_of
+
+        return chart_of(self.current(), self.metric)
+
+    def save_report(self, path: str | PathLike[str]) -> None:
+        """Write one page that shows all this, sliders included, wherever it is opened."""
+        write_whole(path, report(self._exhibit, self._shown()).encode())
+
+    def to_markdown(self) -> str:
+        """The rows that are shown as a Markdown document, with how they were measured."""
+        facts = [f"{fact.label} **{fact.value}**" for fact in self._exhibit.graphs[self.graph].facts]
+        return markdown(self.current(), self.title or "tfprof", [" · ".join(facts), self._about])
+
+    def _shown(self) -> dict[str, Any]:
+        """What a saved page starts from."""
+        return {name: getattr(self, name) for name in (*_TRAITS, *SHOWN)}
+
+    def _ipython_display_(self) -> None:
+        """Show the widget, and after it what stands in its place where there is no kernel any more."""
+        from IPython.display import display
+
+        bundle = self._repr_mimebundle_()
+        live = bundle[0] if isinstance(bundle, tuple) else bundle
+        if live is None:
+            return
+        saved = block(self._exhibit, self._shown(), self._id)
+        display({**live, "text/plain": ""}, raw=True)
+        display({"text/html": saved, "text/plain": repr(static_view(self.profile, self._shown())[0])}, raw=True)
+
+
+def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
+    """Answer the front end: js/src/assets.ts asks for the pictures, js/src/rest/asking.ts for what was cut."""
+    match message:
+        case {"ask": "pictures"}:
+            # Of a front end that cannot look up the widget that has them: marimo, anywidget before 0.11.
+            assets = shared_assets()
+            widget.send({"told": "pictures", "charts": assets.charts, "page": assets.page}, [assets.pictures])
+        case {"ask": "rest", "graph": int(graph), "wanted": dict(wanted)}:
+            _send_rest(widget, graph, Wanted.of(wanted))
+
+
+def _send_rest(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
+    """Cut the graph anew with what is wanted whole, and say how far that is."""
+    shown = widget._exhibit.graphs[graph]
+    try:
+        rest = dict(shown.cut_again(wanted, lambda text: widget.send({"told": "progress", "text": text})))
+    except (ProfileError, ValueError) as error:
+        widget.send({"told": "failed", "reason": str(error)})
+        return
+    columns = rest.pop("columns")
+    widget.send({"told": "rest", "graph": graph, **rest}, [columns])
+
+
+def shared_assets() -> Assets:
+    """The assets of this kernel's widgets, made anew where they were closed."""
+    shared = _shared()
+    if not shared or shared[0].comm is None:
+        charts = json.loads(static_bytes("charts.json"))
+        shared[:] = [Assets(pictures=static_bytes("pictures.js.gz"), charts=charts, page=page_template())]
+    return shared[0]
+
+
+@cache
+def _code() -> str:
+    """What draws a widget: one text in memory for all of them."""
+    return static_bytes("widget.js").decode()
+
+
+@cache
+def _shared() -> list[Assets]:
+    return []
