@@ -15,9 +15,9 @@ from playwright.sync_api import Browser, sync_playwright
 import tfprof_widget as tfprof
 from docs.screenshots import classifier, servers
 from docs.screenshots.freshness import HERE, write_stamp
+from tests.analysis.cluster.real import serving
 from tests.browser.screen import Screen
 from tests.browser.watched import launched, watched_page
-from tests.cluster.real import serving
 
 Scheme = Literal["light", "dark"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.advisor.findings import on_cpu, ran
+from tests.analysis.advisor.findings import on_cpu, ran
 from tests.browser.conftest import Opening
 
 

@@ -8,11 +8,11 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.analysis.cluster.clusters import PS0, PS1, WORKER0, WORKER1, Came, Event, Ran, run_of
 from tests.browser.conftest import Opening
 from tests.browser.page import model_profile
 from tests.browser.screen import Screen
 from tests.browser.test_accessibility import AXE, violations
-from tests.cluster.clusters import PS0, PS1, WORKER0, WORKER1, Came, Event, Ran, run_of
 from tests.sketches import profile_of
 from tfprof_widget import merge
 from tfprof_widget.api.profile import Profile

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.capture.models import Model
+from tests.capturing.models import Model
 from tests.faults.hooks import hooks
 
 

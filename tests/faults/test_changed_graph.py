@@ -8,8 +8,8 @@ from typing import Any
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.capture.models import THREE, Model, v1
-from tests.capture.program_steps import BATCH, TRAIN, data, small_model
+from tests.capturing.models import THREE, Model, v1
+from tests.capturing.program_steps import BATCH, TRAIN, data, small_model
 
 
 def executed(prof: Any) -> dict[int, set[str]]:

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.capture.models import THREE, Model
+from tests.capturing.models import THREE, Model
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.capturing import tf_profiler, windows
 from tfprof_widget.lib.messages import GraphDef, RunMetadata

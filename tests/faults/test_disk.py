@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.capture.models import THREE, Model
+from tests.capturing.models import THREE, Model
 from tests.faults.disk import WRITERS, entries, full_disk, read_only_directory
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 from tfprof_widget.lib.safely import write_whole

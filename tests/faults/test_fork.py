@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.capture.models import THREE, Model
+from tests.capturing.models import THREE, Model
 from tests.faults.children import Fork, in_fork
 from tests.faults.disk import entries
 from tfprof_widget.capturing.function_source import FunctionRecorder

@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.capture.models import Model
+from tests.capturing.models import Model
 
 TOLD = {"UnavailableError": "Socket closed"}
 

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.capture.models import THREE, Model
+from tests.capturing.models import THREE, Model
 from tfprof_widget.api import capture, result
 from tfprof_widget.capturing import hooks
 from tfprof_widget.capturing.function_hooks import ModelSteps

@@ -11,8 +11,8 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.capture.models import THREE, Model
-from tests.capture.program_steps import BATCH, data, small_model
+from tests.capturing.models import THREE, Model
+from tests.capturing.program_steps import BATCH, data, small_model
 from tests.faults.hooks import hooks
 
 SECONDS = 60

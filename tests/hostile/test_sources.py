@@ -22,15 +22,15 @@ METHODS = {"system", "popen", "fork", "execv", "execve", "spawnv", "posix_spawn"
 # Where one of these is, and why it runs nothing that a profile holds.
 REASONS = {
     (
-        "capturing/cheap_ops.py",
+        "capturing/tf_profiler.py",
         "ctypes",
     ): "sets a level of TensorFlow's profiler, whose library is in the process already",
     ("capturing/collectives.py", "ctypes"): "looks a function up in TensorFlow's library, and does not call it",
-    ("ingest/tf_captures.py", "ctypes"): "compares TensorFlow's own captures in memory; takes nothing from files",
-    ("magic/code.py", "compile"): "the cell that the user has typed",
-    ("magic/code.py", "eval"): "the cell that the user has typed",
-    ("magic/code.py", "exec"): "the cell that the user has typed",
-    ("parallel/parcels.py", "pickle"): "what the user's own engines send, which ipyparallel unpickles by itself, too",
+    ("ingest/live/captures.py", "ctypes"): "compares TensorFlow's own captures in memory; takes nothing from files",
+    ("magic/cell.py", "compile"): "the cell that the user has typed",
+    ("magic/cell.py", "eval"): "the cell that the user has typed",
+    ("magic/cell.py", "exec"): "the cell that the user has typed",
+    ("parallel/errands.py", "pickle"): "what the user's own engines send, which ipyparallel unpickles by itself, too",
 }
 
 

@@ -66,7 +66,7 @@ def test_variable_of_unknown_shape_counts_none() -> None:
 
 def test_what_an_op_log_says_goes_before_what_the_graph_knows() -> None:
     layer = Layer()
-    op_log = tfprof.messages.OpLogProto(log_entries=[{"name": "matmul", "float_ops": 7}])
+    op_log = tfprof.OpLogProto(log_entries=[{"name": "matmul", "float_ops": 7}])
     profile = Profile.from_protos(graph_of(layer.direct, 16, 12), op_log=op_log)
     assert by_node(profile, "float_ops") == {"matmul": 7, "add": 128, "Relu": 128}
     assert by_node(profile, "parameters") == {"w": 96, "b": 8}

@@ -14,8 +14,9 @@ from tensorflow.python.profiler import tfprof_logger
 from tensorflow.python.util import tf_stack
 
 from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
-from tfprof_widget.ingest.live import stacks as tf_captures
-from tfprof_widget.ingest.live.stacks import CODE_IS_GONE, Keeping, places, read_traces
+from tfprof_widget.ingest.live import captures
+from tfprof_widget.ingest.live.captures import Keeping, places
+from tfprof_widget.ingest.live.stacks import CODE_IS_GONE, read_traces
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.profiles.tables import CodeStacks
 
@@ -66,7 +67,7 @@ def test_trace_of_another_kind_is_compared(graph: Any) -> None:
 def test_memory_laid_out_otherwise_is_not_trusted(
     graph: Any, name: str, value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tf_captures, name, value)
+    monkeypatch.setattr(captures, name, value)
     operations = graph.get_operations()
     assert place_of(operations[0].traceback) is None
     notes: list[str] = []
@@ -79,8 +80,8 @@ def test_stacks_are_compared_where_tensorflow_keeps_their_code(
     graph: Any, reader: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As TensorFlow 2.12 does; where memory cannot be read either."""
-    monkeypatch.setattr(tf_captures, "_keeping", lambda stacks: Keeping(of_few=True, of_many=True))
-    monkeypatch.setattr(tf_captures, "_reader", lambda: reader)
+    monkeypatch.setattr(captures, "_keeping", lambda stacks: Keeping(of_few=True, of_many=True))
+    monkeypatch.setattr(captures, "_reader", lambda: reader)
     traces = read_traces(graph.get_operations())
     entries, strings = tfprof_logger._get_logged_ops(graph)
     assert traces.strings == tuple(strings)
@@ -91,7 +92,7 @@ def test_stacks_are_compared_where_tensorflow_keeps_their_code(
 
 def test_whose_code_tensorflow_keeps() -> None:
     """Seen with 2.21: a newer one that keeps all needs none of what is done about it."""
-    assert tf_captures._keeping(tf_stack) == Keeping(of_few=False, of_many=True)
+    assert captures._keeping(tf_stack) == Keeping(of_few=False, of_many=True)
 
 
 def make_constants(count: int, prefix: str, code: list[Any] | None = None) -> None:
@@ -201,7 +202,7 @@ def test_hook_leaves_no_frame_in_a_stack() -> None:
 
 
 def test_a_wrong_address_is_an_answer_and_no_crash() -> None:
-    read = tf_captures._reader()
+    read = captures._reader()
     assert read is not None
     here = np.array([7], np.uint64)
     assert read(np.array([here.ctypes.data], np.uint64), np.array([8], np.uint64)) == here.tobytes()
@@ -209,9 +210,9 @@ def test_a_wrong_address_is_an_answer_and_no_crash() -> None:
 
 
 def test_more_than_one_call_takes() -> None:
-    read = tf_captures._reader()
+    read = captures._reader()
     assert read is not None
-    numbers = np.arange(2 * tf_captures.MOST_AT_ONCE + 3, dtype=np.uint64)
+    numbers = np.arange(2 * captures.MOST_AT_ONCE + 3, dtype=np.uint64)
     addresses = numbers.ctypes.data + np.arange(len(numbers), dtype=np.uint64) * 8
     assert read(addresses, np.full_like(addresses, 8)) == numbers.tobytes()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.capture.models import Model
+from tests.capturing.models import Model
 
 
 @pytest.fixture

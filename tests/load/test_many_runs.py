@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.capture.models import THREE, Model, captured
+from tests.capturing.models import THREE, Model, captured
 from tests.load.memory import held, traced_memory
 from tfprof_widget.capturing.sampling import Adaptive, Sampler
 from tfprof_widget.capturing.session_source import Recorder

@@ -13,8 +13,8 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.capture.models import THREE, Model, v1
-from tests.capture.program_steps import BATCH, data, small_model
+from tests.capturing.models import THREE, Model, v1
+from tests.capturing.program_steps import BATCH, data, small_model
 from tests.load.memory import held, resident, traced_memory
 from tests.load.soak import often
 

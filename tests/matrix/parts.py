@@ -9,23 +9,26 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 NAMES = OLDEST, NEWEST, WITHOUT = ("oldest", "newest", "without")
 
-# Run in every environment: engine, ingest, output, options, command line, loading, wire, widget, conformance.
+# Run in every environment but for what LEFT_OUT names.
 CORE = (
     "tfprof_widget",  # the examples in its docstrings
+    "tests/analysis",
+    "tests/api",
+    "tests/capturing",
     "tests/cli",
-    "tests/cutting",
+    "tests/documents",
     "tests/engine",
+    "tests/golden",
     "tests/ingest",
-    "tests/loading",
+    "tests/lib",
     "tests/magic",
-    "tests/merging",
     "tests/output",
     "tests/profile_context",
+    "tests/profiles",
     "tests/properties",
+    "tests/widget",
     "tests/test_*.py",
 )
-# Run wherever TensorFlow is.
-CAPTURE = ("tests/advisor", "tests/capture", "tests/cluster", "tests/documents", "tests/flops")
 
 # `make test` runs these once, and no environment of the matrix does.
 ELSEWHERE = {
@@ -56,25 +59,29 @@ class LeftOut:
 
 
 LEFT_OUT = (
-    LeftOut(WITHOUT, "it compares with native tfprof or runs TensorFlow", CAPTURE),
+    LeftOut(
+        WITHOUT,
+        "it compares with native tfprof or runs TensorFlow",
+        ("tests/analysis", "tests/capturing", "tests/documents", "tests/ingest/flops"),
+    ),
     LeftOut(
         WITHOUT,
         NATIVE,
         (
             "tests/cli/test_native.py",
-            "tests/loading/test_saved_profiles.py",
-            "tests/merging/test_merging.py",
-            "tests/merging/test_saved.py",
-            "tests/output/test_op_log.py",
+            "tests/ingest/files/test_saved_profiles.py",
+            "tests/ingest/merging/test_merging.py",
+            "tests/ingest/merging/test_saved.py",
+            "tests/test_tfprof_logger.py",
             "tests/output/test_pprof_native.py",
             "tests/output/test_profile_proto.py",
             "tests/output/test_text.py",
             "tests/output/test_timeline_native.py",
             "tests/properties/test_two_engines.py",
             "tests/test_differential.py",
-            "tests/test_first_change.py",  # of a checker of the advisor's
             "tests/test_option_builder.py",
-            "tests/test_protos.py",
+            "tests/lib/test_messages.py",
+            "tests/lib/test_text.py",
             "tests/test_real_models.py",
         ),
     ),
@@ -87,24 +94,23 @@ LEFT_OUT = (
             "tests/ingest/test_function_graphs.py",
             "tests/ingest/test_tf_captures.py",
             "tests/ingest/test_tf_graph.py",
-            "tests/ingest/test_wire.py",
+            "tests/lib/test_sealed_messages.py",
             "tests/ingest/test_xspace_functions.py",
-            "tests/loading/test_load.py",
-            "tests/loading/test_spaces.py",
+            "tests/ingest/files/test_load.py",
+            "tests/ingest/files/test_spaces.py",
             "tests/magic/test_callables.py",
-            "tests/output/test_numbers.py",
-            "tests/output/test_source_lines.py",
+            "tests/ingest/test_stacks.py",
             "tests/output/test_timeline.py",
             "tests/profile_context",
             "tests/properties/test_large_numbers.py",
             "tests/test_demo.py",
-            "tests/test_profile.py",
+            "tests/api",
         ),
     ),
     LeftOut(
         OLDEST,
-        "it is about Keras 3, which came with TensorFlow 2.16; tests/capture/test_keras_2_steps.py takes its place",
-        ("tests/capture/test_keras_steps.py",),
+        "it is about Keras 3, which came with TensorFlow 2.16; tests/capturing/test_keras_2_steps.py takes its place",
+        ("tests/capturing/test_keras_steps.py",),
     ),
     LeftOut(
         OLDEST,
@@ -114,9 +120,9 @@ LEFT_OUT = (
     LeftOut(
         OLDEST,
         "of strategies TensorFlow 2.12 records no transfers that are read here",
-        ("tests/cluster/test_strategies.py",),
+        ("tests/analysis/cluster/test_strategies.py",),
     ),
-    LeftOut(OLDEST, "it compares our protos with the newest TensorFlow's", ("tests/test_protos.py",)),
+    LeftOut(OLDEST, "it compares our protos with the newest TensorFlow's", ("tests/lib/test_messages.py",)),
     LeftOut(
         OLDEST,
         "it builds its models with tf_keras, which is beside TensorFlow 2.15 and later",
@@ -131,13 +137,13 @@ WARNINGS = {OLDEST: ("-W", "ignore::DeprecationWarning")}
 def arguments(environment: str) -> list[str]:
     """Pytest's arguments for the tests of an environment.
 
-    >>> "tests/capture" in arguments("newest"), "tests/capture" in arguments("without")
+    >>> "tests/capturing" in arguments("newest"), "tests/capturing" in arguments("without")
     (True, False)
     """
     missing = [path for each in LEFT_OUT if each.environment == environment for path in each.paths]
     deselected = [f"--deselect={path}" for path in missing if "::" in path]
-    run = [path for path in _existing((*CORE, *CAPTURE)) if path not in missing]
-    ignored = [f"--ignore={path}" for path in missing if "::" not in path and path not in CAPTURE]
+    run = [path for path in _existing(CORE) if path not in missing]
+    ignored = [f"--ignore={path}" for path in missing if "::" not in path and path not in CORE]
     return [*WARNINGS.get(environment, ()), *deselected, *ignored, *run]
 
 

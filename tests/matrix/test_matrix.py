@@ -9,10 +9,10 @@ import pytest
 
 from tests.matrix.environments import Environment, versions_offered
 from tests.matrix.outcomes import Outcome, counts, table
-from tests.matrix.parts import CAPTURE, CORE, ELSEWHERE, LEFT_OUT, NAMES, ROOT, arguments
+from tests.matrix.parts import CORE, ELSEWHERE, LEFT_OUT, NAMES, ROOT, arguments
 
 NEEDS_TENSORFLOW = re.compile(
-    r"^(import|from) (tensorflow|keras|tf_keras|tests\.capture|tests\.oracle\.(?!rows))", re.MULTILINE
+    r"^(import|from) (tensorflow|keras|tf_keras|tests\.capturing|tests\.oracle\.(?!rows))", re.MULTILINE
 )
 REPORT = """<testsuites><testsuite errors="1" failures="2" skipped="1" tests="10" time="3.5"/></testsuites>"""
 
@@ -21,7 +21,7 @@ def test_every_folder_of_tests_has_its_place() -> None:
     tests = [*ROOT.glob("tests/**/test_*.py")]
     folders = {path.parent.relative_to(ROOT).parts[:2] for path in tests} - {("tests",)}
     assert {"/".join(folder) for folder in folders} == {
-        path for path in (*CORE, *CAPTURE, *ELSEWHERE) if path.startswith("tests/") and "*" not in path
+        path for path in (*CORE, *ELSEWHERE) if path.startswith("tests/") and "*" not in path
     }
 
 
@@ -44,11 +44,11 @@ def test_what_imports_tensorflow_is_left_out_where_there_is_none() -> None:
 
 def test_only_the_newest_runs_all() -> None:
     everything = {path for path in arguments("newest") if not path.startswith("-")}
-    assert everything >= {"tfprof_widget", "tests/capture", "tests/test_conformance.py", "tests/test_differential.py"}
+    assert everything >= {"tfprof_widget", "tests/capturing", "tests/test_conformance.py", "tests/test_differential.py"}
     assert not [path for path in arguments("newest") if path.startswith("-")]
     without = arguments("without")
     assert "tests/test_conformance.py" in without
-    assert not {"tests/capture", "tests/test_differential.py"} & set(without)
+    assert not {"tests/capturing", "tests/test_differential.py"} & set(without)
     assert "--ignore=tests/ingest/test_tf_graph.py" in without
 
 

@@ -41,7 +41,7 @@ EVIDENCE = {
     ),
     "Session runs": (
         "tests/notebooks/test_mnist.py::test_ops_are_those_counted_by_hand",
-        "tests/capture/test_sessions.py::test_totals_equal_native_tfprof",
+        "tests/capturing/test_sessions.py::test_totals_equal_native_tfprof",
     ),
     "The line of your code that made an op": (
         "tests/browser/test_jupyter.py::test_the_code_view_shows_the_line_of_the_cell",
@@ -49,7 +49,7 @@ EVIDENCE = {
         f"{HERE}::test_traces_of_tensorflows_profiler_name_no_lines_and_lack_cheap_ops",
     ),
     "Ops that TensorFlow finds cheap": (
-        "tests/capture/test_cheap_ops.py::test_ops_known_to_be_cheap_are_recorded_too",
+        "tests/capturing/test_cheap_ops.py::test_ops_known_to_be_cheap_are_recorded_too",
         f"{HERE}::test_traces_of_tensorflows_profiler_name_no_lines_and_lack_cheap_ops",
     ),
     "Executions shorter than 1 µs": (
@@ -58,7 +58,7 @@ EVIDENCE = {
         f"{HERE}::test_native_counts_an_execution_as_a_microsecond_at_least",
     ),
     "FLOPs of `Relu`, or of an unknown batch": (
-        "tests/flops/test_profiles.py::test_a_dense_layer_of_an_unknown_batch",
+        "tests/ingest/flops/test_profiles.py::test_a_dense_layer_of_an_unknown_batch",
         f"{HERE}::test_native_has_no_float_operations_without_a_formula_or_a_batch",
     ),
     "More than 100 op types": (
@@ -81,7 +81,7 @@ EVIDENCE = {
     "Opened again later": (
         "tests/browser/test_jupyter.py::test_a_notebook_reopened_without_a_kernel_shows_its_result",
         "tests/browser/test_exports.py::test_the_page_lives_on_in_a_file",
-        "tests/loading/test_saved_profiles.py::test_native_shows_of_our_file_what_we_show",
+        "tests/ingest/files/test_saved_profiles.py::test_native_shows_of_our_file_what_we_show",
     ),
 }
 

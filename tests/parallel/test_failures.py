@@ -19,7 +19,7 @@ from tests.notebooks.kernel import plain
 from tests.parallel.running import running_cluster
 from tfprof_widget.api.result import Capture
 from tfprof_widget.parallel import engines
-from tfprof_widget.parallel.joining import EnginesFailed
+from tfprof_widget.parallel.failure import EnginesFailed
 
 WITHOUT = """
 import importlib.abc, sys

@@ -13,8 +13,8 @@ from tensorflow.core.protobuf.config_pb2 import RunMetadata
 from tensorflow.python.client import session as client
 
 import tfprof_widget as tfprof
-from tests.capture.models import FULL_TRACE, THREE, Model
-from tests.capture.test_sessions import made_from_options
+from tests.capturing.models import FULL_TRACE, THREE, Model
+from tests.capturing.test_sessions import made_from_options
 from tests.profile_context.saved import profiles_in
 
 v1: Any = tf.compat.v1

@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorflow.python.profiler import tfprof_logger
 
 import tfprof_widget as tfprof
-from tests.capture.models import FULL_TRACE, THREE, Model
+from tests.capturing.models import FULL_TRACE, THREE, Model
 from tests.oracle.native import VIEWS, NativeAnswer, NativeTfprof, Request, Step
 from tests.oracle.random_options import DEFAULTS, options_proto
 from tests.oracle.rows import rows

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from importlib.resources import files
 from pathlib import Path
 
 from tfprof_widget.analysis.advisor.runner import CHECKERS, advise_on
 from tfprof_widget.analysis.comparison import compare, comparison_text
-from tfprof_widget.api.profile import View
+from tfprof_widget.api.profile import View, load
 from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, SHOWN, CommandRequest, meant, named_option
 from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, described, print_options, say
 from tfprof_widget.cli.terminal import print_view
-from tfprof_widget.demo import demo_profile
 from tfprof_widget.engine.evaluate import check_options, evaluate
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.lib.safely import write_whole
@@ -297,7 +298,10 @@ def demonstrate(session: Session, request: CommandRequest) -> Session:
         odd = operands[0] if name in TRIES else name
         raise ValueError(f"demo takes no {odd!r}:{meant(odd, TRIES)} Try one of {', '.join(TRIES)}")
     options = request.options if request.operands else {**COSTLIEST, **request.options}
-    TRIES[name].run(Session(LazyProfile(demo_profile)), replace(request, command=name, operands=(), options=options))
+    recorded = str(files("tfprof_widget") / "recorded")
+    TRIES[name].run(
+        Session(LazyProfile(partial(load, recorded))), replace(request, command=name, operands=(), options=options)
+    )
     return session
 
 

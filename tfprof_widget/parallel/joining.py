@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from ipyparallel.error import CompositeError
-
 from tfprof_widget.api.capture import remember
 from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
@@ -186,6 +184,8 @@ def error_of(run: CellRun, outcomes: Sequence[EngineResult]) -> BaseException | 
     if not all(ran.error for ran in outcomes):
         return None
 
+    from tfprof_widget.parallel.failure import failure
+
     return failure(outcomes)
 
 
@@ -202,25 +202,3 @@ def _arguments(traced: Policy) -> str:
             return f"--every={count}"
         case Adaptive(overhead, allowance):
             return "" if allowance else f"--overhead={overhead}"
-
-
-class EnginesFailed(CompositeError):  # type: ignore[misc]
-    """The cell ended in an error on all engines; `elist` has them, `print_traceback()` shows their traces again."""
-
-    def _render_traceback_(self) -> list[str]:
-        return str(self).splitlines()
-
-
-def failure(outcomes: Sequence[EngineResult]) -> EnginesFailed:
-    """The errors of all engines as one."""
-    return EnginesFailed("the cell failed on all engines", [_entry(ran, ran.error) for ran in outcomes])
-
-
-def _entry(ran: EngineResult, error: Any) -> tuple[str, str, str, dict[str, Any]]:
-    """A name, a message, a trace and an engine, as ipyparallel lists errors."""
-    return (
-        getattr(error, "ename", type(error).__name__),
-        str(getattr(error, "evalue", error)),
-        getattr(error, "traceback", None) or "",
-        {"engine_id": ran.engine, "engine_uuid": "", "method": "execute"},
-    )

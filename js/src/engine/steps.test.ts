@@ -1,4 +1,4 @@
-// Which steps of which workers count, and how workers are put together: the figures of tests/merging/test_workers.py.
+// Which steps of which workers count, and how workers are put together: the figures of tests/ingest/merging/test_workers.py.
 
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../profile.ts";

@@ -1,0 +1,92 @@
+"""The hooks on TensorFlow 2 and Keras are gone afterwards, and the program goes on whatever happens."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+import tensorflow as tf
+from tensorflow.python.eager.polymorphic_function import polymorphic_function
+from tensorflow.python.profiler.internal import _pywrap_profiler
+
+from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
+from tfprof_widget.capturing import windows
+from tfprof_widget.capturing.function_hooks import STEPS
+from tfprof_widget.profiles.data import EAGER
+
+
+def owner_of(model: Any, name: str) -> Any:
+    """The class that a model's method is from."""
+    return next(each for each in type(model).__mro__ if name in vars(each))
+
+
+def hooked(model: Any) -> list[Any]:
+    concrete = function(lambda x: x).get_concrete_function(1.0)
+    called = type(concrete._inference_function)
+    calling = next(name for name in ("call_flat", "call", "__call__") if name in vars(called))
+    places = [
+        (called, calling),
+        (polymorphic_function.Function, "__call__"),
+        *((owner_of(model, name), name) for name in STEPS),
+        (_pywrap_profiler, "ProfilerSession"),
+    ]
+    return [vars(owner)[name] for owner, name in places]
+
+
+def test_hooks_are_gone_afterwards_also_from_models() -> None:
+    model = small_model()
+    before = hooked(model)
+    x, y = data(1)
+    with capturing():
+        assert all(now is not original for now, original in zip(hooked(model), before, strict=True))
+        model.fit(x, y, batch_size=BATCH, verbose=0)
+        stepping = model.train_function
+    assert hooked(model) == before
+    assert model.train_function is stepping.__wrapped__
+    with capturing() as captured:
+        model.fit(x, y, batch_size=BATCH, verbose=0)
+    assert captured.runs[TRAIN].seen == 1
+
+
+def test_error_of_the_user_comes_through() -> None:
+    @function
+    def failing(x: Any) -> Any:
+        tf.debugging.assert_positive(x)
+        return tf.square(x)
+
+    with capturing() as captured:
+        failing(tf.constant(1.0))
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            failing(tf.constant(-1.0))
+    assert captured.runs["failing"].seen == 1
+    assert captured.nodes("failing (warm-up)")["Square"] == 1
+    assert captured.warnings == ("1 step was not counted, having ended in an exception",)
+
+
+def test_error_of_our_own_lets_the_program_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(windows.Windows, "add_step", fail)
+    model = small_model()
+    x, y = data(2)
+    with capturing() as captured:
+        history = model.fit(x, y, batch_size=BATCH, verbose=0)
+    assert len(history.history["loss"]) == 1
+    assert any("error of tfprof_widget itself (RuntimeError: broken)" in each for each in captured.warnings)
+
+
+def test_missing_internals_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(polymorphic_function.Function, "__call__")
+    with capturing() as captured:
+        tf.square(2.0)
+    assert captured.warnings == ("this TensorFlow has no __call__, so what runs through it is missing here",)
+    assert captured.nodes(EAGER)["eager/Square"] == 1
+
+
+def test_nothing_run_is_nothing_recorded() -> None:
+    with capturing() as captured:
+        pass
+    assert captured.recorded.graphs == ()
+    assert sys.modules["tensorflow"] is tf

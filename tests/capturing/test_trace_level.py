@@ -1,0 +1,103 @@
+"""A FULL_TRACE is asked for only where it gives more, and never twice at a time, for then TensorFlow's runs fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+from tests.capturing.models import THREE, Model, captured, v1
+from tfprof_widget.capturing import session_hooks
+from tfprof_widget.capturing.session_hooks import FULL_TRACE, SOFTWARE_TRACE, TraceLevels, is_profiling
+
+
+class Session:
+    """A session on the devices of these types."""
+
+    def __init__(self, *types: str) -> None:
+        self.types = types
+        self.asked = 0
+
+    def list_devices(self) -> list[Any]:
+        self.asked += 1
+        if not self.types:
+            raise tf.errors.CancelledError(None, None, "Session has been closed.")
+        return [SimpleNamespace(device_type=each) for each in self.types]
+
+
+def test_levels_are_tensorflows() -> None:
+    assert (SOFTWARE_TRACE, FULL_TRACE) == (v1.RunOptions.SOFTWARE_TRACE, v1.RunOptions.FULL_TRACE)
+
+
+@pytest.mark.parametrize(
+    ("types", "level"),
+    [
+        (["CPU"], SOFTWARE_TRACE),
+        (["CPU", "GPU"], FULL_TRACE),
+        (["CPU", "XLA_CPU"], SOFTWARE_TRACE),
+        (["TPU"], FULL_TRACE),
+    ],
+)
+def test_level_is_as_the_devices_are(types: list[str], level: int) -> None:
+    session, levels = Session(*types), TraceLevels()
+    for run in (object(), object()):
+        assert levels.borrow(session, run) == level
+        levels.give_back(run)
+    assert session.asked == 1
+
+
+def test_closed_session_is_asked_again() -> None:
+    session, levels = Session(), TraceLevels()
+    assert levels.borrow(session, object()) == SOFTWARE_TRACE
+    session.types = ("GPU",)
+    assert levels.borrow(session, object()) == FULL_TRACE
+
+
+def test_one_run_at_a_time_has_the_full_trace() -> None:
+    session, levels, first, second = Session("GPU"), TraceLevels(), object(), object()
+    assert levels.borrow(session, first) == FULL_TRACE
+    assert levels.borrow(session, second) == SOFTWARE_TRACE
+    levels.give_back(second)
+    assert levels.borrow(session, second) == SOFTWARE_TRACE
+    levels.give_back(first)
+    assert levels.borrow(session, second) == FULL_TRACE
+
+
+def test_active_profiler_excludes_the_full_trace(tmp_path: Path) -> None:
+    levels = TraceLevels()
+    tf.profiler.experimental.start(str(tmp_path))
+    try:
+        assert is_profiling()
+        assert levels.borrow(Session("GPU"), object()) == SOFTWARE_TRACE
+    finally:
+        tf.profiler.experimental.stop(save=False)
+    assert levels.borrow(Session("GPU"), object()) == FULL_TRACE
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_full_trace_is_given_back_after_each_run(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if this machine had an accelerator: run after run has the FULL_TRACE, which the runtime's log tells."""
+    monkeypatch.setattr(session_hooks, "HOSTS", frozenset())
+    levels: list[int] = []
+    borrow = TraceLevels.borrow
+
+    def noted(*arguments: Any) -> int:
+        levels.append(borrow(*arguments))
+        return levels[-1]
+
+    monkeypatch.setattr(TraceLevels, "borrow", noted)
+    model = Model()
+    session = model.session()
+    with captured() as inside:
+        call = session.make_callable(model.loss)
+        for _ in range(3):
+            if fails:
+                with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value"):
+                    call()
+            else:
+                assert session.run(model.loss, {model.x: THREE}) == 3.0
+    assert levels == [FULL_TRACE] * 3
+    assert inside.runs == {"loss": (0, 0) if fails else (3, 3)}
