@@ -6,12 +6,21 @@ from typing import Any
 
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.ingest.assemble import assemble
+from tfprof_widget.ingest.gathered import Gathered
+from tfprof_widget.ingest.xspace.reader import TraceTable
 from tfprof_widget.profiles.data import ProfileTables
 
 
 def profile_of_tables(tables: ProfileTables) -> Profile:
     """The profile of some tables."""
     return Profile.of(assemble(tables))
+
+
+def tables_of_traces(*traces: TraceTable) -> ProfileTables:
+    """The tables of what traces hold, without graphs of the functions in them."""
+    gathered = Gathered()
+    gathered.add_functions([], traces)
+    return gathered.tables()
 
 
 def changed(profile: ProfileTables, **tables: Any) -> Profile:

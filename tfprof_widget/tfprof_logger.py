@@ -17,9 +17,10 @@ from tfprof_widget.ingest.live.graph import (
 )
 from tfprof_widget.ingest.live.op_log import read_flops
 from tfprof_widget.ingest.live.stacks import read_traces
+from tfprof_widget.ingest.run_metadata import RunDetails, read_run
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.lib.messages import CodeDef, OpLogEntry, OpLogProto, as_message
+from tfprof_widget.lib.messages import CodeDef, OpLogEntry, OpLogProto, as_message, as_sealed
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.model_analyzer import _has_content
 from tfprof_widget.profiles.options import TRAINABLE_VARIABLES
@@ -34,7 +35,9 @@ def op_log_of(graph: Any, op_log: Any = None, run_meta: Any = None, *, add_trace
     live = read_tf_graph(graph)
     completed = {}
     if run_meta is not None:
-        completed = completed_output_shapes(live, [as_message(run_meta, "RunMetadata", "run_meta")])
+        details = RunDetails(keeps_shapes=True)
+        read_run(as_sealed(run_meta, "RunMetadata", "run_meta"), details)
+        completed = completed_output_shapes(live, details.shapes)
     traces = read_traces(live.operations if add_trace else ())
     entries = _given(op_log, len(traces.strings))
     merged = {entry.name: entry for entry in entries.log_entries}

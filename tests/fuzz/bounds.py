@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any
 
 from tests.fuzz.using import use
+from tests.made import tables_of_traces
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.cli.arguments import read_line
 from tfprof_widget.engine.matching import Names
 from tfprof_widget.ingest.files.recognise import recognise
-from tfprof_widget.ingest.gathered import Gathered, tables_of_functions
+from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.join import join_runs
-from tfprof_widget.ingest.parts.nodes import Shapes
-from tfprof_widget.ingest.run_metadata import read_run
+from tfprof_widget.ingest.run_metadata import RunDetails, read_run
 from tfprof_widget.ingest.xspace.reader import read_xspace
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import GraphDef, OpLogProto, ProfileProto, RunMetadata, SealedRun, XSpace
@@ -65,7 +65,7 @@ def many_steps(size: int) -> Read:
     """A node that ran in that many steps."""
     recorded = SealedRun()
     recorded.step_stats.dev_stats.add(device="/cpu:0").node_stats.add(node_name="a", all_start_micros=1)
-    run = read_run(recorded, Shapes())
+    run = read_run(recorded, RunDetails()).table
     return lambda: join_runs([(step, run) for step in range(size)], {"a": 0})
 
 
@@ -102,7 +102,7 @@ def long_trace_names(size: int) -> Read:
         plane.event_metadata[100 + number].name = "EagerLocalExecute: " + "__inference____" + piece * size + "\n"
     for number in plane.event_metadata:
         plane.lines.add(name="worker").events.add(metadata_id=number, duration_ps=5000)
-    return lambda: tables_of_functions([], [read_xspace(space)])
+    return lambda: tables_of_traces(read_xspace(space))
 
 
 def nested_text(size: int) -> Read:

@@ -12,14 +12,14 @@ from tests.fuzz import seeds
 from tests.fuzz.checkpoints import CHECKPOINTS
 from tests.fuzz.target import Target
 from tests.fuzz.using import use
-from tests.made import profile_of_tables
+from tests.made import profile_of_tables, tables_of_traces
 from tfprof_widget.api.profile import Profile, load
 from tfprof_widget.cli.arguments import read_line
 from tfprof_widget.cli.commands import named
 from tfprof_widget.cli.prompt import candidates
 from tfprof_widget.cli.session import LazyProfile, Session
 from tfprof_widget.engine.matching import Names, compiled
-from tfprof_widget.ingest.gathered import Gathered, tables_of_functions
+from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.xspace.reader import read_xspace
 from tfprof_widget.magic.arguments import split
 from tfprof_widget.output.destination import parse_output
@@ -70,7 +70,7 @@ def read_file(data: bytes) -> None:
 
 def read_space(data: bytes) -> None:
     """An XSpace of no known function."""
-    tables, _ = tables_of_functions([], [read_xspace(data)])
+    tables = tables_of_traces(read_xspace(data))
     use(profile_of_tables(tables))
 
 

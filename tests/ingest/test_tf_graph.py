@@ -27,7 +27,9 @@ from tfprof_widget.ingest.live.graph import (
 )
 from tfprof_widget.ingest.live.op_log import read_flops
 from tfprof_widget.ingest.live.stacks import read_traces
+from tfprof_widget.ingest.run_metadata import RunDetails, read_run
 from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.lib.messages import as_sealed
 from tfprof_widget.profiles.tables import CodeStacks
 
 v1: Any = tf.compat.v1
@@ -177,10 +179,17 @@ def both(source: str) -> tuple[Logged, Logged]:
     return ours, read_native(traced)
 
 
+def shapes_in(*run_metas: Any) -> dict[str, list[tuple[bytes, ...]]]:
+    details = RunDetails(keeps_shapes=True)
+    for run_meta in run_metas:
+        read_run(as_sealed(run_meta, "RunMetadata", "run_meta"), details)
+    return details.shapes
+
+
 def read_ours(traced: Traced) -> Logged:
     before = traced.graph.as_graph_def(add_shapes=True)
     live = read_tf_graph(traced.graph)
-    completed = completed_output_shapes(live, [traced.run_meta] if traced.run_meta else [])
+    completed = completed_output_shapes(live, shapes_in(traced.run_meta) if traced.run_meta else {})
     traces = read_traces(live.operations)
     shapes = {node.name: known for node, known in zip(live.definition.node, live.output_shapes, strict=True)}
     return Logged(
@@ -306,8 +315,8 @@ def test_shapes_are_completed_run_after_run() -> None:
     second = config_pb2.RunMetadata()
     second.step_stats.dev_stats.add().node_stats.add(node_name="halves").output.add()
     live = read_tf_graph(first.graph)
-    together = completed_output_shapes(live, [second, first.run_meta])
-    assert together == completed_output_shapes(live, [first.run_meta])
+    together = completed_output_shapes(live, shapes_in(second, first.run_meta))
+    assert together == completed_output_shapes(live, shapes_in(first.run_meta))
     assert together["x"] == ((5, 4),)
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.ingest.spaces import ORIGIN, Space, numbered
-from tests.made import profile_of_tables
-from tfprof_widget.ingest.gathered import tables_of_functions
+from tests.made import profile_of_tables, tables_of_traces
 from tfprof_widget.ingest.parts.names import HOST, ExecutedNames
 from tfprof_widget.ingest.xspace.events import dropped_events
 from tfprof_widget.ingest.xspace.reader import Step, read_xspace
@@ -252,7 +251,7 @@ def gpu_space() -> Space:
 
 
 def test_kernels_of_gpus_are_accelerator_time_of_their_ops() -> None:
-    tables, _ = tables_of_functions([], [read_xspace(gpu_space().message)])
+    tables = tables_of_traces(read_xspace(gpu_space().message))
     profile = profile_of_tables(tables)
     view = profile.view("scope", max_depth=9)
     row = view.names.index("dense/MatMul")
@@ -279,7 +278,7 @@ def test_op_of_a_kernel_in_traces_of_tensorflow_2_2_to_2_5(annotation: str, node
     """The stat's name is from TensorFlow's xplane_schema.cc, the texts are shaped as in recordings of V100s."""
     space = Space()
     space.add("Stream #19(Compute)", "volta_sgemm", 1500, 300, "/device:GPU:0", annotation=annotation)
-    tables, _ = tables_of_functions([], [read_xspace(space.message)])
+    tables = tables_of_traces(read_xspace(space.message))
     profile = profile_of_tables(tables)
     assert (profile.nodes.names, profile.nodes.ops) == ((node,), (op,))
     assert profile.view("op").grand_total["accelerator_micros"].tolist() == [300]

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfprof_widget.ingest.live.functions import read_functions
 from tfprof_widget.ingest.parts.names import NO_BETTER_NAMES, BetterNames, forward_nodes
-from tfprof_widget.ingest.parts.nodes import FunctionGraphs
+from tfprof_widget.ingest.parts.nodes import FunctionGraphs, node_definitions
 from tfprof_widget.ingest.parts.stacks import StackBuilder
 
 MATRIX = tf.TensorSpec([4, 4], tf.float32)
@@ -74,7 +74,7 @@ def test_variable_is_one_node_however_many_functions_use_it(weights: Any) -> Non
     first = function(lambda x: tf.matmul(x, weights))
     second = function(lambda x: tf.matmul(x, weights) + tf.reduce_sum(other))
     graphs = read(first, second)
-    variables = {node.name: node for node in graphs.definition.node if node.op == "VarHandleOp"}
+    variables = {node.name: node for node in node_definitions([graphs.definition]) if node.op == "VarHandleOp"}
     assert {name: [size.size for size in node.attr["shape"].shape.dim] for name, node in variables.items()} == {
         "weights": [4, 4],
         "weights_1": [2],
@@ -114,10 +114,10 @@ def test_flops_shapes_and_traces_come_along(weights: Any) -> None:
     graphs = read(function(lambda x: tf.matmul(x, weights)))
     assert graphs.op_log.float_ops["MatMul"] == 2 * 4 * 4 * 4
     assert graphs.op_log.stack["MatMul"] >= 0
-    (product,) = (node for node in graphs.definition.node if node.name == "MatMul")
+    (product,) = (node for node in node_definitions([graphs.definition]) if node.name == "MatMul")
     shape = product.attr["_output_shapes"].list.shape[0]
     assert [size.size for size in shape.dim] == [4, 4]
-    (x,) = (node for node in graphs.definition.node if node.op == "Placeholder")
+    (x,) = (node for node in node_definitions([graphs.definition]) if node.op == "Placeholder")
     assert "shape" not in x.attr  # it would count as parameters
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.ingest.spaces import ORIGIN, Space
-from tfprof_widget.ingest.gathered import tables_of_functions
+from tests.made import tables_of_traces
 from tfprof_widget.ingest.parts.nodes import Shapes, read_graph
 from tfprof_widget.ingest.xspace.executions import Exchange, read_exchanges, tensor_sizes
 from tfprof_widget.ingest.xspace.reader import Step, read_xspace
@@ -81,7 +81,7 @@ def test_transfers_of_a_profile_have_their_step_and_their_node() -> None:
         waited(space, "_Recv", "x/_7", at + 20, at + 80)
     sent(space, "x/_6")
     steps = [Step(4, "train", ORIGIN + 100), Step(5, "train", ORIGIN + 1100)]
-    profile, _ = tables_of_functions([], [read_xspace(space.message, steps)])
+    profile = tables_of_traces(read_xspace(space.message, steps))
     table = profile.transfers
     assert [profile.steps[each] for each in table.step.tolist()] == [4, 5]
     assert [profile.nodes.names[each] for each in table.node.tolist()] == ["x", "x"]

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from tests.ingest.make_recorded import RECORDED
-from tfprof_widget.ingest.gathered import tables_of_functions
+from tests.made import tables_of_traces
 from tfprof_widget.ingest.parts.names import DATA_SCOPE, EAGER_SCOPE, without_body_numbers
 from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
 
@@ -64,7 +64,7 @@ def test_operations_are_those_of_xprof(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["fit", "loop"])
 def test_op_types_of_the_profile_are_those_of_xprof(name: str) -> None:
-    profile, dropped = tables_of_functions([], [columns(name)])
+    profile = tables_of_traces(columns(name))
     counts: Counter[str] = Counter()
     for node in profile.executions.node.tolist():
         scope, _, rest = profile.nodes.names[node].partition("/")
@@ -76,4 +76,4 @@ def test_op_types_of_the_profile_are_those_of_xprof(name: str) -> None:
     for (op, _), count in of_xprof(name).items():
         expected[op] += count
     assert counts == expected
-    assert dropped == 0
+    assert columns(name).dropped == 0

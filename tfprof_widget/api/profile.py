@@ -163,7 +163,7 @@ class Profile(ProfileData):
             )
         gathered = Gathered()
         if own_formulas and captures_resources(graph):
-            gathered.add_function(graph)
+            gathered.add_functions([(graph.name, graph)])
         else:
             gathered.add_graph(graph)
         for step, run_meta in _by_step(run_metas):

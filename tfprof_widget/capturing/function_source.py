@@ -20,7 +20,7 @@ from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.trace_store import ROOM, TraceStore
 from tfprof_widget.capturing.windows import SHARED, Windows
 from tfprof_widget.ingest.flops.counting import count_float_ops
-from tfprof_widget.ingest.gathered import tables_of_functions
+from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
 from tfprof_widget.ingest.parts.names import BetterNames
 from tfprof_widget.ingest.xspace.resolve import notes_on
@@ -388,8 +388,10 @@ class FunctionRecorder:
         traces = self._traces.all()
         functions = self.functions.graphs(frozenset().union(*(trace.functions for trace in traces)))
         words = BetterNames(self.functions.labels, self._variables, self._layers)
-        tables, dropped = tables_of_functions(functions, traces, words, Reading(self.note, self._kept))
-        tables = count_float_ops("all")(tables)
+        gathered = Gathered(reading=Reading(self.note, self._kept))
+        gathered.add_functions(functions, traces, words)
+        tables = count_float_ops("all")(gathered.tables())
+        dropped = sum(trace.dropped for trace in traces)
         for note in notes_on(traces, tables.compiled):
             self.note(note)
         kinds = [kind.runs() for kind in self._kinds.values()]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -22,16 +22,15 @@ from tfprof_widget.ingest.live.graph import (
     read_tf_graph,
 )
 from tfprof_widget.ingest.live.op_log import READING, Reading, live_op_log
-from tfprof_widget.ingest.parts.names import NO_BETTER_NAMES, BetterNames, ExecutedNames, may_be_node
+from tfprof_widget.ingest.parts.names import NO_BETTER_NAMES, BetterNames, may_be_node
 from tfprof_widget.ingest.parts.nodes import NodeTable, Shapes, read_graph
 from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, last_entries, read_op_log
 from tfprof_widget.ingest.parts.transfers import TransferRows, stored_transfers
-from tfprof_widget.ingest.run_metadata import KernelLabels, ReadRun, executed_ops
+from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails, read_run
 from tfprof_widget.ingest.saved_profile import read_stored_profile
-from tfprof_widget.ingest.xspace.executions import named_transfers, tensor_sizes
 from tfprof_widget.ingest.xspace.reader import TraceTable
-from tfprof_widget.ingest.xspace.resolve import _compiled, _kernels, _take_executed, is_compiled, resolved_runs
+from tfprof_widget.ingest.xspace.resolve import resolve
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 from tfprof_widget.lib.messages import as_message, as_sealed
 from tfprof_widget.lib.safely import pause_gc
@@ -83,9 +82,6 @@ def _belongs(name: str, graph: Container[str]) -> bool:
     return False
 
 
-OpsOf = Callable[[set[str]], Mapping[str, str]]
-
-
 class Gathered:
     """Graphs, steps and op logs as they come; `tables` gives those of all that came so far.
 
@@ -111,15 +107,16 @@ class Gathered:
         self.graphs: list[Any] = []
         self.checkpoint: Checkpoint | None = None
         self.misses_accelerator_stream = False
-        self.kernels: dict[str, ExecutedKernel] = {}
         self.transfers = TransferRows()
+        self.details = RunDetails()
+        self._kernels: dict[str, ExecutedKernel] = {}
+        self._compiled: dict[str, frozenset[str]] = {}
         self._in_graph: set[str] = set()
         self._ghosts: set[str] = set()
         self._added: set[tuple[int, bytes]] = set()
         self._live: LiveGraph | None = None
         self._live_op_log: NodeDetails | None = None
         self._function_op_log: NodeDetails | None = None
-        self._completed: dict[str, OutputShapes] = {}
 
     def add_graph(self, graph: Any) -> None:
         """Add the nodes that are new in `graph`; None adds nothing.
@@ -133,22 +130,35 @@ class Gathered:
                 if self._live is not None and self._live.is_still(graph):
                     return
                 self._live, self._live_op_log = read_tf_graph(graph), None
+                self.details = replace(self.details, keeps_shapes=True)
                 graph = self._live.definition
             sealed = as_sealed(graph, "GraphDef", "graph")
             columns = read_graph(sealed, self.shapes, self._known())
         self._add_nodes(columns, sealed)
 
-    def add_function(self, graph: Any) -> None:
-        """Add the graph of a function with the variables that it captures, and with what it calls.
+    def add_functions(
+        self,
+        functions: Iterable[tuple[str, Any]],
+        traces: Sequence[TraceTable] = (),
+        words: BetterNames = NO_BETTER_NAMES,
+    ) -> None:
+        """Add functions with the variables that they capture and what they call, and what the traces hold of them.
 
-        As with a tf.Graph, what a given op log says of a node goes before what is known of it here.
+        `functions` are the FuncGraphs by the runtime's names for them; a step is in one trace only. As with a tf.Graph,
+        what a given op log says of a node goes before what is known of it here.
         """
         with pause_gc():
-            found = read_functions([(graph.name, graph)], self.stacks, reading=self.reading)
-            sealed = as_sealed(found.definition, "GraphDef", "graph")
-            columns = read_graph(sealed, self.shapes, self._known())
-        self._function_op_log = found.op_log
-        self._add_nodes(columns, sealed)
+            graphs = read_functions(functions, self.stacks, words, self.reading)
+            columns = read_graph(graphs.definition, self.shapes, self._known())
+            found = resolve(traces, graphs, columns, self.shapes)
+        self._function_op_log = graphs.op_log
+        self._add_nodes(columns, graphs.definition)
+        self.runs += found.runs
+        self.step_names.update(found.step_names)
+        for step, transfer in found.transfers:
+            self.transfers.add(step, [transfer])
+        self.misses_accelerator_stream |= any(misses_streams(run.devices) for _, run in found.runs)
+        self._kernels, self._compiled = found.kernels, found.compiled
 
     def add_op_log(self, op_log: Any) -> None:
         """Add what `op_log` says of the nodes that are known by now; None adds nothing."""
@@ -183,6 +193,17 @@ class Gathered:
                 self.transfers.add(step, [transfer])
         self.misses_accelerator_stream |= stored.misses_accelerator_stream
 
+    def read(self, run_meta: Any) -> ReadRun:
+        """Read a RunMetadata, to be added then or later, and keep what it tells beside times.
+
+        >>> from tfprof_widget.demo import recorded
+        >>> len(Gathered().read(recorded("run_meta")).table)
+        31
+        """
+        with pause_gc():
+            sealed = as_sealed(run_meta, "RunMetadata", "run_meta")
+            return read_run(sealed, self.details, self._in_graph).over(self.names)
+
     def add_step(self, step: int, run_meta: Any, name: str = "", *, belongs: bool = False) -> None:
         """Add a run; several runs of one step are added up, but the same run twice is refused.
 
@@ -192,46 +213,32 @@ class Gathered:
         A node that the graph lacks is added with its name for an op, as natively; of a run that belongs, with the op
         that ran, for the bodies of loops and functions are such nodes.
         """
-        labels = KernelLabels()
-        with pause_gc():
-            sealed = as_sealed(run_meta, "RunMetadata", "run_meta")
-            read = ReadRun.of(sealed)
-            labels.read(sealed, self._in_graph)
-        self.add_run(step, read, name, ops_of=partial(executed_ops, sealed) if belongs else None)
-        self.add_kernels(labels)
-        if self._live is not None:
-            message = as_message(run_meta, "RunMetadata", "run_meta")
-            self._completed = completed_output_shapes(self._live, [message]) | self._completed
-            self._live_op_log = None
+        self.add_run(step, self.read(run_meta), name, belongs=belongs)
 
-    def add_run(self, step: int, read: ReadRun, name: str = "", *, ops_of: OpsOf | None = None) -> None:
-        """Add a run that is read already, as `add_step` does; `ops_of` tells the ops of nodes of a run that belongs."""
+    def add_run(self, step: int, read: ReadRun, name: str = "", *, belongs: bool = False) -> None:
+        """Add a run that is read already, as `add_step` does."""
         check_step(step)
         with pause_gc():
-            run = read.columns_over(self.names, self.shapes)
+            run = read.table_over(self.names, self.shapes)
         digest = (step, run.digest)
         if len(run) and digest in self._added:
             raise ValueError(
                 f"step {step}: this run_meta is already in the profile under that step, "
                 "and would count twice; give each run a step of its own"
             )
-        nodes = [node for node in read.columns.executed if may_be_node(node)]
-        if self._in_graph and ops_of is None:
+        nodes = [node for node in read.table.executed if may_be_node(node)]
+        if self._in_graph and not belongs:
             check_belonging(nodes, self._in_graph)
-        ghosts = [node for node in nodes if node not in self._in_graph and node not in self._ghosts]
-        ran = ops_of(set(ghosts)) if ops_of is not None and ghosts else {}
-        for node in ghosts:
-            self._ghosts.add(node)
-            self.nodes.add(node, ran.get(node, node))
+        for node in nodes:
+            if node not in self._in_graph and node not in self._ghosts:
+                self._ghosts.add(node)
+                self.nodes.add(node, (belongs and self.details.ops.get(node)) or node)
         self.runs.append((step, run))
         self.transfers.add(step, read.transfers)
         self.misses_accelerator_stream |= misses_streams(run.devices)
         self._added.add(digest)
         self.step_names[step] = name or self.step_names.get(step, "")
-
-    def add_kernels(self, labels: KernelLabels) -> None:
-        """Add what the labels of runs tell of kernels that is new."""
-        self.kernels = labels.kernels(self._in_graph) | self.kernels
+        self._live_op_log = None  # shapes that it completes count too
 
     @property
     def is_live(self) -> bool:
@@ -247,13 +254,16 @@ class Gathered:
         """The tables of everything added so far."""
         with pause_gc():
             op_logs, nodes = list(self.op_logs), self.nodes
-            if self._live is not None and self._live_op_log is None:
-                self._live_op_log = live_op_log(self._live, self._completed, self.stacks, self.reading)
+            completed: dict[str, OutputShapes] = {}
+            if self._live is not None:
+                completed = completed_output_shapes(self._live, self.details.shapes)
+                if self._live_op_log is None:
+                    self._live_op_log = live_op_log(self._live, completed, self.stacks, self.reading)
             for known in (self._function_op_log, self._live_op_log):
                 if known is not None:
                     op_logs.append(known.beside(self.op_logs))
-            if self._completed and self.completes_shapes:
-                nodes = nodes.with_output_shapes(self._completed, self.shapes)
+            if completed and self.completes_shapes:
+                nodes = nodes.with_output_shapes(completed, self.shapes)
             if self.checkpoint is not None:
                 saved = NodeDetails(types={name: [CHECKPOINT_VARIABLES] for name in self.checkpoint.shapes})
                 op_logs.append(saved)
@@ -268,7 +278,8 @@ class Gathered:
                 graphs=tuple(self.graphs),
                 misses_accelerator_stream=self.misses_accelerator_stream,
                 checkpoint=self.checkpoint,
-                kernels=self.kernels,
+                kernels=self.details.kernels(self._in_graph) | self._kernels,
+                compiled=self._compiled,
             )
 
     def _add_nodes(self, columns: NodeTable, sealed: Any) -> None:
@@ -279,60 +290,3 @@ class Gathered:
 
     def _known(self) -> AbstractSet[str]:
         return self._in_graph | self._ghosts if self._ghosts else self._in_graph
-
-
-def tables_of_functions(
-    functions: Iterable[tuple[str, Any]],
-    traces: Iterable[TraceTable],
-    words: BetterNames = NO_BETTER_NAMES,
-    reading: Reading = READING,
-) -> tuple[ProfileTables, int]:
-    """The tables of what the traces hold, and how many events TensorFlow dropped.
-
-    `functions` are the FuncGraphs by the runtime's names for them; a step is in one trace only. What cannot be read of
-    a function is noted.
-
-    >>> from tfprof_widget.ingest.xspace.reader import read_xspace
-    >>> tables, dropped = tables_of_functions([], [read_xspace(b"")])
-    >>> tables.nodes.names, dropped
-    ((), 0)
-    """
-    shapes, stacks = Shapes(), StackBuilder()
-    with pause_gc():
-        graphs = read_functions(functions, stacks, words, reading)
-        sealed = as_sealed(graphs.definition, "GraphDef", "graph")
-        columns = read_graph(sealed, shapes)
-        runs: list[tuple[int, RunTable]] = []
-        ops: dict[str, str] = {}
-        variants: dict[str, str] = {}
-        kernels: dict[str, ExecutedKernel] = {}
-        names: dict[int, str] = {}
-        executed: dict[str, None] = {}
-        dropped = 0
-        transfers = TransferRows()
-        executed_names = ExecutedNames(graphs.nodes, graphs.layers)
-        sizes = partial(tensor_sizes, columns=columns, shapes=shapes.known, graph=sealed)
-        for trace in traces:
-            named = resolved_runs(trace, executed_names, ops)
-            for step, transfer in named_transfers(trace.exchanges, executed_names, sizes):
-                transfers.add(step, [transfer])
-            runs += named.runs
-            ops = named.ops
-            variants |= named.variants
-            kernels = _kernels(named) | kernels
-            dropped += trace.dropped
-            names.update(trace.step_names)
-            executed.update(dict.fromkeys(label.op for label in trace.labels if is_compiled(label)))
-        _take_executed(columns, ops, variants)
-        stack, forward = graphs.op_log.stack, graphs.op_log.forward
-        stack.update({name: stack[node] for name, node in variants.items() if node in stack})
-        forward.update({name: forward[node] for name, node in variants.items() if node in forward})
-        misses = any(misses_streams(run.devices) for _, run in runs)
-        tables = tables_of(
-            *(columns, runs, names, [graphs.op_log], shapes.known, stacks, transfers),
-            graphs=(sealed,),
-            misses_accelerator_stream=misses,
-            kernels=kernels,
-            compiled=_compiled(graphs, executed, ops),
-        )
-        return tables, dropped

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.ingest.parts.runs import PackedColumns, RunTable, constant_as_one
+from tfprof_widget.ingest.parts.runs import VALUES, PackedColumns, RunTable, constant_as_one
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Flags, Indices, Integers, check_sum
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
 from tfprof_widget.profiles.tables import Allocations, Executions, ExecutionTables, Outputs, RecordedRuns, StepTotals
@@ -121,22 +121,6 @@ def runs_of(
     is_any = elsewhere is not None
     kept_before = np.cumsum(found.kept)[found.elsewhere].astype(np.int64) if is_any else np.zeros(0, np.int64)
     return RecordedRuns(step, counted(found.kept), counted(found.elsewhere), digests, kept_before, elsewhere)
-
-
-VALUES = (
-    "start_micros",
-    "duration_micros",
-    "start_nanos",
-    "duration_nanos",
-    "thread",
-    "requested_bytes",
-    "peak_bytes",
-    "residual_bytes",
-    "output_bytes",
-    "temporary_bytes",
-    "persistent_bytes",
-    "bytes_in_use",
-)
 
 
 def _over_runs(kind: Any, counts: Sequence[int], pieces: Iterable[NDArray[Any]]) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Container, Set
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -15,11 +15,92 @@ from numpy.typing import NDArray
 
 from tfprof_widget.ingest.parts.nodes import Shapes
 from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
-from tfprof_widget.ingest.parts.transfers import Transfer, read_transfers
+from tfprof_widget.ingest.parts.transfers import Transfer, copying_lines, read_transfer
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, NANOS_A_MICRO, Integers, check_sum
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import SealedRun, TensorShapeProto
 from tfprof_widget.profiles.tables import ExecutedKernel
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """What runs tell of nodes beside times: the kernels that ran, the ops of nodes that no graph has, output shapes.
+
+    Of kernels the first label of a node counts that tells one; in `replacing` they are of the runtime's own kernels,
+    which only replace what the graph says of its nodes. Of ops the first run counts in which a node is seen, and in it
+    the last label. `shapes` has the different shapes that a node put out, where they are kept.
+
+    >>> run, details = SealedRun(), RunDetails()
+    >>> stats = run.step_stats.dev_stats.add().node_stats
+    >>> _ = stats.add(node_name="relu", timeline_label="relu = _FusedMatMul(x, w:1, ^y)")
+    >>> _ = stats.add(node_name="w", timeline_label="w = VariableV2()")
+    >>> run = read_run(run, details)
+    >>> details.kernels({"relu", "w"}), details.ops["w"]
+    ({'relu': ExecutedKernel(op='_FusedMatMul', inputs=('x', 'w:1'), input_shapes=())}, 'VariableV2')
+    """
+
+    any: dict[str, str] = field(default_factory=dict)
+    replacing: dict[str, str] = field(default_factory=dict)
+    ops: dict[str, str] = field(default_factory=dict)
+    shapes: dict[str, list[tuple[bytes, ...]]] = field(default_factory=dict)
+    keeps_shapes: bool = False
+
+    def take_label(self, name: str, label: str, graph: Container[str], ran: dict[str, str]) -> None:
+        """Take the label of an execution; `ran` are the ops of this run, where the node is new with it."""
+        is_unknown = name not in graph
+        if is_unknown and name not in self.ops:
+            ran[name] = op_of_label(label) or ran.get(name, "")
+        is_new = is_unknown and name not in self.any
+        is_replacing = _RUNTIMES_OWN in label and name not in self.replacing
+        if (is_new or is_replacing) and _kernel(label) is not None:
+            if is_new:
+                self.any[name] = label
+            if is_replacing:
+                self.replacing[name] = label
+
+    def take_shapes(self, name: str, outputs: Sequence[Any]) -> None:
+        """Take the shapes that an execution put out."""
+        if self.keeps_shapes and outputs:
+            seen = self.shapes.setdefault(name, [])
+            put_out = tuple([output.tensor_description.shape for output in outputs])
+            if len(seen) < _MOST_SHAPES and put_out not in seen:
+                seen.append(put_out)
+
+    def add(self, later: RunDetails) -> None:
+        """Take what is new in those of later runs."""
+        pairs = (self.any, later.any), (self.replacing, later.replacing), (self.ops, later.ops)
+        for ours, theirs in pairs:
+            for name, told in theirs.items():
+                ours.setdefault(name, told)
+
+    def kernels(self, graph: Container[str]) -> dict[str, ExecutedKernel]:
+        """The kernels of nodes that the graph lacks, and those of its nodes that are the runtime's own types."""
+        chosen = {name: label for name, label in self.any.items() if name not in graph}
+        chosen |= {name: label for name, label in self.replacing.items() if name in graph}
+        return {name: kernel for name, label in chosen.items() if (kernel := _kernel(label)) is not None}
+
+
+_MOST_SHAPES = 8
+_RUNTIMES_OWN = " = _"
+_LABEL = re.compile(r" = (\w+)\(")
+
+
+def op_of_label(label: str) -> str:
+    """The op that an execution tells in its label `name = Op(inputs)`, empty if it tells none.
+
+    >>> op_of_label("loop/body/MatMul = _MklMatMul(a, b)"), op_of_label("no label")
+    ('_MklMatMul', '')
+    """
+    match = _LABEL.search(label)
+    return match[1] if match is not None else ""
+
+
+def _kernel(label: str) -> ExecutedKernel | None:
+    match = _LABEL.search(label)
+    if match is None or ")" not in label[match.end() :]:
+        return None
+    written = label[match.end() : label.rindex(")")]
+    return ExecutedKernel(match[1], tuple([each for each in written.split(", ") if each and not each.startswith("^")]))
 
 
 def _numbers() -> array[int]:
@@ -43,10 +124,10 @@ class _ExecutionRows:
     addresses: array[int] = field(default_factory=lambda: array("Q"))
     shapes: dict[bytes | None, int] = field(default_factory=dict)
 
-    def add(self, stat: Any, device: int) -> None:
-        """Add one NodeExecStats."""
+    def add(self, stat: Any, name: str, device: int) -> None:
+        """Add one NodeExecStats, of the node of that name."""
         row = len(self.node)
-        self.node.append(self.names.code(stat.node_name.partition(":")[0]))
+        self.node.append(self.names.code(name))
         self.device.append(device)
         self.times.extend(_TIMES(stat))
         for allocator in stat.memory:
@@ -74,18 +155,35 @@ _TIMES = attrgetter(
     "memory_stats.persistent_memory_size",
 )
 _ALLOCATOR = attrgetter("total_bytes", "peak_bytes", "live_bytes", "allocator_bytes_in_use")
-_LABEL = re.compile(r" = (\w+)\(")
 _ALLOCATION = attrgetter("requested_bytes", "allocated_bytes", "ptr")
 
 
-def read_run(run: SealedRun, shapes: Shapes) -> RunTable:
-    """The columns of a RunMetadata.
+@dataclass(frozen=True, eq=False)
+class ReadRun:
+    """The table of a run, with the shapes that its outputs index, and its transfers."""
+
+    table: RunTable
+    shapes: tuple[tuple[int, ...], ...]
+    transfers: tuple[Transfer, ...]
+
+    def over(self, names: NodeNames) -> ReadRun:
+        """The same with another dictionary of names, which is made to have all that run here."""
+        return replace(self, table=self.table.over(names))
+
+    def table_over(self, names: NodeNames, shapes: Shapes) -> RunTable:
+        """The table with other dictionaries, which are made to have all that is here."""
+        codes = np.array([shapes.index(shape) for shape in self.shapes], np.int64)
+        return self.table.over(names).with_shapes(codes)
+
+
+def read_run(run: SealedRun, details: RunDetails, graph: Container[str] = ()) -> ReadRun:
+    """Read a RunMetadata in one pass, and add to the details; what is not needed for nodes of `graph` is left out.
 
     >>> run = SealedRun()
     >>> device = run.step_stats.dev_stats.add(device="/device:CPU:0")
     >>> _ = device.node_stats.add(node_name="a:MatMul", all_start_micros=5, op_end_rel_micros=2)
-    >>> columns = read_run(run, Shapes())
-    >>> columns.node_names, columns.devices, columns.values["duration_nanos"].tolist()
+    >>> table = read_run(run, RunDetails()).table
+    >>> table.node_names, table.devices, table.values["duration_nanos"].tolist()
     (['a'], ('/device:cpu:0',), [2000])
     """
     if not run.HasField("step_stats"):
@@ -93,52 +191,35 @@ def read_run(run: SealedRun, shapes: Shapes) -> RunTable:
             "run_meta: it has no step stats; run the step with "
             "RunOptions(trace_level=RunOptions.FULL_TRACE) and pass the RunMetadata of that run"
         )
-    rows = _ExecutionRows()
+    devices = [device.device for device in run.step_stats.dev_stats]
+    rows, shapes, copying = _ExecutionRows(), Shapes(), copying_lines(devices)
+    transfers: list[Transfer] = []
+    ran: dict[str, str] = {}
     for number, device in enumerate(run.step_stats.dev_stats):
         for stat in device.node_stats:
-            rows.add(stat, number)
+            name = stat.node_name.partition(":")[0]
+            rows.add(stat, name, number)
+            details.take_label(name, stat.timeline_label, graph, ran)
+            details.take_shapes(stat.node_name, stat.output)
+            if (transfer := read_transfer(stat, devices[number], devices[number] in copying)) is not None:
+                transfers.append(transfer)
+    details.ops.update(ran)
+    return ReadRun(_run_table(rows, devices, shapes), tuple(shapes.known), tuple(transfers))
+
+
+def _run_table(rows: _ExecutionRows, devices: Sequence[str], shapes: Shapes) -> RunTable:
     times = _table(rows.times, 7)
     outputs = _outputs(rows, shapes)
     output_bytes = _added_up(outputs["execution"], outputs["bytes"], len(rows.node))
     return RunTable.of(
         node_names=rows.names,
         node=np.array(rows.node, np.int32),
-        devices=[_ascii_lower(device.device) for device in run.step_stats.dev_stats],
+        devices=[_ascii_lower(device) for device in devices],
         device=np.array(rows.device, np.int64),
         values=_times(times) | _memory(times, _table(rows.allocators, 6)) | {"output_bytes": output_bytes},
         outputs=outputs,
         allocations=_allocations(_table(rows.allocations, 4)),
     )
-
-
-def executed_ops(run: SealedRun, names: Set[str]) -> dict[str, str]:
-    """The ops that these nodes ran as, where the run tells: its labels are `name = Op(inputs)`.
-
-    >>> run = SealedRun()
-    >>> stats = run.step_stats.dev_stats.add().node_stats
-    >>> _ = stats.add(node_name="loop/body/MatMul", timeline_label="loop/body/MatMul = _MklMatMul(a, b)")
-    >>> _ = stats.add(node_name="loop/cond", timeline_label="no label")
-    >>> executed_ops(run, {"loop/body/MatMul", "loop/cond"})
-    {'loop/body/MatMul': '_MklMatMul'}
-    """
-    found = {}
-    for device in run.step_stats.dev_stats:
-        for stat in device.node_stats:
-            name = stat.node_name.partition(":")[0]
-            op = op_of_label(stat.timeline_label) if name in names else ""
-            if op:
-                found[name] = op
-    return found
-
-
-def op_of_label(label: str) -> str:
-    """The op that an execution tells in its label `name = Op(inputs)`, empty if it tells none.
-
-    >>> op_of_label("loop/body/MatMul = _MklMatMul(a, b)"), op_of_label("no label")
-    ('_MklMatMul', '')
-    """
-    match = _LABEL.search(label)
-    return match[1] if match is not None else ""
 
 
 def _ascii_lower(text: str) -> str:
@@ -227,93 +308,3 @@ def _allocations(allocations: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     execution, micros, sizes, on_accelerator = allocations
     _nanos(micros)  # which a timeline takes them to
     return {"execution": execution, "micros": micros, "bytes": sizes, "on_accelerator": on_accelerator > 0}
-
-
-@dataclass(frozen=True, eq=False)
-class ReadRun:
-    """The columns of a run, with the shapes that its outputs index, and its transfers."""
-
-    columns: RunTable
-    shapes: tuple[tuple[int, ...], ...]
-    transfers: tuple[Transfer, ...]
-
-    @classmethod
-    def of(cls, run: SealedRun) -> ReadRun:
-        """What is read of a RunMetadata.
-
-        >>> run = SealedRun()
-        >>> _ = run.step_stats.dev_stats.add(device="/device:CPU:0").node_stats.add(node_name="a")
-        >>> ReadRun.of(run).columns.names
-        ['a']
-        """
-        shapes = Shapes()
-        columns = read_run(run, shapes)
-        return cls(columns, tuple(shapes.known), tuple(read_transfers(run)))
-
-    def over(self, names: NodeNames) -> ReadRun:
-        """The same with another dictionary of names, which is made to have all that run here."""
-        return replace(self, columns=self.columns.over(names))
-
-    def columns_over(self, names: NodeNames, shapes: Shapes) -> RunTable:
-        """The columns with other dictionaries, which are made to have all that is here."""
-        codes = np.array([shapes.index(shape) for shape in self.shapes], np.int64)
-        return self.columns.over(names).with_shapes(codes)
-
-
-_KERNEL_LABEL = re.compile(r" = (\w+)\(")
-
-_RUNTIMES_OWN = " = _"
-
-
-@dataclass(frozen=True)
-class KernelLabels:
-    """The labels that tell the kernels of nodes, whatever the graph is: the first of each node that tells one.
-
-    In `replacing` they are of the runtime's own kernels, for these only replace what the graph says of its nodes.
-
-    >>> run = SealedRun()
-    >>> stats = run.step_stats.dev_stats.add().node_stats
-    >>> _ = stats.add(node_name="relu", timeline_label="relu = _FusedMatMul(x, w:1, ^y)")
-    >>> _ = stats.add(node_name="w", timeline_label="w = VariableV2()")
-    >>> labels = KernelLabels()
-    >>> labels.read(run)
-    >>> labels.kernels({"relu", "w"}) == {"relu": ExecutedKernel("_FusedMatMul", inputs=("x", "w:1"))}
-    True
-    """
-
-    any: dict[str, str] = field(default_factory=dict)
-    replacing: dict[str, str] = field(default_factory=dict)
-
-    def read(self, run: SealedRun, graph: Container[str] = ()) -> None:
-        """Take the labels of a run; what is not needed for the nodes of `graph` is left out."""
-        for device in run.step_stats.dev_stats:
-            for stat in device.node_stats:
-                label = stat.timeline_label
-                name = stat.node_name.partition(":")[0]
-                is_new = name not in self.any and name not in graph
-                is_replacing = _RUNTIMES_OWN in label and name not in self.replacing
-                if (is_new or is_replacing) and _kernel(label) is not None:
-                    if is_new:
-                        self.any[name] = label
-                    if is_replacing:
-                        self.replacing[name] = label
-
-    def add(self, later: KernelLabels) -> None:
-        """Take the labels that are new in those of later runs."""
-        for ours, theirs in ((self.any, later.any), (self.replacing, later.replacing)):
-            for name, label in theirs.items():
-                ours.setdefault(name, label)
-
-    def kernels(self, graph: Container[str]) -> dict[str, ExecutedKernel]:
-        """The kernels of nodes that the graph lacks, and those of its nodes that are the runtime's own types."""
-        chosen = {name: label for name, label in self.any.items() if name not in graph}
-        chosen |= {name: label for name, label in self.replacing.items() if name in graph}
-        return {name: kernel for name, label in chosen.items() if (kernel := _kernel(label)) is not None}
-
-
-def _kernel(label: str) -> ExecutedKernel | None:
-    match = _KERNEL_LABEL.search(label)
-    if match is None or ")" not in label[match.end() :]:
-        return None
-    written = label[match.end() : label.rindex(")")]
-    return ExecutedKernel(match[1], tuple([each for each in written.split(", ") if each and not each.startswith("^")]))

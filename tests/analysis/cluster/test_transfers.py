@@ -8,14 +8,19 @@ from hypothesis import strategies as some
 
 from tests.analysis.cluster.clusters import PS0, WORKER0, Came, Ran, device, profile_of, run_of
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.ingest.parts.transfers import MOST_BYTES, MOST_NANOS, Transfer, read_transfers
+from tfprof_widget.ingest.parts.transfers import MOST_BYTES, MOST_NANOS, Transfer, copying_lines, read_transfer
 from tfprof_widget.lib.messages import RunMetadata, SealedRun
 
 PS, WORKER = device(PS0).lower(), device(WORKER0).lower()
 
 
 def read(run: RunMetadata) -> list[Transfer]:
-    return list(read_transfers(SealedRun.FromString(run.SerializeToString())))
+    sealed = SealedRun.FromString(run.SerializeToString()).step_stats.dev_stats
+    copying = copying_lines(device.device for device in sealed)
+    read = (
+        read_transfer(stat, device.device, device.device in copying) for device in sealed for stat in device.node_stats
+    )
+    return [transfer for transfer in read if transfer is not None]
 
 
 def read_one(device: str, name: str, label: str = "", micros: int = 2, size: int = 0) -> list[Transfer]:

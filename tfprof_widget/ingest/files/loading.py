@@ -17,7 +17,7 @@ from tfprof_widget.ingest.files.find import AnyPath, File, Source, find_files, r
 from tfprof_widget.ingest.files.reading import RUN, Advance, FilePart, FoundFiles, content_of, named, progress
 from tfprof_widget.ingest.files.recognise import KINDS, Content
 from tfprof_widget.ingest.flops.counting import count_float_ops
-from tfprof_widget.ingest.gathered import Gathered, tables_of_functions
+from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.merging.merge import given_to_worker, merged
 from tfprof_widget.ingest.saved_profile import by_worker
 from tfprof_widget.ingest.xspace.reader import TraceTable, read_steps, read_xspace
@@ -153,7 +153,7 @@ def _add_all(found: FoundFiles, gathered: Gathered) -> Iterator[FilePart]:
             with named(part.file):
                 adds(part)
             yield part
-    gathered.add_kernels(found.labels)
+    gathered.details.add(found.details)
 
 
 def _steps(runs: Sequence[File]) -> list[int]:
@@ -206,7 +206,9 @@ def profile_of_spaces(spaces: Sequence[tuple[str, Any]]) -> ProfileData:
         runs.setdefault(run_of(name), []).append(read_xspace(space, read_steps(space)))
     traces = _one_after_another(runs)
     names = " and ".join(name for name, _ in spaces[:2]) + (" …" if len(spaces) > 2 else "")
-    tables, dropped = tables_of_functions([], traces)
+    gathered = Gathered()
+    gathered.add_functions([], traces)
+    tables, dropped = gathered.tables(), sum(trace.dropped for trace in traces)
     notes = notes_on(traces, tables.compiled)
     if not len(tables.executions):
         raise ProfileError(

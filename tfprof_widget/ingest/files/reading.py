@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tfprof_widget.ingest.files.find import File
 from tfprof_widget.ingest.files.recognise import Content, recognise
 from tfprof_widget.ingest.parts.runs import NodeNames
-from tfprof_widget.ingest.run_metadata import KernelLabels, ReadRun
+from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails, read_run
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import as_message, as_sealed
 from tfprof_widget.lib.safely import pause_gc
@@ -38,14 +38,14 @@ class FilePart:
 
 @dataclass(frozen=True, eq=False)
 class FoundFiles:
-    """The parts in some files, in the order of the files, and what the runs among them tell of kernels.
+    """The parts in some files, in the order of the files, and what the runs among them tell beside times.
 
     All runs are over the same names of nodes: a thousand of them have much the same.
     """
 
     names: NodeNames = field(default_factory=NodeNames)
     parts: list[FilePart] = field(default_factory=list)
-    labels: KernelLabels = field(default_factory=KernelLabels)
+    details: RunDetails = field(default_factory=RunDetails)
 
     def take(self, file: File, content: Content) -> None:
         """Add what is in a file."""
@@ -65,10 +65,7 @@ class FoundFiles:
 
     def _run(self, file: File, content: Content) -> ReadRun:
         with named(file), pause_gc():
-            sealed = as_sealed(content.value, RUN, "run_meta")
-            run = ReadRun.of(sealed).over(self.names)
-        self.labels.read(sealed)
-        return run
+            return read_run(as_sealed(content.value, RUN, "run_meta"), self.details).over(self.names)
 
 
 def content_of(file: File) -> Content | None:
@@ -152,7 +149,7 @@ class Batch:
     """What a worker found in some files: runs as columns over one dictionary of names, of all else only the kinds."""
 
     parts: list[FilePart]
-    labels: KernelLabels
+    details: RunDetails
 
 
 def read_on_dask(files: Sequence[File], client: Any, names: NodeNames, advance: Advance) -> FoundFiles:
@@ -187,13 +184,13 @@ def read_batch(files: Sequence[File]) -> Batch:
             found.take(file, content)
         elif content is not None:
             found.parts.append(FilePart(file, content.kind, None))
-    return Batch(found.parts, found.labels)
+    return Batch(found.parts, found.details)
 
 
 def _joined(batches: Sequence[Batch], names: NodeNames) -> FoundFiles:
     joined = FoundFiles(names)
     for batch in batches:
-        joined.labels.add(batch.labels)
+        joined.details.add(batch.details)
         for part in batch.parts:
             content = None if part.kind == RUN else content_of(part.file)
             value = content.value if content is not None else part.value.over(names)

@@ -22,7 +22,7 @@ from tfprof_widget.ingest.parts.names import (
 from tfprof_widget.ingest.parts.nodes import FunctionGraphs
 from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder
 from tfprof_widget.lib.errors import error_text
-from tfprof_widget.lib.messages import GraphDef, NodeDef
+from tfprof_widget.lib.messages import NodeDef, SealedAttribute, SealedGraph, SealedNode
 from tfprof_widget.profiles.options import TRAINABLE_VARIABLES
 
 
@@ -95,6 +95,7 @@ _MUST_COMPILE = "_XlaMustCompile"
 _BODIES = {"body": "body", "cond": "cond", "then_branch": "then", "else_branch": "else", "branches": "branch"}
 _BARE = frozenset({"gradients"})
 _LARGEST_CONSTANT = 1000
+_LEFT_OUT = {"Placeholder": "shape", "Const": "value"}
 
 
 def read_functions(
@@ -149,7 +150,7 @@ class _Reader:
     stacks: StackBuilder
     labels: Mapping[str, str]
     reading: Reading
-    definition: GraphDef = field(default_factory=lambda: GraphDef())
+    definition: SealedGraph = field(default_factory=lambda: SealedGraph())
     op_log: NodeDetails = field(default_factory=NodeDetails)
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     taken: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -282,14 +283,12 @@ class _Reader:
         if name in self.added:
             return
         self.added.add(name)
-        added = NodeDef.FromString(node.SerializeToString())
+        added = SealedNode.FromString(node.SerializeToString(deterministic=True))
         added.name = name
-        del added.input[:]
-        added.input.extend(inputs)
-        if node.op == "Placeholder":
-            added.attr.pop("shape", None)  # which would count as parameters
-        if node.op == "Const" and added.attr["value"].ByteSize() > _LARGEST_CONSTANT:
-            del added.attr["value"]
+        added.input[:] = inputs
+        if node.op in _LEFT_OUT:
+            kept = [each for each in added.attr if not _is_left_out(node.op, each)]
+            added.attr[:] = kept
         self.definition.node.append(added)
         original = node.name
         if original in op_log.float_ops:
@@ -298,13 +297,19 @@ class _Reader:
             self.op_log.stack[name] = op_log.stack[original]
 
 
-def _variable_node(variable: Variable) -> NodeDef:
+def _is_left_out(op: str, sealed: bytes) -> bool:
+    """Whether an attribute is of no use, or of harm: the shape of a placeholder would count as parameters."""
+    attribute = SealedAttribute.FromString(sealed)
+    return attribute.key == _LEFT_OUT[op] and (op != "Const" or len(attribute.value) > _LARGEST_CONSTANT)
+
+
+def _variable_node(variable: Variable) -> SealedNode:
     node = NodeDef(name=variable.name, op="VarHandleOp")
     shape = node.attr["shape"].shape
     shape.unknown_rank = variable.shape is None
     for size in variable.shape or ():
         shape.dim.add(size=size)
-    return node
+    return SealedNode.FromString(node.SerializeToString())
 
 
 def _candidates(name: str, owner: str) -> Iterator[str]:

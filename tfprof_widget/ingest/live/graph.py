@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike, fspath
 from types import FunctionType
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import TensorShapeProto
 from tfprof_widget.profiles.tables import Checkpoint
 
 CHECKPOINT_VARIABLES = "_checkpoint_variables"
@@ -183,30 +185,22 @@ def add_output_shapes(definition: Any, operations: Iterable[Any]) -> tuple[Outpu
     return tuple(found)
 
 
-def completed_output_shapes(graph: LiveGraph, run_metas: Iterable[Any]) -> dict[str, OutputShapes]:
-    """The output shapes of the nodes that unknown dimensions were filled in for, one run after the other.
+def completed_output_shapes(graph: LiveGraph, seen: Mapping[str, Iterable[Sequence[bytes]]]) -> dict[str, OutputShapes]:
+    """The output shapes of the nodes that unknown dimensions were filled in for; `seen` are those of executions.
 
     Native tfprof sets these shapes on the tf.Graph itself; here it stays as it is. A shape at run time that
     contradicts the graph's is passed over.
     """
-    incomplete = {
-        node.name: shapes
-        for node, shapes in zip(graph.definition.node, graph.output_shapes, strict=True)
-        if not all(map(is_complete, shapes))
-    }
     completed: dict[str, OutputShapes] = {}
-    if not incomplete:
-        return completed
-    for run_meta in run_metas:
-        for device in run_meta.step_stats.dev_stats:
-            for execution in device.node_stats:
-                name = execution.node_name
-                shapes = incomplete.get(name)
-                if shapes is None or len(shapes) != len(execution.output):
-                    continue
-                merged = _completed(shapes, execution.output)
-                if merged != shapes:
-                    incomplete[name] = completed[name] = merged
+    for node, shapes in zip(graph.definition.node, graph.output_shapes, strict=True):
+        if node.name not in seen or all(map(is_complete, shapes)):
+            continue
+        merged = shapes
+        for outputs in seen[node.name]:
+            if len(outputs) == len(shapes):
+                merged = tuple([_completed(shape, output) for shape, output in zip(merged, outputs, strict=True)])
+        if merged != shapes:
+            completed[node.name] = merged
     return completed
 
 
@@ -237,12 +231,14 @@ def merge(shape: Shape, seen: Sequence[int]) -> Shape:
     return tuple(merged)
 
 
-def _completed(shapes: OutputShapes, outputs: Iterable[Any]) -> OutputShapes:
-    merged = []
-    for shape, output in zip(shapes, outputs, strict=True):
-        seen = [dim.size for dim in output.tensor_description.shape.dim]
-        merged.append(shape if is_complete(shape) else merge(shape, seen))
-    return tuple(merged)
+def _completed(shape: Shape, output: bytes) -> Shape:
+    if is_complete(shape):
+        return shape
+    try:
+        seen = TensorShapeProto.FromString(output)
+    except DecodeError:  # what is damaged tells nothing
+        return shape
+    return merge(shape, [dim.size for dim in seen.dim])
 
 
 def _read_shape(tensor: Any) -> Shape:

@@ -264,7 +264,7 @@ class FunctionGraphs:
     call, each with the nodes of its ops.
     """
 
-    definition: GraphDef
+    definition: SealedGraph
     op_log: NodeDetails
     nodes: dict[str, dict[str, str]]
     layers: Layers

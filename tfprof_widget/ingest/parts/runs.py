@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
+from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Indices, Integers
 
 _BITS = 64
 
@@ -117,6 +117,26 @@ class NodeNames:
         return np.fromiter(map(self.code, names), np.int32)
 
 
+VALUES = (
+    "start_micros",
+    "duration_micros",
+    "start_nanos",
+    "duration_nanos",
+    "thread",
+    "requested_bytes",
+    "peak_bytes",
+    "residual_bytes",
+    "output_bytes",
+    "temporary_bytes",
+    "persistent_bytes",
+    "bytes_in_use",
+)
+"""The columns of executions. What a source tells nothing of is 0; micros are those of the nanos."""
+
+_OUTPUTS = {"execution": np.int64, "slot": np.int64, "bytes": np.int64, "address": np.uint64, "shape": np.int64}
+_ALLOCATIONS = {"execution": np.int64, "micros": np.int64, "bytes": np.int64, "on_accelerator": np.bool_}
+
+
 @dataclass(frozen=True, eq=False)
 class RunTable:
     """The executions of one run in the order recorded, and their outputs and allocations.
@@ -143,24 +163,26 @@ class RunTable:
         devices: Sequence[str],
         device: NDArray[np.integer],
         values: Mapping[str, NDArray[np.integer]],
-        outputs: Mapping[str, NDArray[np.generic]],
-        allocations: Mapping[str, NDArray[np.generic]],
+        outputs: Mapping[str, NDArray[np.generic]] | None = None,
+        allocations: Mapping[str, NDArray[np.generic]] | None = None,
     ) -> RunTable:
         """The columns, made small; the names are in the order in which they ran first.
 
-        >>> names, nothing = NodeNames(), {"execution": np.zeros(0, np.int64)}
+        >>> names = NodeNames()
         >>> node = names.codes(["a", "b", "a"])
-        >>> RunTable.of(names, node, ["/cpu:0"], np.zeros(3, np.int64), {}, nothing, nothing).names
-        ['a', 'b', 'a']
+        >>> table = RunTable.of(names, node, ["/cpu:0"], np.zeros(3, np.int64), {"start_nanos": np.full(3, 7500)})
+        >>> table.names, table.values["start_micros"].tolist(), len(table.outputs["slot"])
+        (['a', 'b', 'a'], [7, 7, 7], 0)
         """
+        values = {name: _value(name, values, len(node)) for name in VALUES}
         return cls(
             node_names=node_names.known,
             node=node,
             devices=tuple(devices),
             device=device.astype(np.min_scalar_type(max(len(devices), 1))),
             values=PackedColumns.of(values),
-            outputs=PackedColumns.of(outputs),
-            allocations=PackedColumns.of(allocations),
+            outputs=PackedColumns.of(_none(_OUTPUTS) if outputs is None else outputs),
+            allocations=PackedColumns.of(_none(_ALLOCATIONS) if allocations is None else allocations),
             digest=_digest(node_names.known, node, devices, device, values),
         )
 
@@ -191,6 +213,17 @@ class RunTable:
         moved = np.full(len(shape), ABSENT, np.int64)
         moved[known] = codes[shape[known]]
         return replace(self, outputs=self.outputs.having(shape=moved))
+
+
+def _value(name: str, given: Mapping[str, NDArray[np.integer]], count: int) -> NDArray[np.integer]:
+    if name in given:
+        return given[name]
+    nanos = given.get(name.replace("_micros", "_nanos"))
+    return np.zeros(count, np.int64) if nanos is None else nanos // NANOS_A_MICRO
+
+
+def _none(columns: Mapping[str, type[np.generic]]) -> dict[str, NDArray[np.generic]]:
+    return {name: np.zeros(0, kind) for name, kind in columns.items()}
 
 
 def _digest(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, NANOS_A_MICRO, Indices
-from tfprof_widget.lib.messages import ProfileProto, SealedRun
+from tfprof_widget.lib.messages import ProfileProto
 from tfprof_widget.profiles.tables import Transfers
 
 RECEIVED = "RecvTensor"
@@ -135,28 +135,24 @@ def _indices(values: Any) -> Indices:
     return np.asarray(values, np.int32)
 
 
-def read_transfers(run: SealedRun) -> Iterator[Transfer]:
-    """The transfers that a run tells of; what is too damaged to tell is left out.
+def read_transfer(stat: Any, device: str, has_copies: bool) -> Transfer | None:
+    """The transfer that an execution is, if it is one and not too damaged; `has_copies` says whether its line has them.
 
     Of a RecvTensor the start is when its source began to send it, if that is later than when its target asked for it.
 
-    >>> run = SealedRun()
-    >>> stats = run.step_stats.dev_stats.add(device="/job:worker/task:0/device:CPU:0").node_stats
+    >>> from tfprof_widget.lib.messages import SealedRun
+    >>> device = SealedRun().step_stats.dev_stats.add(device="/job:worker/task:0/device:CPU:0")
     >>> label = "[64B] [1.0Gb/s] edge_22_dense/read from /job:ps/task:1/device:CPU:0 to /job:worker/task:0/device:CPU:0"
-    >>> stat = stats.add(node_name="RecvTensor", timeline_label=label, all_start_micros=5, op_end_rel_micros=2)
+    >>> stat = device.node_stats.add(
+    ...     node_name="RecvTensor", timeline_label=label, all_start_micros=5, op_end_rel_micros=2
+    ... )
     >>> stat.output.add().tensor_description.allocation_description.requested_bytes = 64
-    >>> read = next(read_transfers(run))
+    >>> read = read_transfer(stat, device.device, has_copies=False)
     >>> read.tensor, read.source, read.duration_nanos, read.bytes
     ('dense/read', '/job:ps/task:1/device:cpu:0', 2000, 64)
     """
-    lines = _copying_lines(device.device for device in run.step_stats.dev_stats)
-    for device in run.step_stats.dev_stats:
-        for stat in device.node_stats:
-            ends = _ends(stat, device.device, device.device in lines)
-            if ends is not None:
-                timed = _timed(stat, *ends)
-                if timed is not None:
-                    yield timed
+    ends = _ends(stat, device, has_copies)
+    return None if ends is None else _timed(stat, *ends)
 
 
 def _ends(stat: Any, device: str, has_copies: bool) -> tuple[str, str, str, str] | None:
@@ -194,8 +190,12 @@ def _copied(copy: re.Match[str], name: str, line: str) -> tuple[str, str, str, s
     return f"MEMCPY{direction[0].upper()}to{direction[2].upper()}", source, target, name.partition(":")[0]
 
 
-def _copying_lines(devices: Iterable[str]) -> set[str]:
-    """Of the lines of each accelerator those to read copies from: they repeat each other's."""
+def copying_lines(devices: Iterable[str]) -> set[str]:
+    """Of the lines of each accelerator those to read copies from: they repeat each other's.
+
+    >>> copying_lines(["/device:GPU:0/stream:14", "/device:GPU:0/memcpy"])
+    {'/device:GPU:0/memcpy'}
+    """
     found: dict[str, dict[str, list[str]]] = {}
     for name in devices:
         line = _LINE.fullmatch(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -19,11 +20,13 @@ from tfprof_widget.ingest.parts.names import (
     may_be_node,
     python_name,
 )
-from tfprof_widget.ingest.parts.nodes import FunctionGraphs, NodeTable
+from tfprof_widget.ingest.parts.nodes import FunctionGraphs, NodeTable, Shapes
 from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
+from tfprof_widget.ingest.parts.transfers import Transfer
 from tfprof_widget.ingest.xspace.events import _MOST_NAMED, _once_each
+from tfprof_widget.ingest.xspace.executions import named_transfers, tensor_sizes
 from tfprof_widget.ingest.xspace.reader import MEMORY, Label, TraceTable
-from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Integers
+from tfprof_widget.lib.arrays import ABSENT, Integers
 from tfprof_widget.profiles.tables import ExecutedKernel
 
 ACCELERATOR = "/job:localhost/replica:0/task:0/device:{}"
@@ -162,8 +165,6 @@ class _StepSlices:
         label = columns.label[rows]
         known = tuple(dict.fromkeys(devices[code] for code in dict.fromkeys(label.tolist())))
         code_of = np.array([known.index(device) if device in known else ABSENT for device in devices], np.int64)
-        start, duration = columns.start[rows], columns.duration[rows]
-        nothing = np.zeros(len(rows), np.int64)
         names = NodeNames()
         return RunTable.of(
             node_names=names,
@@ -171,21 +172,10 @@ class _StepSlices:
             devices=known,
             device=code_of[label],
             values={
-                "start_micros": start // NANOS_A_MICRO,
-                "duration_micros": duration // NANOS_A_MICRO,
-                "start_nanos": start,
-                "duration_nanos": duration,
+                "start_nanos": columns.start[rows],
+                "duration_nanos": columns.duration[rows],
                 "thread": columns.thread[rows],
-                "temporary_bytes": nothing,
-                "persistent_bytes": nothing,
                 **{name: of_all[rows] for name, of_all in zip(MEMORY, self.memory, strict=True)},
-            },
-            outputs={
-                "execution": np.zeros(0, np.int64),
-                "slot": np.zeros(0, np.int64),
-                "bytes": np.zeros(0, np.int64),
-                "address": np.zeros(0, np.uint64),
-                "shape": np.zeros(0, np.int64),
             },
             allocations=self._allocations(rows),
         )
@@ -220,6 +210,49 @@ def read_input_shapes(told: str) -> tuple[tuple[int, ...] | None, ...]:
 def _input_shape(written: str) -> tuple[int, ...] | None:
     match = _SHAPE.fullmatch(written)
     return None if match is None else tuple(map(int, filter(None, match[1].split(",")))) or (1,)
+
+
+@dataclass(frozen=True)
+class ResolvedTraces:
+    """What is in traces, by the nodes of one graph."""
+
+    runs: list[tuple[int, RunTable]] = field(default_factory=list)
+    step_names: dict[int, str] = field(default_factory=dict)
+    transfers: list[tuple[int, Transfer]] = field(default_factory=list)
+    kernels: dict[str, ExecutedKernel] = field(default_factory=dict)
+    compiled: dict[str, frozenset[str]] = field(default_factory=dict)
+
+
+def resolve(traces: Iterable[TraceTable], graphs: FunctionGraphs, columns: NodeTable, shapes: Shapes) -> ResolvedTraces:
+    """Give the executions in traces their nodes; `columns` are those of the graph, and get the nodes that it lacks.
+
+    >>> from tfprof_widget.ingest.live.functions import read_functions
+    >>> from tfprof_widget.ingest.parts.stacks import StackBuilder
+    >>> resolve([], read_functions([], StackBuilder()), NodeTable(), Shapes()).runs
+    []
+    """
+    found = ResolvedTraces()
+    executed_names = ExecutedNames(graphs.nodes, graphs.layers)
+    sizes = partial(tensor_sizes, columns=columns, shapes=shapes.known, graph=graphs.definition)
+    ops: dict[str, str] = {}
+    variants: dict[str, str] = {}
+    executed: dict[str, None] = {}
+    for trace in traces:
+        named = resolved_runs(trace, executed_names, ops)
+        found.runs.extend(named.runs)
+        found.transfers.extend(named_transfers(trace.exchanges, executed_names, sizes))
+        for node, kernel in _kernels(named).items():
+            found.kernels.setdefault(node, kernel)
+        found.step_names.update(trace.step_names)
+        ops = named.ops
+        variants |= named.variants
+        executed.update(dict.fromkeys(label.op for label in trace.labels if is_compiled(label)))
+    found.compiled.update(_compiled(graphs, executed, ops))
+    _take_executed(columns, ops, variants)
+    stack, forward = graphs.op_log.stack, graphs.op_log.forward
+    stack.update({name: stack[node] for name, node in variants.items() if node in stack})
+    forward.update({name: forward[node] for name, node in variants.items() if node in forward})
+    return found
 
 
 def _compiled(graphs: FunctionGraphs, executed: Iterable[str], ops: Mapping[str, str]) -> dict[str, frozenset[str]]:
