@@ -275,11 +275,12 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
             release_interrupts(self._interrupts)
 
     def _close(self, *, was_fine: bool) -> None:
-        self._recorder.close()
-        try:
-            self._end()
-        except Exception as own:
-            self._recorder.broke(own)
+        with self._recorder.lock:  # what is being done for a run comes to its end first
+            try:
+                self._end()
+            except Exception as own:
+                self._recorder.stop_after_error(own)
+            self._recorder.is_open = False
         if was_fine:
             for sentence in self._untold:
                 warnings.warn(sentence, ProfileWarning, stacklevel=3)
@@ -290,7 +291,7 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         if self._schedule.dumps_rest or self._schedule.missed(self._schedule.dump_steps):
             with self._told("what was traced last is in no file"):
                 dumps = self._written(self._profiles.dump_rest())
-        if not self._recorder.is_broken:
+        if self._recorder.is_open:
             shown = [step for _, _, steps in self._asked for step in steps]
             for sentence in shortcomings(self._schedule, self._recorder.untraceable, shown, dumps):
                 self._tell(sentence)

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tests.capturing.models import THREE, Model
 from tfprof_widget.api.capture import CPU_MEMORY, capture
-from tfprof_widget.capturing.function_source import FunctionRecorder
-from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.function_source import FunctionSource
+from tfprof_widget.capturing.session_source import SessionSource
 
 COST_OF_OP = r"\w+ [\d.]+ (ns|µs|ms|s)"
 
@@ -30,8 +30,8 @@ def test_progress_of_sessions_has_the_costliest_ops() -> None:
 
 def test_costliest_ops_of_sessions_and_functions_are_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
     of_sessions, of_functions = [("Conv2D", 3.0), ("Add", 1.0)], [("MatMul", 2.0), ("Relu", 0.5)]
-    monkeypatch.setattr(Recorder, "costliest", lambda self, limit: of_sessions[:limit])
-    monkeypatch.setattr(FunctionRecorder, "costliest", lambda self, limit: of_functions[:limit])
+    monkeypatch.setattr(SessionSource, "costliest", lambda self, limit: of_sessions[:limit])
+    monkeypatch.setattr(FunctionSource, "costliest", lambda self, limit: of_functions[:limit])
     with capture(every=1) as prof:
         Model().session()
         told = prof.progress()

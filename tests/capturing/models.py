@@ -14,7 +14,7 @@ from tests.made import profile_of_tables
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.capturing.sampling import EVERYTHING, Policy
 from tfprof_widget.capturing.session_hooks import hooked_sessions
-from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.session_source import SessionSource
 
 v1: Any = tf.compat.v1
 FULL_TRACE = v1.RunOptions.FULL_TRACE
@@ -80,7 +80,7 @@ class Captured:
 @contextmanager
 def captured(policy: Policy = EVERYTHING, **settings: Any) -> Iterator[Captured]:
     """Capture the sessions of the block."""
-    recorder, captured = Recorder(policy, **settings), Captured()
+    recorder, captured = SessionSource(policy, **settings), Captured()
     try:
         with hooked_sessions(recorder):
             yield captured

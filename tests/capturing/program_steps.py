@@ -16,7 +16,8 @@ from tests.made import profile_of_tables
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.capturing import windows
 from tfprof_widget.capturing.function_hooks import hooked_functions
-from tfprof_widget.capturing.function_source import COST_UNKNOWN, FunctionRecorder
+from tfprof_widget.capturing.function_source import FunctionSource
+from tfprof_widget.capturing.recorder import COST_UNKNOWN
 from tfprof_widget.capturing.recording import KindOfRun, Recording
 from tfprof_widget.capturing.sampling import EVERYTHING, Policy
 from tfprof_widget.profiles.data import EAGER
@@ -49,7 +50,7 @@ class Captured:
 
     recorded: Recording
 
-    def __init__(self, recorder: FunctionRecorder) -> None:
+    def __init__(self, recorder: FunctionSource) -> None:
         self.recorder = recorder
 
     @property
@@ -91,7 +92,7 @@ class Captured:
 def capturing(policy: Policy = EVERYTHING, *, eager_seconds: float = FOR_EVER, **settings: Any) -> Iterator[Captured]:
     """Capture the steps of the block; how long windows stay open is not a matter of how slow the machine is."""
     with patch.multiple(windows, EAGER_SECONDS=eager_seconds, MOST_SECONDS=FOR_EVER, FULL_SECONDS=FOR_EVER):
-        captured = Captured(FunctionRecorder(policy, **settings))
+        captured = Captured(FunctionSource(policy, **settings))
         try:
             with hooked_functions(captured.recorder):
                 yield captured

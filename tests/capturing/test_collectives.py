@@ -89,7 +89,7 @@ def test_a_recording_stops_before_devices_meet_eagerly_for_the_first_time() -> N
     stopped: list[int] = []
 
     class Recorder:
-        def make_way(self) -> None:
+        def release_profiler(self) -> None:
             stopped.append(len(stopped))
 
     hooks = collective_hooks(Recorder())

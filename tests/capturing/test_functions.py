@@ -10,18 +10,18 @@ import tensorflow as tf
 from tests.capturing.program_steps import capturing, function, like
 from tests.made import profile_of_tables
 from tfprof_widget.capturing.function_hooks import hooked_functions
-from tfprof_widget.capturing.function_source import CalledFunctions, FunctionRecorder
+from tfprof_widget.capturing.function_source import CalledFunctions, FunctionSource
 from tfprof_widget.capturing.sampling import EVERYTHING
 
 
-def called(recorder: FunctionRecorder, executed: set[str]) -> list[str]:
+def called(recorder: FunctionSource, executed: set[str]) -> list[str]:
     return [name for name, _ in recorder.functions.graphs(executed)]
 
 
 def test_function_traced_before_is_known_when_called() -> None:
     double = function(lambda x: 2.0 * x)
     concrete = double.get_concrete_function(tf.TensorSpec([], tf.float32))
-    recorder = FunctionRecorder(EVERYTHING)
+    recorder = FunctionSource(EVERYTHING)
     with hooked_functions(recorder):
         double(tf.constant(1.0))
     name = concrete.name.decode()
@@ -35,12 +35,12 @@ def test_function_that_is_only_traced_in_another_is_not_called() -> None:
     outer = function(lambda x: inner(x) + 1.0)
     functions: list[str] = []
 
-    class Recorder(FunctionRecorder):
-        def called(self, function: Any) -> str:
-            functions.append(super().called(function))
+    class Keeping(FunctionSource):
+        def keep_function(self, function: Any) -> str:
+            functions.append(super().keep_function(function))
             return functions[-1]
 
-    with hooked_functions(Recorder(EVERYTHING)):
+    with hooked_functions(Keeping(EVERYTHING)):
         outer(tf.constant(1.0))
     assert functions == [outer.get_concrete_function(tf.constant(1.0)).name.decode()]
 

@@ -107,11 +107,11 @@ def test_tensorflow_may_be_imported_by_what_is_captured() -> None:
     """What the code sets before it imports TensorFlow has its effect, for nothing of ours imports it."""
     code = """
 import sys
-from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.session_source import SessionSource
 from tfprof_widget.capturing.sampling import EVERYTHING
 from tfprof_widget.capturing.session_hooks import hooked_sessions
 
-recorder = Recorder(EVERYTHING)
+recorder = SessionSource(EVERYTHING)
 with hooked_sessions(recorder):
     assert "tensorflow" not in sys.modules
     import tensorflow.compat.v1 as tf

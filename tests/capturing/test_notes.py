@@ -13,7 +13,7 @@ from tests.sketches import protos_of
 from tfprof_widget.api import capture as context
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.result import Capture
-from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.capturing.sampling import EVERYTHING
 from tfprof_widget.capturing.tf_profiler import TfProfiler
@@ -37,7 +37,7 @@ class SessionWithoutPrivileges:
 
 
 def test_missing_privileges_are_told_with_what_helps() -> None:
-    recorder = FunctionRecorder(EVERYTHING)
+    recorder = FunctionSource(EVERYTHING)
     recorder.use(TfProfiler(SessionWithoutPrivileges), eagerly=True)
     capture = Capture.of(recorder.recorded())
     (note,) = (each for each in capture.measurement.warnings if "privilege" in each)
@@ -58,7 +58,7 @@ def on_gpu() -> Profile:
 def test_missing_kernels_are_told_of_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     record = GraphRecording(on_gpu(), (KindOfRun("loss", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0),))
     recorded = Recording((record,), 1.0, 0.0, 0, ())
-    monkeypatch.setattr(FunctionRecorder, "recorded", lambda _: recorded)
+    monkeypatch.setattr(FunctionSource, "recorded", lambda _: recorded)
     with context.capture() as prof:
         pass
     (note,) = (each for each in prof.measurement.warnings if "kernels" in each)

@@ -11,10 +11,12 @@ import tensorflow as tf
 
 from tests.capturing.models import THREE, Model, v1
 from tests.made import profile_of_tables
+from tfprof_widget.capturing import trace_store
 from tfprof_widget.capturing.recording import KindOfRun
 from tfprof_widget.capturing.sampling import EVERYTHING, Every, Steps
-from tfprof_widget.capturing.session_source import Recorder, run_name
-from tfprof_widget.capturing.trace_store import CostliestOps
+from tfprof_widget.capturing.session_source import SessionSource, run_name
+from tfprof_widget.capturing.trace_store import TraceStore
+from tfprof_widget.ingest.run_metadata import ReadRun
 
 
 class Clock:
@@ -42,7 +44,7 @@ def traced(model: Model) -> bytes:
     return metadata(model)
 
 
-def run_for(recorder: Recorder, clock: Clock, seconds: float, graph: Any, node: str, traced: bytes) -> None:
+def run_for(recorder: SessionSource, clock: Clock, seconds: float, graph: Any, node: str, traced: bytes) -> None:
     run = recorder.begin(graph, [node])
     assert run is not None
     clock.now += seconds
@@ -51,7 +53,7 @@ def run_for(recorder: Recorder, clock: Clock, seconds: float, graph: Any, node: 
 
 def test_seconds_are_kept_by_kind(model: Model, traced: bytes) -> None:
     clock = Clock()
-    recorder = Recorder(Every(2), clock=clock)
+    recorder = SessionSource(Every(2), clock=clock)
     for seconds in (8.0, 1.0, 3.0, 2.0):
         run_for(recorder, clock, seconds, model.graph, "loss", metadata(model))
         clock.now += 100.0  # between the runs
@@ -68,7 +70,7 @@ def test_seconds_are_kept_by_kind(model: Model, traced: bytes) -> None:
 def test_warm_up_that_was_not_traced_is_none_of_the_untraced_runs(model: Model, traced: bytes) -> None:
     """The warm-up takes 8 s, one run 2 s, two traced ones 5 s each."""
     clock = Clock()
-    recorder = Recorder(Steps(2), clock=clock)
+    recorder = SessionSource(Steps(2), clock=clock)
     for seconds in (8.0, 2.0, 5.0, 5.0):
         run_for(recorder, clock, seconds, model.graph, "loss", metadata(model))
     (runs,) = recorder.recorded().graphs[0].kinds
@@ -79,7 +81,7 @@ def test_warm_up_that_was_not_traced_is_none_of_the_untraced_runs(model: Model, 
 def test_cost_of_watching_counts(model: Model) -> None:
     """Each run is held up for 2 s before it and 3 s after it; tracing itself costs nothing here."""
     clock = Clock()
-    recorder = Recorder(Every(2), clock=clock)
+    recorder = SessionSource(Every(2), clock=clock)
     for _ in range(4):
         since = clock.now
         clock.now += 2.0
@@ -98,7 +100,7 @@ def test_cost_of_watching_counts(model: Model) -> None:
 
 def test_watching_is_no_wall_time_of_its_own_while_another_run_goes_on(model: Model) -> None:
     clock = Clock()
-    recorder = Recorder(Steps(5), clock=clock)
+    recorder = SessionSource(Steps(5), clock=clock)
     first, second = recorder.begin(model.graph, ["loss"]), recorder.begin(model.graph, ["loss"])
     assert first is not None
     assert second is not None
@@ -113,7 +115,7 @@ def test_watching_is_no_wall_time_of_its_own_while_another_run_goes_on(model: Mo
 
 
 def test_cost_is_not_known_without_untraced_runs(model: Model) -> None:
-    recorder = Recorder(EVERYTHING)
+    recorder = SessionSource(EVERYTHING)
     for _ in range(2):
         run_for(recorder, Clock(), 1.0, model.graph, "loss", metadata(model))
     recorded = recorder.recorded()
@@ -123,7 +125,8 @@ def test_cost_is_not_known_without_untraced_runs(model: Model) -> None:
 
 def test_costliest_ops_are_told_while_runs_go_on(model: Model) -> None:
     """Fewer nodes run than a profile has; what it says of the traced run was told before."""
-    recorder, clock = Recorder(Every(2), clock=Clock()), Clock()
+    clock = Clock()
+    recorder = SessionSource(Every(2), clock=clock)
     assert recorder.costliest(3) == []
     for _ in range(3):
         run_for(recorder, clock, 1.0, model.graph, "loss", metadata(model))
@@ -135,24 +138,29 @@ def test_costliest_ops_are_told_while_runs_go_on(model: Model) -> None:
     assert {"Square", "Sum"} <= ran.keys()
 
 
-def test_looking_for_the_costliest_ops_is_part_of_the_cost(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_meanwhile_is_part_of_the_cost(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of three runs are traced, and reading each takes 7 s."""
     clock = Clock()
-    recorder = Recorder(Every(2), clock=clock)
+    recorder = SessionSource(Every(2), clock=clock)
 
-    def look(*_: Any) -> list[tuple[str, float]]:
+    def read(*_: Any) -> float:
         clock.now += 7.0
-        return []
+        return 7.0
 
-    monkeypatch.setattr(CostliestOps, "costliest", look)
+    monkeypatch.setattr(TraceStore, "read_some", read)
     for _ in range(3):
-        run_for(recorder, clock, 1.0, model.graph, "loss", metadata(model))
-    recorder.costliest(3)
-    assert recorder.recorded().overhead_seconds == 7.0
+        since = clock.now
+        run = recorder.begin(model.graph, ["loss"])
+        assert run is not None
+        clock.now += 1.0
+        recorder.finished(run, metadata(model) if run.traced else None)
+        recorder.watched(run, since)
+    assert recorder.recorded().overhead_seconds == 14.0
 
 
 def test_wall_time_of_runs_at_once_is_counted_once(model: Model) -> None:
     clock = Clock()
-    recorder = Recorder(Steps(5), clock=clock)
+    recorder = SessionSource(Steps(5), clock=clock)
     first = recorder.begin(model.graph, ["loss"])
     clock.now = 2.0
     second = recorder.begin(model.graph, ["loss"])
@@ -170,7 +178,7 @@ def test_wall_time_of_runs_at_once_is_counted_once(model: Model) -> None:
 
 def test_kinds_that_would_share_a_name_are_told_apart(model: Model) -> None:
     clock = Clock()
-    recorder = Recorder(Steps(5), clock=clock)
+    recorder = SessionSource(Steps(5), clock=clock)
     nodes = [[f"tower_{number}/a/long/name/that/goes/on/and/on/loss" for number in range(count)] for count in (5, 5, 6)]
     nodes[1][4] = "tower_9"
     for each in (*nodes, nodes[1]):
@@ -200,13 +208,16 @@ def test_names_are_short(nodes: list[str], name: str) -> None:
     assert run_name(nodes) == name
 
 
-def test_metadata_is_read_once_it_takes_too_much_room(model: Model, traced: bytes) -> None:
+def test_metadata_is_read_once_it_takes_too_much_room(
+    model: Model, traced: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_store, "READING_SHARE", 0.0)
     clock = Clock()
-    recorder = Recorder(EVERYTHING, clock=clock, room=3 * len(traced) + 200)
+    recorder = SessionSource(EVERYTHING, clock=clock, room=3 * len(traced) + 200)
     waiting = []
     for _ in range(8):
         run_for(recorder, clock, 1.0, model.graph, "loss", metadata(model))
-        waiting.append(sum(len(runs.waiting) for runs in recorder._graphs.values()))
+        waiting.append(len(recorder.traces._waiting))
     assert waiting == [1, 2, 3, 0, 1, 2, 3, 0]
     assert profile_of_tables(recorder.recorded().graphs[0].tables).steps == tuple(range(8))
 
@@ -214,15 +225,15 @@ def test_metadata_is_read_once_it_takes_too_much_room(model: Model, traced: byte
 def test_other_threads_run_on_while_metadata_is_read(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     from tfprof_widget.ingest.gathered import Gathered
 
-    recorder, reading, over = Recorder(EVERYTHING, room=0), threading.Event(), threading.Event()
-    add_graph = Gathered.add_graph
+    recorder, reading, over = SessionSource(EVERYTHING, room=0), threading.Event(), threading.Event()
+    read = Gathered.read
 
-    def slowly(parts: Gathered, graph: Any) -> None:
+    def slowly(gathered: Gathered, run_meta: Any) -> ReadRun:
         reading.set()
         assert over.wait(60)
-        add_graph(parts, graph)
+        return read(gathered, run_meta)
 
-    monkeypatch.setattr(Gathered, "add_graph", slowly)
+    monkeypatch.setattr(Gathered, "read", slowly)
     thread = threading.Thread(target=run_for, args=(recorder, Clock(), 0.0, model.graph, "loss", metadata(model)))
     thread.start()
     assert reading.wait(60)
@@ -236,7 +247,7 @@ def test_other_threads_run_on_while_metadata_is_read(model: Model, monkeypatch: 
 
 def test_graph_that_grows_is_read_again() -> None:
     model = Model()
-    recorder = Recorder(EVERYTHING, room=0)
+    recorder = SessionSource(EVERYTHING, room=0)
     run_for(recorder, Clock(), 0.0, model.graph, "loss", metadata(model))
     with model.graph.as_default():
         tf.square(model.loss, name="later")
@@ -245,7 +256,7 @@ def test_graph_that_grows_is_read_again() -> None:
 
 
 def test_graph_that_cannot_be_read_does_not_cost_the_others(model: Model, traced: bytes) -> None:
-    recorder = Recorder(EVERYTHING)
+    recorder = SessionSource(EVERYTHING)
     run_for(recorder, Clock(), 0.0, object(), "loss", traced)
     run_for(recorder, Clock(), 0.0, model.graph, "loss", traced)
     recorded = recorder.recorded()
@@ -254,7 +265,7 @@ def test_graph_that_cannot_be_read_does_not_cost_the_others(model: Model, traced
 
 
 def test_run_without_step_stats_is_told_of(model: Model, traced: bytes) -> None:
-    recorder = Recorder(EVERYTHING)
+    recorder = SessionSource(EVERYTHING)
     run_for(recorder, Clock(), 0.0, model.graph, "loss", b"")
     run_for(recorder, Clock(), 0.0, model.graph, "loss", traced)
     recorded = recorder.recorded()
@@ -270,7 +281,7 @@ def test_nodes_of_functions_are_no_cause_for_a_warning(model: Model) -> None:
     device = run_metadata.step_stats.dev_stats[0]
     for number in range(50):
         device.node_stats.add(node_name=f"inlined/{number}", all_start_micros=number)
-    recorder = Recorder(EVERYTHING)
+    recorder = SessionSource(EVERYTHING)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run_for(recorder, Clock(), 0.0, model.graph, "loss", run_metadata.SerializeToString())
@@ -282,7 +293,7 @@ def test_run_of_nothing_but_a_function_is_not_missing(model: Model) -> None:
     run_metadata = v1.RunMetadata()
     device = run_metadata.step_stats.dev_stats.add(device="/job:localhost/replica:0/task:0/device:CPU:0")
     device.node_stats.add(node_name="inlined/product", all_start_micros=1)
-    recorder = Recorder(EVERYTHING)
+    recorder = SessionSource(EVERYTHING)
     run_for(recorder, Clock(), 0.0, model.graph, "loss", run_metadata.SerializeToString())
     recorded = recorder.recorded()
     assert profile_of_tables(recorded.graphs[0].tables).steps == (0,)
@@ -292,13 +303,13 @@ def test_run_of_nothing_but_a_function_is_not_missing(model: Model) -> None:
 def test_warnings_of_the_user_stay_as_they_are(model: Model, traced: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done to the filters in one thread is done to those of all others."""
     monkeypatch.setattr(warnings, "catch_warnings", None)
-    recorder = Recorder(EVERYTHING, room=0)
+    recorder = SessionSource(EVERYTHING, room=0)
     run_for(recorder, Clock(), 0.0, model.graph, "loss", traced)
     assert recorder.counts() == (1, 1)
 
 
 def test_nothing_is_recorded_after_the_end(model: Model, traced: bytes) -> None:
-    recorder = Recorder(EVERYTHING)
+    recorder = SessionSource(EVERYTHING)
     run = recorder.begin(model.graph, ["loss"])
     assert run is not None
     recorder.recorded()
@@ -308,10 +319,10 @@ def test_nothing_is_recorded_after_the_end(model: Model, traced: bytes) -> None:
 
 
 def test_first_error_of_ours_is_told_and_stops_the_recording(model: Model, traced: bytes) -> None:
-    recorder = Recorder(EVERYTHING)
+    recorder = SessionSource(EVERYTHING)
     run_for(recorder, Clock(), 0.0, model.graph, "loss", traced)
-    recorder.broke(ZeroDivisionError("first"))
-    recorder.broke(ZeroDivisionError("second"))
+    recorder.stop_after_error(ZeroDivisionError("first"))
+    recorder.stop_after_error(ZeroDivisionError("second"))
     assert recorder.begin(model.graph, ["loss"]) is None
     recorded = recorder.recorded()
     assert recorded.traced == 1

@@ -37,7 +37,7 @@ print([nodes[name] for name in (*replicas, *gradients)], captured.warnings)
 
 CUSTOM_LOOP = """
 import keras, tensorflow as tf, tfprof_widget as tfprof
-from tfprof_widget.profiles.tables import ABSENT
+from tfprof_widget.lib.arrays import ABSENT
 strategy = tf.distribute.MirroredStrategy(["CPU:0"])
 with strategy.scope():
     model = keras.Sequential([keras.layers.Dense(4)], name="net")

@@ -7,7 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from tfprof_widget.capturing.sampling import EVERYTHING, Adaptive, Choice, Every, Policy, Sampler, Steps
+from tfprof_widget.capturing.sampling import EVERYTHING, Adaptive, Choice, Every, KindTally, Policy, Sampler, Steps
+
+
+def kind(sampler: Sampler, name: object) -> KindTally:
+    return sampler.kind(name, lambda: KindTally(str(name)))
 
 
 def simulated(
@@ -17,13 +21,13 @@ def simulated(
     sampler = Sampler(policy)
     traced, extra = [], 0.0
     for number in range(runs):
-        choice = sampler.choose("train")
+        choice = sampler.choose(kind(sampler, "train"))
         assert choice.number == number
         took = seconds * (slowdown if choice.traced else 1.0)
         extra += took - seconds
         if choice.traced:
             traced.append(number)
-        sampler.ran("train", choice, took + (warm_up if choice.warm_up else 0.0))
+        sampler.ran(kind(sampler, "train"), choice, took + (warm_up if choice.is_first else 0.0))
     return traced, extra
 
 
@@ -89,7 +93,7 @@ def test_policy_as_asked(policy: Policy, expected: list[int]) -> None:
 def test_groups_are_counted_apart() -> None:
     sampler = Sampler(Steps(1, 2))
     groups = ["train", "eval", "train", "train", "eval"]
-    assert [sampler.choose(group).traced for group in groups] == [False, False, True, False, True]
+    assert [sampler.choose(kind(sampler, group)).traced for group in groups] == [False, False, True, False, True]
 
 
 def test_groups_share_what_may_be_spent() -> None:
@@ -97,43 +101,43 @@ def test_groups_share_what_may_be_spent() -> None:
     sampler = Sampler(Adaptive())
     traced = 0
     for group in range(1000):
-        choice = sampler.choose(group)
+        choice = sampler.choose(kind(sampler, group))
         traced += choice.traced
-        sampler.ran(group, choice, 0.004 if choice.traced else 0.001)
+        sampler.ran(kind(sampler, group), choice, 0.004 if choice.traced else 0.001)
     assert 50 <= traced <= 170  # at 3 ms each
 
 
 def test_seconds_spent_elsewhere_count() -> None:
     sampler = Sampler(Adaptive())
     for _ in range(4):
-        sampler.ran("train", sampler.choose("train"), 0.001)
-    sampler.spent(1.5)
-    sampler.spent(0.5)
-    assert sampler.spent_seconds == 2.0
-    due = [sampler.choose("train") for _ in range(50)]
+        sampler.ran(kind(sampler, "train"), sampler.choose(kind(sampler, "train")), 0.001)
+    sampler.add_overhead(1.5)
+    sampler.add_overhead(0.5)
+    assert sampler.overhead_seconds == 2.0
+    due = [sampler.choose(kind(sampler, "train")) for _ in range(50)]
     assert not any(choice.traced for choice in due)
 
 
 def test_group_becomes_due_again_once_it_can_be_afforded() -> None:
     """It takes most of the time, and so has one traced run, which costs nothing, before 20 s pay for 2 s."""
     sampler, traced = Sampler(Adaptive()), []
-    sampler.spent(2.0)
+    sampler.add_overhead(2.0)
     for _ in range(21):
-        choice = sampler.choose("train")
+        choice = sampler.choose(kind(sampler, "train"))
         traced += [choice.number] * choice.traced
-        sampler.ran("train", choice, 1.0)
+        sampler.ran(kind(sampler, "train"), choice, 1.0)
     assert traced == [1, 20]
 
 
 def test_what_takes_most_is_traced_once_whatever_it_costs() -> None:
     """Nothing may be spent: the first run sets up for 20 ms, the 21st of 1 ms has taken as long, others less."""
     sampler, traced = Sampler(Adaptive(0.0, allowance=0.0)), []
-    sampler.ran("initialize", sampler.choose("initialize"), 0.02)
+    sampler.ran(kind(sampler, "initialize"), sampler.choose(kind(sampler, "initialize")), 0.02)
     for _ in range(100):
         for group, seconds in (("train", 0.001), ("evaluate", 0.0005)):
-            choice = sampler.choose(group)
+            choice = sampler.choose(kind(sampler, group))
             traced += [(group, choice.number)] * choice.traced
-            sampler.ran(group, choice, seconds * (5 if choice.traced else 1))
+            sampler.ran(kind(sampler, group), choice, seconds * (5 if choice.traced else 1))
     assert traced == [("train", 20)]
 
 
@@ -141,33 +145,33 @@ def test_cost_beside_the_run_has_to_be_affordable_too() -> None:
     """Half a second may be spent, and 0.6 s that a window costs are a tenth of 6 s."""
     sampler, costs = Sampler(Adaptive()), []
     for number in range(8):
-        choice = sampler.choose("train", cost=0.6 if number > 1 else 0.0)
+        choice = sampler.choose(kind(sampler, "train"), cost=0.6 if number > 1 else 0.0)
         costs += [number] * choice.traced
-        sampler.ran("train", choice, 1.0)
+        sampler.ran(kind(sampler, "train"), choice, 1.0)
     assert costs == [0, 1, 6]
 
 
 def test_runs_that_overlap_are_told_apart() -> None:
     sampler = Sampler(EVERYTHING)
-    first, second = sampler.choose("train"), sampler.choose("train")
-    sampler.ran("train", second, 1.0)
-    sampler.ran("train", first, 5.0)
-    times = sampler.times("train")
-    assert (first.warm_up, second.warm_up) == (True, False)
-    assert (times.warm_up_seconds, times.traced_seconds) == (5.0, 1.0)
+    first, second = sampler.choose(kind(sampler, "train")), sampler.choose(kind(sampler, "train"))
+    sampler.ran(kind(sampler, "train"), second, 1.0)
+    sampler.ran(kind(sampler, "train"), first, 5.0)
+    tally = kind(sampler, "train")
+    assert (first.is_first, second.is_first) == (True, False)
+    assert (tally.first.seconds, tally.traced.seconds) == (5.0, 1.0)
 
 
 def test_run_that_cannot_be_traced_is_counted() -> None:
     sampler = Sampler(EVERYTHING)
-    assert sampler.choose("train", traceable=False) == Choice(0, traced=False)
-    assert sampler.choose("train") == Choice(1, traced=True)
+    assert sampler.choose(kind(sampler, "train"), traceable=False) == Choice(0, traced=False)
+    assert sampler.choose(kind(sampler, "train")) == Choice(1, traced=True)
 
 
 def test_cost_is_measured_against_untraced_runs() -> None:
     """Warm-up and two steady runs traced in 4 s each, two untraced in 1 s: three traces of 3 s."""
     sampler = Sampler(Every(2))
     for seconds in (30.0, 1.0, 4.0, 1.0, 4.0):
-        sampler.ran("train", sampler.choose("train"), seconds)
+        sampler.ran(kind(sampler, "train"), sampler.choose(kind(sampler, "train")), seconds)
     assert sampler.measured_cost() == 9.0
     assert Sampler(EVERYTHING).measured_cost() is None
 

@@ -20,7 +20,7 @@ from tests.made import profile_of_tables
 from tfprof_widget.capturing import session_hooks
 from tfprof_widget.capturing.sampling import EVERYTHING, Sampler, Steps
 from tfprof_widget.capturing.session_hooks import hooked_sessions, remembered_callables
-from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.session_source import SessionSource
 from tfprof_widget.ingest.gathered import Gathered
 
 BASE = session_module.BaseSession
@@ -304,10 +304,10 @@ def test_run_that_outlasts_the_capture_goes_on(model: Model) -> None:
 @pytest.mark.parametrize(
     ("owner", "name"),
     [
-        (Recorder, "begin"),
-        (Recorder, "finished"),
-        (Recorder, "raised"),
-        (Recorder, "_ended"),
+        (SessionSource, "begin"),
+        (SessionSource, "finished"),
+        (SessionSource, "raised"),
+        (SessionSource, "ended"),
         (Sampler, "choose"),
         (Sampler, "ran"),
         (session_hooks, "_asks_for_step_stats"),
@@ -316,8 +316,9 @@ def test_run_that_outlasts_the_capture_goes_on(model: Model) -> None:
         (session_hooks._TracedCall, "metadata"),
         (session_hooks._TracedCall, "release"),
         (session_hooks.CallableRuns, "twin"),
-        (Gathered, "add_step"),
-        (Gathered, "assemble"),
+        (Gathered, "read"),
+        (Gathered, "add_run"),
+        (Gathered, "tables"),
     ],
 )
 def test_our_own_errors_leave_the_runs_alone(
@@ -349,7 +350,7 @@ def test_our_own_errors_leave_the_runs_alone(
 def test_missing_internal_is_told_of_and_the_rest_goes_on(
     model: Model, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session, recorder, real = model.session(), Recorder(EVERYTHING), vars(BASE)[name]
+    session, recorder, real = model.session(), SessionSource(EVERYTHING), vars(BASE)[name]
     monkeypatch.delattr(BASE, name)
     with hooked_sessions(recorder):
         monkeypatch.setattr(BASE, name, real, raising=False)  # without it no session could run

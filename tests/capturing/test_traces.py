@@ -13,12 +13,12 @@ from tests.capturing.program_steps import FOR_EVER, TRAIN, Captured, capturing, 
 from tests.ingest.spaces import ORIGIN, Space
 from tfprof_widget.capturing import trace_store as capturing_traces
 from tfprof_widget.capturing.function_hooks import hooked_functions
-from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.sampling import EVERYTHING, Adaptive
 from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.trace_store import TraceStore
-from tfprof_widget.capturing.windows import Windows
-from tfprof_widget.ingest.xspace.reader import Step
+from tfprof_widget.capturing.windows import RecordedWindow, Windows
+from tfprof_widget.ingest.xspace.reader import Step, TraceTable
 from tfprof_widget.profiles.data import EAGER
 
 STEPS = [
@@ -43,40 +43,47 @@ def space(executions: int = 1) -> bytes:
     return data
 
 
-def told(*, room: int, most: int = 1 << 30) -> tuple[TraceStore, list[str]]:
-    notes: list[str] = []
-    return TraceStore(notes.append, room=room, most=most), notes
+Windowed = TraceStore[RecordedWindow, TraceTable]
 
 
-def told_of(traces: TraceStore) -> dict[str, float]:
+def told(*, room: int) -> tuple[Windowed, FunctionSource]:
+    source = FunctionSource(EVERYTHING, room=room)
+    return source.traces, source
+
+
+def add(traces: Windowed, xspace: bytes, steps: list[Step]) -> None:
+    traces.add(RecordedWindow(xspace, steps), len(xspace))
+
+
+def told_of(traces: Windowed) -> dict[str, float]:
     return dict(traces.costliest(9))
 
 
 def test_raw_bytes_are_dropped_when_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capturing_traces, "READING_SHARE", 0.0)
     raw = space(200)
-    traces, notes = told(room=3 * len(raw))
+    traces, source = told(room=3 * len(raw))
     for _ in range(3):
-        traces.add(raw, STEPS)
+        add(traces, raw, STEPS)
     traces.read_some()  # there is room, and to read costs too much
     assert traces.nbytes == 3 * len(raw)
-    traces.add(raw, STEPS)
+    add(traces, raw, STEPS)
     assert traces.read_some() > 0.0
     kept = traces.nbytes
     columns = traces.all()
     assert kept == sum(each.nbytes for each in columns)
     assert [len(each.label) for each in columns] == [1 + 2 * (3 * 200 + 1)] * 4
-    assert notes == []
+    assert source.notes == ()
 
 
 def test_little_is_read_before_if_it_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
     traces, _ = told(room=1 << 30)
-    traces.add(space(), STEPS)
-    traces.add(space(), STEPS)
+    add(traces, space(), STEPS)
+    add(traces, space(), STEPS)
     monkeypatch.setattr(capturing_traces, "READING_SHARE", 1e9)
     traces.read_some()
     read, _ = told(room=0)
-    read.add(space(), STEPS)
+    add(read, space(), STEPS)
     read.read_some()
     assert traces.nbytes == len(space()) + read.nbytes  # one is read
 
@@ -84,28 +91,29 @@ def test_little_is_read_before_if_it_costs_little(monkeypatch: pytest.MonkeyPatc
 def test_costliest_ops_are_those_of_steps_that_are_no_warm_up() -> None:
     traces, _ = told(room=0)
     assert traces.costliest(2) == []
-    traces.add(space(), STEPS)
+    add(traces, space(), STEPS)
     traces.read_some()
     assert told_of(traces) == {"MatMul": pytest.approx(8e-9), "Relu": pytest.approx(4e-9)}
     assert list(dict(traces.costliest(1))) == ["MatMul"]
-    traces.add(space(), STEPS[:2])  # all of it is a warm-up
-    traces.add(space(3), STEPS)
+    add(traces, space(), STEPS[:2])  # all of it is a warm-up
+    add(traces, space(3), STEPS)
     traces.read_some()
     assert told_of(traces) == {"MatMul": pytest.approx(16e-9), "Relu": pytest.approx(8e-9)}
 
 
 def test_trace_that_cannot_be_read_is_told_of() -> None:
-    traces, notes = told(room=0)
-    traces.add(b"no XSpace", STEPS)
+    traces, source = told(room=0)
+    add(traces, b"no XSpace", STEPS)
     assert traces.all() == []
-    (note,) = notes
+    (note,) = source.notes
     assert note.startswith("4 steps are missing: xspace: these 9 bytes are no XSpace")
 
 
 def test_no_window_is_opened_when_traces_take_too_much_room() -> None:
-    traces, notes = told(room=0, most=0)
-    windows = Windows(TfProfiler(None), traces, threading.RLock(), notes.append)
-    traces.add(space(), STEPS)
+    notes: list[str] = []
+    traces: Windowed = TraceStore(lambda window: None, room=0, most=0)
+    windows = Windows(TfProfiler(None), traces, threading.RLock(), notes.append, ())
+    add(traces, space(), STEPS)
     windows.open()
     assert not windows.is_open
     assert notes == ["recording stopped at 0 MB of traces; fewer steps are enough: --every 10"]
@@ -174,7 +182,7 @@ def test_steps_under_way_at_the_end_are_not_counted() -> None:
         ended.wait(60)
         return tf.constant(1.0)
 
-    recorder = FunctionRecorder(EVERYTHING)
+    recorder = FunctionSource(EVERYTHING)
     with hooked_functions(recorder):
         thread = threading.Thread(target=slow)
         thread.start()
@@ -197,3 +205,14 @@ def test_steps_are_untraced_traced_or_warm_ups() -> None:
     names = [name for name in captured.profile.step_names if name == "<lambda>"]
     assert runs.untraced is not None
     assert (runs.seen, runs.warm_ups, runs.untraced) == (105, 6, 105 - 6 - len(names))
+
+
+def test_first_steps_are_told_until_others_come() -> None:
+    traces, _ = told(room=0)
+    add(traces, space(), STEPS[:2])
+    traces.read_some()
+    # what ran after the second step is taken for its own: 5,000 and 2 times 8 ns
+    assert told_of(traces) == {"MatMul": pytest.approx(5_016e-9), "Relu": pytest.approx(8e-9)}
+    add(traces, space(), STEPS)
+    traces.read_some()
+    assert told_of(traces) == {"MatMul": pytest.approx(8e-9), "Relu": pytest.approx(4e-9)}

@@ -7,10 +7,10 @@ import tensorflow as tf
 
 from tests.capturing.models import Model, captured
 from tests.capturing.program_steps import capturing, function
-from tfprof_widget.capturing import function_source, windows
-from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing import windows
+from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.sampling import Adaptive, Every
-from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.session_source import SessionSource
 from tfprof_widget.capturing.trace_store import TraceStore
 from tfprof_widget.capturing.windows import WindowCosts
 
@@ -78,16 +78,15 @@ def test_windows_of_dear_steps_are_small(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_reading_at_the_end_is_overhead_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    original = FunctionRecorder._graphs
+    original = FunctionSource.read
 
-    def slow(recorder: FunctionRecorder) -> object:
+    def slow(recorder: FunctionSource) -> object:
         now[0] += 100.0
         return original(recorder)
 
-    monkeypatch.setattr(function_source, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(FunctionRecorder, "_graphs", slow)
+    monkeypatch.setattr(FunctionSource, "read", slow)
     double = function(lambda x: 2.0 * x)
-    with capturing(Adaptive(0.5, allowance=0.0)) as captured:
+    with capturing(Adaptive(0.5, allowance=0.0), clock=lambda: now[0]) as captured:
         for _ in range(50):
             double(tf.constant(1.0))
     assert 100.0 < (captured.recorded.overhead_seconds or 0.0) < 110.0
@@ -98,13 +97,13 @@ def test_reading_at_the_end_is_overhead_of_functions(monkeypatch: pytest.MonkeyP
 
 def test_reading_at_the_end_is_overhead_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    original = Recorder._record
+    original = SessionSource.read
 
-    def slow(recorder: Recorder, *runs: object) -> object:
+    def slow(recorder: SessionSource) -> object:
         now[0] += 100.0
-        return original(recorder, *runs)  # type: ignore[arg-type]
+        return original(recorder)
 
-    monkeypatch.setattr(Recorder, "_record", slow)
+    monkeypatch.setattr(SessionSource, "read", slow)
     model = Model()
     session = model.session()
     with captured(Every(2), clock=lambda: now[0]) as inside:

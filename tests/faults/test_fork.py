@@ -17,9 +17,9 @@ import tfprof_widget as tfprof
 from tests.capturing.models import THREE, Model
 from tests.faults.children import Fork, in_fork
 from tests.faults.disk import entries
-from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.sampling import EVERYTHING, Sampler
-from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.session_source import SessionSource
 from tfprof_widget.lib.safely import FORKED
 
 
@@ -60,7 +60,7 @@ def test_a_profile_context_writes_nothing_in_a_fork(model: Model, tmp_path: Path
     assert entries(tmp_path).keys() == {"profile_0"}
 
 
-@pytest.mark.parametrize("make", [Recorder, FunctionRecorder])
+@pytest.mark.parametrize("make", [SessionSource, FunctionSource])
 def test_a_fork_does_not_wait_for_a_thread_that_it_lacks(
     make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,15 +75,15 @@ def test_a_fork_does_not_wait_for_a_thread_that_it_lacks(
 
     monkeypatch.setattr(Sampler, "choose", waiting)
     recorder = make(EVERYTHING)
-    begin = (object(), ["loss"]) if make is Recorder else ("key", "name", None)
+    begin = (object(), ["loss"]) if make is SessionSource else ("key", "name", None)
     thread = threading.Thread(target=recorder.begin, args=begin)
     thread.start()
     holds.wait(60)
 
     def work() -> Any:
         begun = recorder.begin(*begin)
-        if make is FunctionRecorder:
-            recorder.make_way()
+        if make is FunctionSource:
+            recorder.release_profiler()
             recorder.end_eager_ops()
         return begun, recorder.recorded().warnings == (FORKED,)
 

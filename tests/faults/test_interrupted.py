@@ -19,7 +19,8 @@ from tests.faults.hooks import hooks
 from tests.load.soak import often
 from tfprof_widget.api import capture
 
-CAPTURING = str(Path(capture.__file__).parent)
+PACKAGE = Path(tfprof.__file__).parent
+CAPTURING = tuple(str(PACKAGE / each) for each in ("capturing", "api", "profile_context.py"))
 NEVER = range(10**6, 10**6 + 1)  # no run is traced, so that TensorFlow's profiler is not waited for at each line
 EVERY = often(1, 3)
 

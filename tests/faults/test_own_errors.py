@@ -15,14 +15,14 @@ from tests.capturing.models import THREE, Model
 from tfprof_widget.api import capture, result
 from tfprof_widget.capturing import hooks
 from tfprof_widget.capturing.function_hooks import ModelSteps
-from tfprof_widget.capturing.function_source import FunctionRecorder
-from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.function_source import FunctionSource
+from tfprof_widget.capturing.session_source import SessionSource
 from tfprof_widget.profile_context import GraphProfiles
 
 PLACES = [
-    (Recorder, "recorded"),
-    (FunctionRecorder, "recorded"),
-    (FunctionRecorder, "learn"),
+    (SessionSource, "recorded"),
+    (FunctionSource, "recorded"),
+    (FunctionSource, "take_names_of_layers"),
     (ModelSteps, "undo"),
     (capture, "joined"),
     (capture, "_explained"),

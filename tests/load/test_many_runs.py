@@ -12,8 +12,8 @@ import tensorflow as tf
 import tfprof_widget as tfprof
 from tests.capturing.models import THREE, Model, captured
 from tests.load.memory import held, traced_memory
-from tfprof_widget.capturing.sampling import Adaptive, Sampler
-from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.sampling import Adaptive, KindTally, Sampler
+from tfprof_widget.capturing.session_source import SessionSource
 
 RUNS = 10_000
 # By default every traced run is followed by a quarter as many untraced ones as came before: the first, every second
@@ -73,7 +73,7 @@ def test_tracing_ends_when_all_the_room_is_taken(model: Model) -> None:
 @pytest.mark.parametrize("kinds", [1, 100])
 def test_what_is_kept_of_untraced_runs_does_not_grow_with_them(kinds: int) -> None:
     """A thousand, and ten thousand more, of a few kinds: nothing is kept of a run, and little of a kind."""
-    recorder, graph = Recorder(Adaptive(overhead=0.0, allowance=0.0)), object()
+    recorder, graph = SessionSource(Adaptive(overhead=0.0, allowance=0.0)), object()
     names = [[f"loss_{kind}"] for kind in range(kinds)]
 
     def run(count: int) -> None:
@@ -93,7 +93,8 @@ def test_what_is_kept_of_untraced_runs_does_not_grow_with_them(kinds: int) -> No
 
 def test_choosing_keeps_nothing_of_a_run() -> None:
     sampler = Sampler(Adaptive())
-    work: Callable[[], Any] = lambda: sampler.ran("train", sampler.choose("train"), 1e-3)  # noqa: E731
+    kind = sampler.kind("train", lambda: KindTally("train"))
+    work: Callable[[], Any] = lambda: sampler.ran(kind, sampler.choose(kind), 1e-3)  # noqa: E731
     work()
     with traced_memory():
         before = held()

@@ -23,7 +23,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What was to be run on which engines, in place of running it."""
     asked: list[Any] = []
     monkeypatch.setattr(
-        "tfprof_widget.magic.profiling.profile_on_engines",
+        "tfprof_widget.magic.profile_on_engines",
         lambda shell, request, code, variables: asked.append((request.engines, request.traced, code)),
     )
     return asked

@@ -12,13 +12,13 @@ from typing import Any, TypeVar, overload
 
 from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.function_hooks import hooked_functions
-from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.hooks import without_hooks
 from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
 from tfprof_widget.capturing.recording import Recording, joined
 from tfprof_widget.capturing.sampling import Policy, policy
 from tfprof_widget.capturing.session_hooks import hooked_sessions
-from tfprof_widget.capturing.session_source import Recorder
+from tfprof_widget.capturing.session_source import SessionSource
 from tfprof_widget.lib.safely import Interrupts, deliver_interrupt, hold_interrupts, release_interrupts
 from tfprof_widget.profiles.devices import MISSING_STREAMS, ran_on_cpus
 
@@ -132,8 +132,8 @@ class _AtWork:
     def __init__(self, interrupts: Interrupts | None, policy: Policy, *, collectives: bool) -> None:
         self.interrupts = interrupts
         self.kept_code = KeptCode()
-        self.sessions = Recorder(policy, kept=self.kept_code.positions)
-        self.functions = FunctionRecorder(policy, collectives=collectives, kept=self.kept_code.positions)
+        self.sessions = SessionSource(policy, kept=self.kept_code.positions)
+        self.functions = FunctionSource(policy, collectives=collectives, kept=self.kept_code.positions)
         self.capture = Capture()
         self.hooks = ExitStack()
 
@@ -143,8 +143,8 @@ class _AtWork:
         enter(hooked_sessions(sessions))
         enter(hooked_functions(functions))
         enter(keeping_code(self.kept_code))
-        enter(sessions.own_thread.opened())
-        enter(functions.own_thread.opened())
+        enter(sessions.opening_thread.opened())
+        enter(functions.opening_thread.opened())
         self.capture.counting(
             lambda: tuple(map(sum, zip(sessions.counts(), functions.counts(), strict=True))),
             lambda limit: _costliest(sessions, functions, limit),
@@ -155,7 +155,7 @@ class _AtWork:
         return _with_streams_noted(joined(self.sessions.recorded(), _with_memory_noted(self.functions.recorded())))
 
 
-def _costliest(sessions: Recorder, functions: FunctionRecorder, limit: int) -> list[tuple[str, float]]:
+def _costliest(sessions: SessionSource, functions: FunctionSource, limit: int) -> list[tuple[str, float]]:
     """The ops that cost most a run, wherever they ran."""
     return nlargest(limit, sessions.costliest(limit) + functions.costliest(limit), key=itemgetter(1))
 

@@ -82,7 +82,7 @@ def has_collectives(graph: Any) -> bool:
 class StopsRecording(Protocol):
     """What can be asked to record nothing for a while."""
 
-    def make_way(self) -> None:
+    def release_profiler(self) -> None:
         """Stop what is recorded now."""
 
 
@@ -99,7 +99,7 @@ def collective_hooks(recorder: StopsRecording) -> dict[str, Callable[[ModuleType
     def stopping(original: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
-            recorder.make_way()
+            recorder.release_profiler()
             return original(*arguments, **named)
 
         return call
@@ -114,7 +114,7 @@ def collective_hooks(recorder: StopsRecording) -> dict[str, Callable[[ModuleType
                 group = str(given.get("group_key", given.get("communicator")))
                 if group not in met:
                     met.add(group)
-                    recorder.make_way()
+                    recorder.release_profiler()
             return original(*arguments, **named)
 
         return call

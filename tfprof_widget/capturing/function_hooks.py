@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from tfprof_widget.capturing.collectives import collective_hooks, is_mended
-from tfprof_widget.capturing.function_source import FunctionRecorder
+from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.hooks import SHORTENERS, Hook, Patch, put_patches, shortener_hooks, when_imported
 from tfprof_widget.capturing.session_hooks import SESSION
 from tfprof_widget.capturing.tf_profiler import BINDINGS, SESSION_TYPE, ProfilerTurns, TfProfiler, without_captures
@@ -123,13 +123,13 @@ BACKWARD = "__backward_"
 
 
 @contextmanager
-def hooked_functions(recorder: FunctionRecorder) -> Iterator[FunctionRecorder]:
+def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
     """Tell the recorder of the steps in the block, in any thread, and of the functions that are called.
 
     They give and raise what they would without it, and afterwards TensorFlow and Keras are as they were.
 
     >>> from tfprof_widget.capturing.sampling import Adaptive
-    >>> with hooked_functions(FunctionRecorder(Adaptive())) as recorder:
+    >>> with hooked_functions(FunctionSource(Adaptive())) as recorder:
     ...     pass  # model.fit(...)
     >>> recorder.recorded().seen
     0
@@ -159,11 +159,11 @@ def hooked_functions(recorder: FunctionRecorder) -> Iterator[FunctionRecorder]:
             patch.undo()
         models.undo()
         with suppress(Exception):
-            recorder.learn(models.layers(), models.variables())
-        recorder.make_way()
+            recorder.take_names_of_layers(models.layers(), models.variables())
+        recorder.release_profiler()
 
 
-def _stepping(recorder: FunctionRecorder) -> Callable[[str, Callable[..., Any]], Callable[..., Any]]:
+def _stepping(recorder: FunctionSource) -> Callable[[str, Callable[..., Any]], Callable[..., Any]]:
     def stepping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
@@ -177,7 +177,7 @@ def _stepping(recorder: FunctionRecorder) -> Callable[[str, Callable[..., Any]],
     return stepping
 
 
-def _function_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+def _function_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
     """Calls of tf.functions from Python; those of others in their code are parts of them."""
 
     def replace(original: Any) -> Callable[..., Any]:
@@ -189,7 +189,7 @@ def _function_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[
             with recorder.step(id(function), _name_of(function), function):
                 results = original(function, *arguments, **named)
                 if _traced_times(function) != before:
-                    recorder.traced_anew()
+                    recorder.mark_retraced()
             deliver_interrupt()
             return results
 
@@ -198,21 +198,21 @@ def _function_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[
     yield getattr(module, "Function", None), "__call__", replace
 
 
-def _atomic_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+def _atomic_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
     """What all calls of functions end in, also of loaded ones."""
     owner = getattr(module, "AtomicFunction", None)
     name = "call_flat" if hasattr(owner, "call_flat") else "__call__"  # before 2.15 the latter
     yield owner, name, _calling(recorder)
 
 
-def _monomorphic_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+def _monomorphic_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
     """The same in TensorFlow 2.12, whose functions are not yet atomic."""
     owner = getattr(module, "_EagerDefinedFunction", None)
     if owner is not None:
         yield owner, "call", _calling(recorder)
 
 
-def _calling(recorder: FunctionRecorder) -> Callable[[Any], Callable[..., Any]]:
+def _calling(recorder: FunctionSource) -> Callable[[Any], Callable[..., Any]]:
     """A call from Python that is in no step is one, but for the backward pass of a function."""
 
     def replace(original: Any) -> Callable[..., Any]:
@@ -220,7 +220,7 @@ def _calling(recorder: FunctionRecorder) -> Callable[[Any], Callable[..., Any]]:
             __tracebackhide__ = True
             if not _executes_eagerly():
                 return original(function, *arguments, **named)
-            name = recorder.called(function)
+            name = recorder.keep_function(function)
             if recorder.is_in_step or BACKWARD in name:
                 return original(function, *arguments, **named)
             with recorder.step(name, python_name(name), function):
@@ -233,15 +233,15 @@ def _calling(recorder: FunctionRecorder) -> Callable[[Any], Callable[..., Any]]:
     return replace
 
 
-def _profiler_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+def _profiler_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
     original = getattr(module, SESSION_TYPE, None)
     if original is not None:
         ours = TfProfiler(without_captures(original))
-        yield module, SESSION_TYPE, ProfilerTurns(ours, recorder.make_way, recorder.give_way)
+        yield module, SESSION_TYPE, ProfilerTurns(ours, recorder.release_profiler, recorder.hand_profiler_over)
         recorder.use(ours, eagerly=_executes_eagerly(), is_safe=is_mended(module))
 
 
-def _session_hooks(module: ModuleType, recorder: FunctionRecorder) -> Iterator[Hook]:
+def _session_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
     """Runs of sessions: they are no eager ops, and to trace them on an accelerator takes its one profiler."""
 
     def replace(original: Any) -> Callable[..., Any]:

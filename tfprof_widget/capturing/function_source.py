@@ -1,10 +1,12 @@
-"""Collects the steps of functions and Keras models, and makes a profile of what was recorded."""
+"""Names function calls and steps of Keras models, and makes tables of their graphs and traces."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from time import perf_counter
@@ -13,19 +15,19 @@ from typing import Any
 import numpy as np
 
 from tfprof_widget.capturing.collectives import has_collectives
-from tfprof_widget.capturing.recorder import OpeningThread
-from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
-from tfprof_widget.capturing.sampling import LOOP, Adaptive, Choice, FunctionRun, Kind, Policy, Sampler, Steps
+from tfprof_widget.capturing.recorder import RunUnderWay, SamplingRecorder
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun
+from tfprof_widget.capturing.sampling import Adaptive, Choice, KindTally, Policy, Steps
 from tfprof_widget.capturing.tf_profiler import TfProfiler
-from tfprof_widget.capturing.trace_store import ROOM, TraceStore
-from tfprof_widget.capturing.windows import SHARED, Windows
+from tfprof_widget.capturing.trace_store import ROOM, OpSeconds, ReadTrace, TraceStore
+from tfprof_widget.capturing.windows import SHARED, RecordedWindow, Windows
 from tfprof_widget.ingest.flops.counting import count_float_ops
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
 from tfprof_widget.ingest.parts.names import BetterNames
+from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
 from tfprof_widget.ingest.xspace.resolve import notes_on
-from tfprof_widget.lib.errors import error_text
-from tfprof_widget.lib.safely import FORKED, RecordingProcess
+from tfprof_widget.lib.errors import ProfileError, error_text
 from tfprof_widget.lib.text import written_percent, written_seconds
 from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
 
@@ -67,87 +69,74 @@ WAIT_SECONDS = 0.2
 UNNOTICED_SECONDS = 0.1
 """What tracing may cost more than it was asked to, without a word."""
 
-COST_UNKNOWN = "what recording cost is not known, since no steps of one kind were both recorded and left out"
+LOOP = ": "
+"""Stands in the name of a kind between a library's loop and its function."""
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
+class FunctionRun(RunUnderWay):
+    """A step that has begun; `step` is the number of the recorded step, None if it is not recorded."""
+
+    step: int | None
+
+    @property
+    def is_of_loop(self) -> bool:
+        """Whether a loop of a library's makes the steps, so that all of a step is in its function."""
+        return LOOP in self.kind.name
+
+
 class _Thread(threading.local):
     run: FunctionRun | None = None
 
 
-@dataclass
-class _Step:
-    """The context of a step; those within another are part of it."""
-
-    recorder: FunctionRecorder
-    key: Hashable
-    name: str
-    owner: Any
-    run: FunctionRun | None = None
-
-    def __enter__(self) -> _Step:
-        self.run = self.recorder.begin(self.key, self.name, self.owner)
-        return self
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        if self.run is not None:
-            self.recorder.ended(self.run, raised=kind is not None)
-
-
-class FunctionRecorder:
-    """Takes note of every step, from any thread, and records some of them.
-
-    It never raises: after an error of the package's own it lets all further steps pass, and says so in its warnings.
+class FunctionSource(SamplingRecorder):
+    """Takes note of every step of functions and Keras models, from any thread, and records some of them.
 
     >>> from tfprof_widget.capturing.sampling import Adaptive
-    >>> FunctionRecorder(Adaptive()).recorded().seen
+    >>> FunctionSource(Adaptive()).recorded().seen
     0
     """
+
+    runs = "steps"
 
     def __init__(
         self,
         policy: Policy,
         *,
+        clock: Callable[[], float] = perf_counter,
         room: int = ROOM,
         collectives: bool = False,
         kept: Callable[[Any], Sequence[range]] = READING.kept,
     ) -> None:
+        super().__init__(policy, clock)
         self.functions = CalledFunctions()
-        self.own_thread = OpeningThread()
-        self._policy = policy
+        self.traces: TraceStore[RecordedWindow, TraceTable] = TraceStore(self._read_window, room=room)
+        self._windows = Windows(None, self.traces, self.lock, self.note, self.under_way)
         self._dares = collectives
-        self._kept = kept
+        self._reading = Reading(self.note, kept)
         self._met: set[str] = set()
         self._unrecorded: list[FunctionRun] = []
-        self._process = RecordingProcess()
-        self._sampler = Sampler(policy)
-        self._lock = threading.RLock()
-        self._notes: dict[str, None] = {}
-        self._traces = TraceStore(self.note, room=room)
-        self._windows = Windows(None, self._traces, self._lock, self.note)
-        self._kinds: dict[Hashable, Kind] = {}
         self._thread = _Thread()
-        self._is_over = False
         self._layers: list[str] = []
         self._variables: dict[int, str] = {}
-        self._raised = 0
+        self._dropped = 0
         self._reading_seconds = 0.0
-        self._started = perf_counter()
+        self._started = self.clock()
 
     def use(self, profiler: TfProfiler, *, eagerly: bool, is_safe: bool = True) -> None:
         """Record with this profiler from now on; if `eagerly`, what runs before the first step too.
 
         One that is not safe does not record what it may crash in, unless that is asked for.
         """
-        with self._lock:
+        with self.lock:
             self._windows.profiler = profiler
             self._windows.is_careful = not (is_safe or self._dares)
-            if eagerly and not isinstance(self._policy, Steps):
+            if eagerly and not isinstance(self.sampler.policy, Steps):
                 self._windows.open()
                 self._windows.add_step(EAGER)
 
-    def called(self, function: Any) -> str:
-        """Take note of a call of a function (an AtomicFunction of TensorFlow's); returns its name."""
+    def keep_function(self, function: Any) -> str:
+        """Keep a function (an AtomicFunction of TensorFlow's) that is called; returns its name."""
         run = self._thread.run
         name = self.functions.add(function, run.kind.name.partition(LOOP)[2] if run is not None else "")
         if self._windows.is_careful and name not in self._met:
@@ -160,179 +149,176 @@ class FunctionRecorder:
         """Whether this thread is in a step."""
         return self._thread.run is not None
 
-    def step(self, key: Hashable, name: str, owner: Any) -> _Step:
-        """The context of a step of the kind `key`; `owner` is kept, so that no other gets its identity."""
-        return _Step(self, key, name, owner)
+    @contextmanager
+    def step(self, key: Hashable, name: str, owner: Any) -> Iterator[None]:
+        """The block is a step of the kind `key`, unless it is in another; `owner` is kept, so that its id stays its."""
+        run = self.begin(key, name, owner)
+        try:
+            yield
+        except BaseException:
+            self.finished(run, raised=True)
+            raise
+        self.finished(run)
 
     def begin(self, key: Hashable, name: str, owner: Any) -> FunctionRun | None:
         """Take note of a step that begins now; None within another step of this thread."""
-        if self._is_over or self._thread.run is not None or self._process.is_another:
+        if self._thread.run is not None:
             return None
-        if self.own_thread.is_elsewhere:
-            if self._windows.is_open:
+        if self.lets_pass:
+            if self._windows.is_open and self.opening_thread.is_elsewhere:
                 self.note(OTHERS_OPS)
             return None
         try:
-            with self._lock:
-                kind = self._kinds.get(key)
-                if kind is None:
-                    kind = self._kinds[key] = Kind(self._free_name(name), owner)
-                cost = self._windows.costs.of_one(kind.name) + self._traces.waiting_seconds
-                choice = self._sampler.choose(key, cost=cost)
+            with self.lock:
+                kind = self.sampler.kind(key, lambda: KindTally(self._free_name(name), owner))
+                cost = self._windows.costs.of_one(kind.name) + self.traces.waiting_seconds
+                choice = self.sampler.choose(kind, cost=cost)
                 self._adjust(kind, choice)
-                number = self._windows.add_step(kind.name + (WARM_UP if choice.warm_up else ""))
-                self._windows.under_way += 1
-            run = FunctionRun(key, kind, Choice(choice.number, number is not None), number, perf_counter())
+                number = self._windows.add_step(kind.name + (WARM_UP if choice.is_first else ""))
+                run = FunctionRun(kind, Choice(choice.number, number is not None), self.clock(), number)
+                self.begun(run)
             self._thread.run = run
             return run
         except Exception as error:
-            self.broke(error)
+            self.stop_after_error(error)
             return None
 
-    def ended(self, run: FunctionRun, *, raised: bool) -> None:
+    def finished(self, run: FunctionRun | None, *, raised: bool = False) -> None:
         """Take note that a step has ended."""
-        seconds = perf_counter() - run.started
+        if run is None:
+            return
+        run.ended = self.clock()
         self._thread.run = None
-        if self._process.is_another:
+        if self.process.is_another:
             return
         try:
-            with self._lock:
-                self._windows.under_way -= 1
+            with self.lock:
                 if run in self._unrecorded:
                     self._unrecorded.remove(run)
                 self._windows.rest()
                 if run.is_of_loop:
                     self._windows.add_step(EAGER)
-                if raised:
-                    self._raised += 1
-                else:
-                    self._count(run, seconds)
+                if run.is_warm_up and run.step is not None and not raised:
+                    self._windows.rename(run.step, run.kind.name + WARM_UP)
+                self.ended(run, raised=raised)
             self._make_room()
         except Exception as error:
-            self.broke(error)
+            self.stop_after_error(error)
 
-    def learn(self, layers: Iterable[str], variables: Mapping[int, str]) -> None:
+    def take_names_of_layers(self, layers: Iterable[str], variables: Mapping[int, str]) -> None:
         """Take note of the scopes of layers, and of names of variables by the identity of their handles."""
         self._layers += layers
         self._variables.update(variables)
 
-    def traced_anew(self) -> None:
-        """Say that the step that this thread is in traces a function, and so is a warm-up."""
+    def mark_retraced(self) -> None:
+        """Say that the step that this thread is in traces a function again, and so is a warm-up."""
         run = self._thread.run
         if run is not None:
-            run.is_traced_anew = True
+            run.is_retraced = True
 
     def _leave_out_first_collectives(self, function: Any) -> None:
         """Leave this thread's step out of what is recorded if devices may meet in this function for the first time."""
         try:
             if not has_collectives(function.graph):
                 return
-            with self._lock:
+            with self.lock:
                 run = self._thread.run
                 if run is not None:
                     self._unrecorded.append(run)
-                    if run.number is not None:
-                        self._windows.drop(run.number)
-                        run.number, run.choice = None, replace(run.choice, traced=False)
+                    if run.step is not None:
+                        self._windows.drop(run.step)
+                        run.step, run.choice = None, replace(run.choice, traced=False)
                 self._windows.close()
         except Exception as error:
-            self.broke(error)
+            self.stop_after_error(error)
 
-    def make_way(self) -> None:
+    def release_profiler(self) -> None:
         """Let another use TensorFlow's profiler."""
-        if self._process.is_another:
+        if self.process.is_another:
             return
         try:
-            with self._lock:
+            with self.lock:
                 self._windows.close()
         except Exception as error:
-            self.broke(error)
+            self.stop_after_error(error)
 
-    def give_way(self) -> bool:
+    def hand_profiler_over(self) -> bool:
         """Let another capture use TensorFlow's profiler, after the steps under way; says whether it may now.
 
         It waits for the lock a short while only: the other holds its own, and may be asked for the same.
         """
         self._windows.is_wanted = True
-        if self._process.is_another or not self._lock.acquire(timeout=WAIT_SECONDS):
+        if self.process.is_another or not self.lock.acquire(timeout=WAIT_SECONDS):
             return False
         try:
-            if self._is_over or not self._windows.under_way:
+            if not self.is_open or not self.under_way:
                 self._windows.close()
             return not self._windows.is_open
         except Exception as error:
-            self.broke(error)
+            self.stop_after_error(error)
             return False
         finally:
-            self._lock.release()
+            self.lock.release()
 
     def end_eager_ops(self) -> None:
         """Record no more for now if only eager ops are being recorded."""
-        if self._windows.is_of_eager_ops and not self._process.is_another:
-            with self._lock:
+        if self._windows.is_of_eager_ops and not self.process.is_another:
+            with self.lock:
                 if self._windows.is_of_eager_ops:  # no step may have begun while this waited
-                    self.make_way()
+                    self.release_profiler()
 
-    def counts(self) -> tuple[int, int]:
-        """How many steps there were so far, and how many of them were recorded."""
-        kinds = list(self._kinds.values())
-        return sum(kind.seen for kind in kinds), sum(kind.traced for kind in kinds)
+    def end(self) -> None:
+        """Close the last window."""
+        try:
+            self._windows.close()
+        except Exception as error:
+            self.note(f"the last steps are missing, for TensorFlow did not give them ({error_text(error)})")
 
-    def costliest(self, limit: int) -> list[tuple[str, float]]:
-        """The op types that take most of a step, by what was read so far: each with its seconds a traced step.
+    def wall_seconds(self) -> float:
+        """The time since the capture began."""
+        return self.clock() - self._started
 
-        >>> from tfprof_widget.capturing.sampling import EVERYTHING
-        >>> FunctionRecorder(EVERYTHING).costliest(3)
-        []
-        """
-        return self._traces.costliest(limit)
+    def dropped_events(self) -> int:
+        """How many events TensorFlow's profiler had no room for."""
+        return self._dropped
 
-    def note(self, warning: str) -> None:
-        """Keep a sentence that is to be told with the result, once."""
-        self._notes.setdefault(warning)
+    def overhead_seconds(self) -> float:
+        """What opening, closing and reading windows took."""
+        return self._windows.seconds + self._reading_seconds
 
-    def broke(self, error: Exception) -> None:
-        """Keep what went wrong in the package itself, the first time, and let all further steps pass."""
-        if not self._is_over:
-            self._is_over = True
+    def judge_cost(self, overhead: float, untraced_seconds: float) -> None:
+        """Say so where tracing cost noticeably more than was asked for."""
+        policy = self.sampler.policy
+        if not isinstance(policy, Adaptive) or policy.allowance or overhead < UNNOTICED_SECONDS:
+            return
+        if overhead > policy.overhead * untraced_seconds:
             self.note(
-                f"capturing stopped early, by an error of tfprof_widget itself ({type(error).__name__}: {error}); "
-                "the steps after it went on as usual but are missing here: please report this"
+                f"tracing cost {written_seconds(overhead)}, more than the {written_percent(policy.overhead)} asked "
+                "for: two steps of what takes most are recorded whatever they cost, which weighs less in a longer cell"
             )
 
-    def recorded(self) -> Recording:
-        """Stop recording, and give all that was recorded."""
-        if self._process.is_another:
-            return Recording((), 0.0, 0.0, 0, (FORKED,))
-        with self._lock:
-            self._is_over = True
-            if self._windows.under_way:
-                self.note(f"{_steps(self._windows.under_way)} still going on at the end, and so not counted")
-            try:
-                self._windows.close()
-            except Exception as error:
-                self.note(f"the last steps are missing, for TensorFlow did not give them ({error_text(error)})")
-        if self._raised:
-            self.note(f"{_steps(self._raised)} not counted, having ended in an exception")
-        overhead = self._overhead()
-        reading_began = perf_counter()
-        dropped = 0
-        graphs: tuple[GraphRecording, ...] = ()
-        try:
-            graphs, dropped = self._graphs()
-        except Exception as error:
-            self.note(f"the steps are missing, for they could not be read ({error_text(error)})")
-        ended = perf_counter()
-        wall_seconds = ended - self._started
-        if overhead is not None:
-            overhead += ended - reading_began
-            self._note_on_cost(overhead, wall_seconds - overhead)
-        return Recording(graphs, wall_seconds, overhead, dropped, tuple(self._notes))
+    def read(self) -> list[GraphRecording]:
+        """Make tables of all that was recorded."""
+        traces = self.traces.all()
+        functions = self.functions.graphs(frozenset().union(*(trace.functions for trace in traces)))
+        gathered = Gathered(reading=self._reading)
+        gathered.add_functions(functions, traces, BetterNames(self.functions.labels, self._variables, self._layers))
+        tables = count_float_ops("all")(gathered.tables())
+        self._dropped = sum(trace.dropped for trace in traces)
+        for note in notes_on(traces, tables.compiled):
+            self.note(note)
+        kinds = [kind.runs() for kind in self.sampler.kinds.values()]
+        if EAGER in tables.step_names:
+            # beside steps, the time until the first one and between them is not that of their ops
+            seconds = _op_seconds(tables, EAGER) if kinds else self._windows.eager_seconds
+            windows = self._windows.eager_steps
+            kinds.append(KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0))
+        return [GraphRecording(tables, tuple(kinds))] if kinds else []
 
-    def _adjust(self, kind: Kind, choice: Choice) -> None:
+    def _adjust(self, kind: KindTally, choice: Choice) -> None:
         """Open or close a window before a step: a window is several steps, and as many go by before the next."""
         windows = self._windows
-        if isinstance(self._policy, Adaptive):
+        if isinstance(self.sampler.policy, Adaptive):
             may_open = choice.traced and choice.number >= kind.resting_until
             wanted = windows.has_room if windows.is_open else may_open
             if windows.is_open and not wanted:
@@ -346,66 +332,48 @@ class FunctionRecorder:
         if wanted and is_others_turn:
             self.note(SHARED)
         elif wanted and not self._unrecorded:
-            affordable = self._sampler.affordable_seconds() - self._traces.waiting_seconds
+            affordable = self.sampler.affordable_seconds() - self.traces.waiting_seconds
             windows.open(windows.costs.affordable_steps(kind.name, affordable))
-        self._sampler.spent(windows.seconds - before)
-
-    def _count(self, run: FunctionRun, seconds: float) -> None:
-        run.kind.add(run, seconds)
-        if run.is_warm_up and run.number is not None:
-            self._windows.rename(run.number, run.kind.name + WARM_UP)
-        if run.choice.warm_up or not run.is_traced_anew:
-            self._sampler.ran(run.key, run.choice, seconds)
-
-    def _overhead(self) -> float | None:
-        """What recording took in all, None if nothing tells how much longer steps took for it."""
-        cost = self._sampler.measured_cost() if any(kind.traced for kind in self._kinds.values()) else 0.0
-        if cost is None:
-            self.note(COST_UNKNOWN)
-            return None
-        return self._windows.seconds + self._reading_seconds + cost
-
-    def _note_on_cost(self, overhead: float, untraced_seconds: float) -> None:
-        """Say so where tracing cost noticeably more than was asked for."""
-        policy = self._policy
-        if not isinstance(policy, Adaptive) or policy.allowance or overhead < UNNOTICED_SECONDS:
-            return
-        if overhead > policy.overhead * untraced_seconds:
-            self.note(
-                f"tracing cost {written_seconds(overhead)}, more than the {written_percent(policy.overhead)} asked "
-                "for: two steps of what takes most are recorded whatever they cost, which weighs less in a longer cell"
-            )
+        self.sampler.add_overhead(windows.seconds - before)
 
     def _make_room(self) -> None:
         """Turn traces into columns; other threads run on meanwhile."""
-        seconds = self._traces.read_some()
+        seconds = self.traces.read_some()
         if seconds:
-            with self._lock:
+            with self.lock:
                 self._reading_seconds += seconds
-                self._sampler.spent(seconds)
+                self.sampler.add_overhead(seconds)
 
-    def _graphs(self) -> tuple[tuple[GraphRecording, ...], int]:
-        traces = self._traces.all()
-        functions = self.functions.graphs(frozenset().union(*(trace.functions for trace in traces)))
-        words = BetterNames(self.functions.labels, self._variables, self._layers)
-        gathered = Gathered(reading=Reading(self.note, self._kept))
-        gathered.add_functions(functions, traces, words)
-        tables = count_float_ops("all")(gathered.tables())
-        dropped = sum(trace.dropped for trace in traces)
-        for note in notes_on(traces, tables.compiled):
-            self.note(note)
-        kinds = [kind.runs() for kind in self._kinds.values()]
-        if EAGER in tables.step_names:
-            # beside steps, the time until the first one and between them is not that of their ops
-            seconds = _op_seconds(tables, EAGER) if kinds else self._windows.eager_seconds
-            windows = self._windows.eager_steps
-            kinds.append(KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0))
-        return ((GraphRecording(tables, tuple(kinds)),) if kinds else ()), dropped
+    def _read_window(self, window: RecordedWindow) -> ReadTrace[TraceTable] | None:
+        try:
+            table = read_xspace(window.xspace, window.steps, window.started)
+        except ProfileError as error:
+            self.note(f"{len(window.steps):,} steps are missing: {error}")
+            return None
+        return ReadTrace(table, table.nbytes, tuple(_seconds_by_type(table)))
 
     def _free_name(self, name: str) -> str:
-        taken = {kind.name for kind in self._kinds.values()}
+        taken = {kind.name for kind in self.sampler.kinds.values()}
         candidates = chain([name], (f"{name} ({number})" for number in count(2)))
         return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def _seconds_by_type(table: TraceTable) -> Iterator[OpSeconds]:
+    """What ops took in the steps, those of first runs and the others."""
+    for are_warm_ups in (False, True):
+        steps = [
+            number
+            for number, name in table.step_names.items()
+            if name != EAGER and name.endswith(WARM_UP) == are_warm_ups
+        ]
+        counted = np.isin(table.step, steps)
+        nanos = np.bincount(table.label[counted], table.duration[counted], minlength=len(table.labels))
+        found: Counter[str] = Counter()
+        for label, each in zip(table.labels, nanos.tolist(), strict=True):
+            if label.kind not in ("eager part", "iterator"):  # iterators mostly wait
+                found[label.op] += each / 1e9
+        if steps:
+            yield OpSeconds(len(steps), found, are_warm_ups)
 
 
 def _op_seconds(tables: ProfileTables, name: str) -> float:
@@ -413,7 +381,3 @@ def _op_seconds(tables: ProfileTables, name: str) -> float:
     named = [place for place, each in enumerate(tables.step_names) if each == name]
     executions = tables.executions
     return float(executions.duration_nanos[np.isin(executions.step, named)].sum()) / 1e9
-
-
-def _steps(number: int) -> str:
-    return "1 step was" if number == 1 else f"{number:,} steps were"

@@ -27,7 +27,7 @@ class Noting(Protocol):
     def note(self, warning: str) -> None:
         """Keep a sentence."""
 
-    def broke(self, error: Exception) -> None:
+    def stop_after_error(self, error: Exception) -> None:
         """Keep an error of the package's own."""
 
 
@@ -93,7 +93,7 @@ def put_patches(hooks: Callable[[], Iterator[Hook]], patches: list[Patch], recor
             else:
                 patches.append(Patch(owner, name, replacement))
     except Exception as error:
-        recorder.broke(error)
+        recorder.stop_after_error(error)
 
 
 class RunRecorder(Noting, Protocol):
@@ -115,7 +115,7 @@ class RunRecorder(Noting, Protocol):
     def raised(self, run: Any) -> None:
         """Take note that a run ended in an exception."""
 
-    def forget(self, run: Any) -> None:
+    def withdraw(self, run: Any) -> None:
         """Take a run back that could not be watched after all."""
 
 
@@ -160,7 +160,7 @@ class WatchedCall(PassedCall):
                 self.release()
             self.recorder.watched(self.run, self.since)
         except Exception as error:
-            self.recorder.broke(error)
+            self.recorder.stop_after_error(error)
 
     def raised(self) -> None:
         """Take note that the run raised an exception."""
@@ -170,7 +170,7 @@ class WatchedCall(PassedCall):
             finally:
                 self.release()
         except Exception as error:
-            self.recorder.broke(error)
+            self.recorder.stop_after_error(error)
 
     def metadata(self) -> bytes | None:
         """The serialized RunMetadata of a traced run."""
@@ -211,7 +211,7 @@ class CallWatcher(ABC):
         try:
             begun = self.begin(*arguments, **keywords)
         except Exception as error:
-            self.recorder.broke(error)
+            self.recorder.stop_after_error(error)
             begun = None
         if begun is None:
             return PassedCall(arguments, keywords)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from math import ceil, inf
 from typing import Any
 
@@ -72,133 +72,166 @@ EVERYTHING = Every(1)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What becomes of a run: its number within its group, and whether it is traced."""
+    """What becomes of a run: its number within its kind, and whether it is traced."""
 
     number: int
     traced: bool
 
     @property
-    def warm_up(self) -> bool:
-        """Whether this is the first run of its group, which sets up what later ones find ready.
+    def is_first(self) -> bool:
+        """Whether this is the first run of its kind, which sets up what later ones find ready.
 
-        >>> Choice(0, traced=True).warm_up
+        >>> Choice(0, traced=True).is_first
         True
         """
         return self.number == 0
 
 
 @dataclass(slots=True)
-class Times:
-    """How often a group ran and how long it took; a group's warm-up is counted by itself."""
+class Tally:
+    """How many runs there were, and how long they took together."""
 
-    seen: int = 0
-    due: int = 0
+    runs: int = 0
     traced: int = 0
-    traced_seconds: float = 0.0
-    untraced: int = 0
-    untraced_seconds: float = 0.0
-    warmed_up: bool = False
-    warm_up_seconds: float = 0.0
-    warm_up_traced: bool = False
+    seconds: float = 0.0
+
+    def add(self, seconds: float, *, traced: bool) -> None:
+        """Count one more."""
+        self.runs += 1
+        self.traced += traced
+        self.seconds += seconds
+
+
+@dataclass(slots=True, eq=False)
+class KindTally:
+    """The runs of one kind, which do the same work; the first is counted by itself, and so are those that retraced.
+
+    `begun` counts those too that have not ended. The run of the number `due` may be traced, and windows rest until that
+    of the number `resting_until`. The `owner` is kept, so that no other object gets its identity.
+
+    >>> kind = KindTally("train")
+    >>> for number, seconds in enumerate([8.0, 2.0, 1.0]):
+    ...     kind.add(Choice(number, traced=number < 2), seconds)
+    >>> kind.runs().run_seconds, kind.runs().traced, kind.cost
+    (1.0, 2, 1.0)
+    """
+
+    name: str
+    owner: Any = None
+    begun: int = 0
+    due: int = 0
+    resting_until: int = 0
+    first: Tally = field(default_factory=Tally)
+    retraced: Tally = field(default_factory=Tally)
+    traced: Tally = field(default_factory=Tally)
+    untraced: Tally = field(default_factory=Tally)
+
+    def add(self, choice: Choice, seconds: float, *, is_retraced: bool = False) -> None:
+        """Add a run that has ended."""
+        if choice.is_first:
+            tally = self.first
+        elif is_retraced:
+            tally = self.retraced
+        else:
+            tally = self.traced if choice.traced else self.untraced
+        tally.add(seconds, traced=choice.traced)
 
     @property
     def cost(self) -> float | None:
-        """The seconds that tracing adds to a run, once runs of both kinds were timed.
-
-        >>> Times(traced=2, traced_seconds=8.0, untraced=4, untraced_seconds=4.0).cost
-        3.0
-        """
-        if not self.traced or not self.untraced:
+        """The seconds that tracing adds to a run, once traced and untraced ones were timed."""
+        if not self.traced.runs or not self.untraced.runs:
             return None
-        return max(0.0, self.traced_seconds / self.traced - self.untraced_seconds / self.untraced)
+        return max(0.0, self.traced.seconds / self.traced.runs - self.untraced.seconds / self.untraced.runs)
 
     @property
     def extra_seconds(self) -> float:
-        """The seconds that tracing added to all of this group's runs: measured, else suspected."""
+        """The seconds that tracing added to all of these runs: measured, else suspected."""
         cost = self.cost
         if cost is not None:
-            return cost * (self.traced + self.warm_up_traced)
-        suspected = SUSPECTED_SHARE * self.traced_seconds
-        if self.warm_up_traced:
-            suspected += min(SUSPECTED_SHARE * self.warm_up_seconds, SUSPECTED_SECONDS)
+            return cost * (self.traced.runs + self.first.traced)
+        suspected = SUSPECTED_SHARE * self.traced.seconds
+        if self.first.traced:
+            suspected += min(SUSPECTED_SHARE * self.first.seconds, SUSPECTED_SECONDS)
         return suspected
 
     @property
     def seconds(self) -> float:
-        """The seconds that all of this group's runs took."""
-        return self.traced_seconds + self.untraced_seconds + self.warm_up_seconds
+        """The seconds that all of these runs took, but for those that retraced."""
+        return self.traced.seconds + self.untraced.seconds + self.first.seconds
+
+    def runs(self) -> KindOfRun:
+        """As a result has it."""
+        tallies = (self.first, self.retraced, self.traced, self.untraced)
+        return KindOfRun(
+            name=self.name,
+            seen=sum(tally.runs for tally in tallies),
+            traced=sum(tally.traced for tally in tallies),
+            untraced_seconds=self.untraced.seconds,
+            traced_seconds=self.traced.seconds,
+            warm_up_seconds=self.first.seconds + self.retraced.seconds,
+            untraced=self.untraced.runs,
+            warm_ups=self.first.runs + self.retraced.runs,
+        )
 
 
 class Sampler:
-    """Chooses the runs to trace by a policy; runs of one group do the same work.
+    """Chooses the runs to trace by a policy, and keeps the one tally of each kind.
 
     It is told how long the runs took, and looks at no clock. Calls must not overlap.
 
     >>> sampler = Sampler(Every(2))
-    >>> [sampler.choose("train").traced for _ in range(5)]
+    >>> train = sampler.kind("train", lambda: KindTally("train"))
+    >>> [sampler.choose(train).traced for _ in range(5)]
     [True, False, True, False, True]
     """
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self._groups: dict[Hashable, Times] = {}
+        self.kinds: dict[Hashable, KindTally] = {}
+        self.overhead_seconds = 0.0
         self._longest_seconds = 0.0
-        self.spent_seconds = 0.0
         self._extra_seconds = 0.0
         self._seconds = 0.0
 
-    def choose(self, group: Hashable, *, traceable: bool = True, cost: float = 0.0) -> Choice:
-        """Say whether this group's next run, which starts now, is to be traced; `cost` is known to come beside the run.
+    def kind(self, key: Hashable, new: Callable[[], KindTally]) -> KindTally:
+        """The tally of the kind that has this key."""
+        found = self.kinds.get(key)
+        if found is None:
+            found = self.kinds[key] = new()
+        return found
 
-        >>> Sampler(EVERYTHING).choose("a partial run", traceable=False)
+    def choose(self, kind: KindTally, *, traceable: bool = True, cost: float = 0.0) -> Choice:
+        """Say whether the next run of a kind, which starts now, is traced; `cost` is known to come beside the run.
+
+        >>> Sampler(EVERYTHING).choose(KindTally("a partial run"), traceable=False)
         Choice(number=0, traced=False)
         """
-        times = self._groups.setdefault(group, Times())
-        number = times.seen
-        times.seen += 1
-        return Choice(number, traceable and self._wants(times, number, cost))
+        number = kind.begun
+        kind.begun += 1
+        return Choice(number, traceable and self._wants(kind, number, cost))
 
-    def ran(self, group: Hashable, choice: Choice, seconds: float) -> None:
+    def ran(self, kind: KindTally, choice: Choice, seconds: float, *, is_retraced: bool = False) -> None:
         """Note how long a run took that has come to its end."""
-        times = self._groups[group]
-        extra_before = times.extra_seconds
-        if choice.warm_up:
-            times.warmed_up = True
-            times.warm_up_seconds = seconds
-            times.warm_up_traced = choice.traced
-        elif choice.traced:
-            times.traced += 1
-            times.traced_seconds += seconds
-        else:
-            times.untraced += 1
-            times.untraced_seconds += seconds
-        self._seconds += seconds
-        self._longest_seconds = max(self._longest_seconds, times.seconds)
-        self._extra_seconds += times.extra_seconds - extra_before
+        extra_before = kind.extra_seconds
+        kind.add(choice, seconds, is_retraced=is_retraced)
+        if choice.is_first or not is_retraced:
+            self._seconds += seconds
+            self._longest_seconds = max(self._longest_seconds, kind.seconds)
+            self._extra_seconds += kind.extra_seconds - extra_before
 
-    def spent(self, seconds: float) -> None:
-        """Note seconds that tracing cost beside the runs; `spent_seconds` sums them up."""
-        self.spent_seconds += seconds
+    def add_overhead(self, seconds: float) -> None:
+        """Note seconds that tracing cost beside the runs; `overhead_seconds` sums them up."""
+        self.overhead_seconds += seconds
         self._seconds += seconds
         self._extra_seconds += seconds
 
-    def times(self, group: Hashable) -> Times:
-        """What is known of a group.
-
-        >>> sampler = Sampler(EVERYTHING)
-        >>> sampler.ran("train", sampler.choose("train"), 0.5)
-        >>> sampler.times("train").warm_up_seconds
-        0.5
-        """
-        return self._groups[group]
-
     def measured_cost(self) -> float | None:
-        """The seconds that tracing added to the runs of groups that ran both traced and untraced, if there are any.
+        """The seconds that tracing added to runs of kinds that ran both traced and untraced, if there are any.
 
         >>> Sampler(EVERYTHING).measured_cost() is None
         True
         """
-        measured = [times.extra_seconds for times in self._groups.values() if times.cost is not None]
+        measured = [kind.extra_seconds for kind in self.kinds.values() if kind.cost is not None]
         return sum(measured) if measured else None
 
     def affordable_seconds(self) -> float:
@@ -212,98 +245,24 @@ class Sampler:
         untraced = self._seconds - self._extra_seconds
         return max(self.policy.overhead * untraced, self.policy.allowance) - self._extra_seconds
 
-    def _wants(self, times: Times, number: int, cost: float) -> bool:
+    def _wants(self, kind: KindTally, number: int, cost: float) -> bool:
         match self.policy:
             case Every(count):
                 return number % count == 0
             case Steps(start, stop):
                 return start <= number and (stop is None or number < stop)
             case Adaptive():
-                return self._affords(times, number, cost)
+                return self._affords(kind, number, cost)
 
-    def _affords(self, times: Times, number: int, cost: float) -> bool:
+    def _affords(self, kind: KindTally, number: int, cost: float) -> bool:
         """Whether a run is due and within what tracing may cost; one that is not within stays due."""
-        if number < times.due:
+        if number < kind.due:
             return False
-        is_missing = number > 0 and not times.traced and times.seconds >= self._longest_seconds
-        if not is_missing and (times.cost or 0.0) + cost > self.affordable_seconds():
+        is_missing = number > 0 and not kind.traced.runs and kind.seconds >= self._longest_seconds
+        if not is_missing and (kind.cost or 0.0) + cost > self.affordable_seconds():
             return False
-        times.due = 1 if number == 0 else max(number + 2, ceil(number * GROWTH))
+        kind.due = 1 if number == 0 else max(number + 2, ceil(number * GROWTH))
         return True
-
-
-LOOP = ": "
-
-
-@dataclass
-class Kind:
-    """The steps of one kind that have ended, and how long they took; `resting_until` is a number of a step.
-
-    >>> kind = Kind("train", None)
-    >>> for number, seconds in enumerate([8.0, 2.0, 1.0]):
-    ...     kind.add(FunctionRun("train", kind, Choice(number, traced=number < 2), number, 0.0), seconds)
-    >>> kind.runs().run_seconds, kind.traced, kind.untraced, kind.warm_ups
-    (1.0, 2, 1, 1)
-    """
-
-    name: str
-    owner: Any
-    seen: int = 0
-    traced: int = 0
-    untraced: int = 0
-    warm_ups: int = 0
-    untraced_seconds: float = 0.0
-    traced_seconds: float = 0.0
-    warm_up_seconds: float = 0.0
-    resting_until: int = 0
-
-    def add(self, run: FunctionRun, seconds: float) -> None:
-        """Add a step that has ended."""
-        self.seen += 1
-        self.traced += run.choice.traced
-        if run.is_warm_up:
-            self.warm_ups += 1
-            self.warm_up_seconds += seconds
-        elif run.choice.traced:
-            self.traced_seconds += seconds
-        else:
-            self.untraced += 1
-            self.untraced_seconds += seconds
-
-    def runs(self) -> KindOfRun:
-        """As a result has it."""
-        return KindOfRun(
-            name=self.name,
-            seen=self.seen,
-            traced=self.traced,
-            untraced_seconds=self.untraced_seconds,
-            traced_seconds=self.traced_seconds,
-            warm_up_seconds=self.warm_up_seconds,
-            untraced=self.untraced,
-            warm_ups=self.warm_ups,
-        )
-
-
-@dataclass
-class FunctionRun:
-    """A step that has begun; `number` is that of the recorded step, None if it is not recorded."""
-
-    key: Hashable
-    kind: Kind
-    choice: Choice
-    number: int | None
-    started: float
-    is_traced_anew: bool = False
-
-    @property
-    def is_warm_up(self) -> bool:
-        """Whether it was the first of its kind, or traced a function, so that others do not take as long."""
-        return self.choice.warm_up or self.is_traced_anew
-
-    @property
-    def is_of_loop(self) -> bool:
-        """Whether a loop of a library's makes the steps, so that all of a step is in its function."""
-        return LOOP in self.kind.name
 
 
 def policy(

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
 from threading import RLock
-from time import perf_counter
 from typing import Any
 
-from tfprof_widget.lib.safely import RecordingProcess
+from tfprof_widget.capturing.recorder import Recorder
 from tfprof_widget.profiles.options import check_step
 
 WARM_UP_STEPS = 10
@@ -126,7 +125,7 @@ class StepRun:
         return self.due.traced
 
 
-class StepRecorder:
+class StepRecorder(Recorder):
     """Counts every run as a step, from any thread, and tells of the end of each at which something is due.
 
     >>> schedule = Schedule(trace_steps=[1], dump_steps=[])
@@ -136,20 +135,18 @@ class StepRecorder:
     StepRun(graph='a graph', due=DueAtStep(step=1, traced=True, dumped=False)) b'metadata'
     """
 
+    doing = "ProfileContext"
+
     def __init__(
         self, schedule: Schedule, ended: Callable[[StepRun, bytes | None], None], tell: Callable[[str], None]
     ) -> None:
-        self.clock = perf_counter
-        self.process = RecordingProcess()
+        super().__init__()
         self.untraceable: dict[str, None] = {}
         self._schedule, self._ended, self._tell = schedule, ended, tell
-        self._ending = RLock()  # a handler of signals may run a session while this thread holds it
-        self._open = True
-        self.is_broken = False
 
     def begin(self, graph: Any, nodes: Iterable[str], *, untraceable: str = "") -> StepRun | None:
         """Number a run, and return it if something is due at it; one that none can trace is no step."""
-        if not self._open or self.process.is_another:
+        if not self.is_open or self.process.is_another:
             return None
         if untraceable:
             self.untraceable[untraceable] = None
@@ -161,8 +158,8 @@ class StepRecorder:
         """Have done what is due at the end of a run, for one run at a time."""
         if self.process.is_another:
             return
-        with self._ending:
-            if self._open:
+        with self.lock:
+            if self.is_open:
                 self._ended(run, metadata)
 
     def raised(self, run: StepRun) -> None:
@@ -172,24 +169,9 @@ class StepRecorder:
     def watched(self, run: StepRun, since: float) -> None:
         """What watching costs is not counted here."""
 
-    def forget(self, run: StepRun) -> None:
+    def withdraw(self, run: StepRun) -> None:
         """A run that could not be watched stays a step."""
 
-    def note(self, warning: str) -> None:
-        """Pass a sentence on to the user."""
-        self._tell(warning)
-
-    def broke(self, error: Exception) -> None:
-        """Tell of an error of the package's own, the first time, and let all further runs pass."""
-        self._open = False
-        if not self.is_broken:
-            self.is_broken = True
-            self._tell(
-                f"ProfileContext stopped early, by an error of tfprof_widget itself ({type(error).__name__}: {error}); "
-                "the runs after it go on as usual but are missing in its profiles: please report this"
-            )
-
-    def close(self) -> None:
-        """Let all further runs pass; what is being done for one comes to its end first."""
-        with self._ending:
-            self._open = False
+    def note(self, sentence: str) -> None:
+        """Pass a sentence on to the user at once: the loop may go on for days."""
+        self._tell(sentence)

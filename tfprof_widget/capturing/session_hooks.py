@@ -99,7 +99,7 @@ class SessionRuns(CallWatcher):
             return _TracedRun(self, run, session, options, (feeds, fetches, targets), metadata)
         except Exception:
             self.levels.give_back(run)
-            self.recorder.forget(run)
+            self.recorder.withdraw(run)
             raise
 
     def answering(self, original: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
@@ -169,7 +169,7 @@ class CallableRuns(CallWatcher):
             return _TracedCall(self, run, arguments, keywords)
         except Exception:
             self.levels.give_back(run)
-            self.recorder.forget(run)
+            self.recorder.withdraw(run)
             raise
 
     def twin(self, called: Any, level: int) -> Any:
@@ -274,9 +274,9 @@ def hooked_sessions(recorder: RunRecorder) -> Iterator[None]:
 
     The runs give and raise what they would without it, and afterwards TensorFlow is as it was.
 
-    >>> from tfprof_widget.capturing.session_source import Recorder
+    >>> from tfprof_widget.capturing.session_source import SessionSource
     >>> from tfprof_widget.capturing.sampling import Adaptive
-    >>> recorder = Recorder(Adaptive())
+    >>> recorder = SessionSource(Adaptive())
     >>> with hooked_sessions(recorder):
     ...     pass  # session.run(train)
     >>> recorder.recorded().seen

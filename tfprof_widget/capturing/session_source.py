@@ -1,82 +1,78 @@
-"""Collects the runs of sessions, and makes a profile of each graph of what was traced."""
+"""Names session runs by what they fetch, and makes tables of each graph and its runs."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from threading import Lock
 from time import perf_counter
 from typing import Any
 
-from tfprof_widget.capturing.recorder import OpeningThread
-from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
-from tfprof_widget.capturing.sampling import Choice, Policy, Sampler
-from tfprof_widget.capturing.trace_store import CostliestOps, TracedRun
+import numpy as np
+
+from tfprof_widget.capturing.recorder import RunUnderWay, SamplingRecorder
+from tfprof_widget.capturing.recording import GraphRecording
+from tfprof_widget.capturing.sampling import KindTally, Policy
+from tfprof_widget.capturing.trace_store import ROOM, OpSeconds, ReadTrace, TraceStore
 from tfprof_widget.ingest.flops.counting import count_float_ops
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
+from tfprof_widget.ingest.parts.names import may_be_node
+from tfprof_widget.ingest.parts.runs import RunTable
+from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.lib.safely import FORKED, RecordingProcess
-from tfprof_widget.profiles.data import WARM_UP
+from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
 LONGEST_NAME = 60
-# Metadata is kept as it came until so many bytes lie there, for reading it takes about as long as tracing it did.
-ROOM = 64 << 20
-# So much metadata is kept of all runs: in columns it takes about as much memory again.
 MOST = 512 << 20
-
-
-@dataclass(slots=True)
-class _GraphRuns:
-    """A graph that runs: its kinds of runs by their names, and what was traced of them."""
-
-    graph: Any
-    gathered: Gathered
-    names: dict[tuple[str, ...], str] = field(default_factory=dict)
-    namesakes: Counter[str] = field(default_factory=Counter)
-    next_step: count[int] = field(default_factory=count)
-    waiting: deque[tuple[int, bytes, str]] = field(default_factory=deque)
-
-    def name_of(self, nodes: tuple[str, ...]) -> str:
-        """The name of the runs that fetch these nodes; no other runs of this graph have it."""
-        if nodes not in self.names:
-            name = run_name(nodes)
-            self.namesakes[name] += 1
-            self.names[nodes] = name if self.namesakes[name] == 1 else f"{name} ({self.namesakes[name]})"
-        return self.names[nodes]
+"""So much metadata is kept of all runs: in columns it takes about as much memory again."""
 
 
 @dataclass(slots=True, eq=False)
-class SessionRun:
-    """A run that has begun; `traced` says whether its metadata is wanted."""
+class _GraphRuns:
+    """A graph that runs: its kinds of runs by what they fetch, and what was traced of them."""
 
-    of: _GraphRuns
-    group: tuple[int, str]
+    graph: Any
+    gathered: Gathered
+    kinds: dict[tuple[str, ...], KindTally] = field(default_factory=dict)
+    namesakes: Counter[str] = field(default_factory=Counter)
+    next_step: count[int] = field(default_factory=count)
+    op_types: dict[str, str] = field(default_factory=dict)
+
+    def kind(self, nodes: tuple[str, ...]) -> KindTally:
+        """The kind of the runs that fetch these nodes; no other runs of this graph have its name."""
+        found = self.kinds.get(nodes)
+        if found is None:
+            name = run_name(nodes)
+            self.namesakes[name] += 1
+            name = name if self.namesakes[name] == 1 else f"{name} ({self.namesakes[name]})"
+            found = self.kinds[nodes] = KindTally(name)
+        return found
+
+    def op_type(self, node: str) -> str:
+        """A node's op; as in a profile, where the graph lacks it the op that ran, else its name."""
+        if node not in self.op_types:
+            self.op_types[node] = self.gathered.details.ops.get(node) or node
+            with suppress(Exception):
+                self.op_types[node] = self.graph.get_operation_by_name(node).type
+        return self.op_types[node]
+
+
+@dataclass(slots=True, eq=False)
+class SessionRun(RunUnderWay):
+    """A session run that has begun, with its number among those of its graph."""
+
     step: int
-    choice: Choice
-    started: float
-    ended: float | None = None
-
-    @property
-    def traced(self) -> bool:
-        """Whether this run is to be traced."""
-        return self.choice.traced
-
-    @property
-    def name(self) -> str:
-        """What ran, and whether it was the first time."""
-        return self.group[1] + (WARM_UP if self.choice.warm_up else "")
+    of: _GraphRuns
 
 
-class Recorder:
-    """Takes note of every run, from any thread, and says which ones to trace.
-
-    It may be told of a failure of the package's own: then it lets all further runs pass, and says so in its warnings.
+class SessionSource(SamplingRecorder):
+    """Takes note of every session run, from any thread, and says which ones to trace.
 
     >>> from tfprof_widget.capturing.sampling import EVERYTHING
-    >>> Recorder(EVERYTHING).recorded().seen
+    >>> SessionSource(EVERYTHING).recorded().seen
     0
     """
 
@@ -89,214 +85,113 @@ class Recorder:
         most: int = MOST,
         kept: Callable[[Any], Sequence[range]] = READING.kept,
     ) -> None:
-        self.clock = clock
-        self.own_thread = OpeningThread()
-        self._process = RecordingProcess()
-        self._sampler = Sampler(policy)
-        self._costliest = CostliestOps(clock)
-        self._room, self._most = room, most
-        self._kept = kept
-        self._lock = Lock()
-        self._reading = Lock()
+        super().__init__(policy, clock)
+        self.traces: TraceStore[tuple[SessionRun, bytes], tuple[SessionRun, ReadRun]] = TraceStore(
+            self._read_run, room=room, most=most, clock=clock
+        )
+        self._reading = Reading(self.note, kept)
         self._graphs: dict[int, _GraphRuns] = {}
-        self._waiting_bytes = 0
-        self._kept_bytes = 0
-        self._under_way: set[SessionRun] = set()
-        self._busy_since = 0.0
-        self._busy_seconds = 0.0
-        self._seen = 0
-        self._traced = 0
-        self._raised = 0
         self._untraceable: Counter[str] = Counter()
-        self._notes: dict[str, None] = {}
-        self._open = True
 
     def begin(self, graph: Any, nodes: Iterable[str], *, untraceable: str = "") -> SessionRun | None:
         """Take note of a run of the nodes fetched that begins now; None if it is to be let pass.
 
         `untraceable` is the reason why no run like this can be traced, if there is one.
         """
-        if not self._open or self._process.is_another:  # no lock, and nothing else that may fail too
-            return None
-        if self.own_thread.is_elsewhere:
+        if self.lets_pass:
             return None
         fetched = tuple(sorted(set(nodes)))
-        with self._lock:
-            if not self._open:  # the recording may have ended while this waited
+        with self.lock:
+            if not self.is_open:  # the recording may have ended while this waited
                 return None
-            runs = self._graphs.get(id(graph))
-            if runs is None:
-                runs = self._graphs[id(graph)] = _GraphRuns(graph, Gathered(reading=Reading(self.note, self._kept)))
-            group = (id(graph), runs.name_of(fetched))
-            choice = self._sampler.choose(group, traceable=not untraceable and self._has_room())
+            of = self._graphs.get(id(graph))
+            if of is None:
+                of = self._graphs[id(graph)] = _GraphRuns(graph, Gathered(reading=self._reading))
+                of.gathered.details = RunDetails(keeps_shapes=True)
+            kind = self.sampler.kind((id(graph), fetched), lambda: of.kind(fetched))
+            choice = self.sampler.choose(kind, traceable=not untraceable and self._has_room())
             if untraceable:
                 self._untraceable[untraceable] += 1
-            run = SessionRun(runs, group, next(runs.next_step), choice, self.clock())
-            if not self._under_way:
-                self._busy_since = run.started
-            self._under_way.add(run)
+            run = SessionRun(kind, choice, self.clock(), next(of.next_step), of)
+            self.begun(run)
         return run
 
     def finished(self, run: SessionRun, metadata: bytes | None = None) -> None:
         """Take note that a run came to its end, and of the RunMetadata if it was traced."""
-        with self._lock:
-            seconds = self._ended(run)
-            if seconds is None:
+        with self.lock:
+            if not self.ended(run):
                 return
-            self._sampler.ran(run.group, run.choice, seconds)
-            self._seen += 1
-            self._traced += run.traced
             if metadata is not None:
-                run.of.waiting.append((run.step, metadata, run.name))
-                self._waiting_bytes += len(metadata)
-                self._kept_bytes += len(metadata)
-            is_full = self._waiting_bytes > self._room
+                self.traces.add((run, metadata), len(metadata))
         if metadata is not None:
-            self._costliest.ran(TracedRun(run.of.graph, metadata, run.choice.warm_up))
-        if is_full:
-            self._make_room()
+            self.traces.read_some()
 
     def watched(self, run: SessionRun, since: float) -> None:
         """Take note of the time that watching a run took beside the run, from then until now."""
-        with self._lock:
-            if run.ended is None:
-                return
-            seconds = run.started - since + self.clock() - run.ended
-            self._sampler.spent(seconds)
-            if not self._under_way:
-                self._busy_seconds += seconds
+        with self.lock:
+            if run.ended is not None:
+                self.add_overhead(run.started - since + self.clock() - run.ended)
 
     def raised(self, run: SessionRun) -> None:
         """Take note that a run ended in an exception, and so has no metadata."""
-        with self._lock:
-            if self._ended(run) is not None:
-                self._raised += 1
+        with self.lock:
+            self.ended(run, raised=True)
 
-    def forget(self, run: SessionRun) -> None:
-        """Take a run back that could not be watched after all."""
-        with self._lock:
-            self._ended(run)
-
-    def counts(self) -> tuple[int, int]:
-        """How many runs were seen and traced so far.
-
-        >>> from tfprof_widget.capturing.sampling import EVERYTHING
-        >>> Recorder(EVERYTHING).counts()
-        (0, 0)
-        """
-        return self._seen, self._traced
-
-    def costliest(self, limit: int) -> list[tuple[str, float]]:
-        """The op types that cost most so far, with the seconds of each in a traced run; for now and then.
-
-        >>> from tfprof_widget.capturing.sampling import EVERYTHING
-        >>> Recorder(EVERYTHING).costliest(3)
-        []
-        """
-        started = self.clock()
-        found = self._costliest.costliest(limit)
-        with self._lock:
-            self._sampler.spent(self.clock() - started)
-        return found
-
-    def note(self, warning: str) -> None:
-        """Keep a sentence that is to be told with the result, once."""
-        self._notes.setdefault(warning)
-
-    def broke(self, error: Exception) -> None:
-        """Keep what went wrong in the package itself, the first time, and let all further runs pass."""
-        if self._open:
-            self._open = False
-            self.note(
-                f"capturing stopped early, by an error of tfprof_widget itself ({type(error).__name__}: {error}); "
-                "the runs after it went on as usual but are missing here: please report this"
-            )
-
-    def recorded(self) -> Recording:
-        """Stop recording, and give all that was recorded."""
-        if self._process.is_another:
-            return Recording((), 0.0, 0.0, 0, (FORKED,))
-        began = self.clock()
-        with self._lock:
-            self._open = False
-            if self._under_way:
-                self._busy_seconds += self.clock() - self._busy_since
-                self.note(f"{_runs(len(self._under_way))} still going on at the end, and so not counted")
-                self._under_way.clear()
-            graphs = list(self._graphs.values())
-        records = [record for runs in graphs if (record := self._record(runs)) is not None]
+    def read(self) -> list[GraphRecording]:
+        """Make tables of all that was recorded."""
+        runs = self.traces.all()
+        graphs = [self._recording(of, [each for each in runs if each[0].of is of]) for of in self._graphs.values()]
+        for reason, number in self._untraceable.items():
+            self.note(f"{self.counted(number)} not traced: {reason}")
         self._graphs.clear()
-        reading = self.clock() - began
-        cost = self._sampler.measured_cost() if self._traced else 0.0
-        if cost is None:
-            self.note("what tracing cost is not known, since no runs of one kind were both traced and left untraced")
-        else:
-            cost += self._sampler.spent_seconds + reading
-        return Recording(tuple(records), self._busy_seconds + reading, cost, 0, self._warnings())
-
-    def _ended(self, run: SessionRun) -> float | None:
-        """The seconds that a run took; None if it ended after the recording."""
-        if run not in self._under_way:
-            return None
-        run.ended = self.clock()
-        self._under_way.remove(run)
-        if not self._under_way:
-            self._busy_seconds += run.ended - self._busy_since
-        return run.ended - run.started
+        return [graph for graph in graphs if graph is not None]
 
     def _has_room(self) -> bool:
         """Whether another run may be traced, however many were asked for."""
-        if self._kept_bytes <= self._most:
-            return True
-        self.note(f"tracing stopped at {self._kept_bytes >> 20:,} MB of metadata; fewer runs are enough: --every 10")
-        return False
+        if self.traces.is_full:
+            megabytes = self.traces.nbytes >> 20
+            self.note(f"tracing stopped at {megabytes:,} MB of metadata; fewer runs are enough: --every 10")
+        return not self.traces.is_full
 
-    def _make_room(self) -> None:
-        """Turn all metadata into columns; other threads run on meanwhile."""
-        for runs in list(self._graphs.values()):
-            self._read(runs)
-
-    def _read(self, runs: _GraphRuns) -> None:
-        """Turn a graph's metadata into columns."""
-        with self._reading:
-            runs.gathered.add_graph(runs.graph)
-            while runs.waiting:
-                step, metadata, name = runs.waiting.popleft()
-                with self._lock:
-                    self._waiting_bytes -= len(metadata)
-                try:
-                    runs.gathered.add_step(step, metadata, name, belongs=True)
-                except (ProfileError, ValueError) as error:
-                    self.note(f"a run of {name} is missing: {error}")
-
-    def _record(self, runs: _GraphRuns) -> GraphRecording | None:
+    def _read_run(self, traced: tuple[SessionRun, bytes]) -> ReadTrace[tuple[SessionRun, ReadRun]] | None:
+        run, metadata = traced
         try:
-            self._read(runs)
-            tables = count_float_ops(runs.gathered.formulas)(runs.gathered.tables())
-            return GraphRecording(tables, tuple(self._kinds(runs)))
+            read = run.of.gathered.read(metadata)
+        except (ProfileError, ValueError) as error:
+            self._missing(run, error)
+            return None
+        seconds = OpSeconds(1, _seconds_by_type(run.of, read.table), are_warm_ups=run.is_warm_up)
+        return ReadTrace((run, read), len(metadata), (seconds,))
+
+    def _recording(self, of: _GraphRuns, runs: Sequence[tuple[SessionRun, ReadRun]]) -> GraphRecording | None:
+        try:
+            of.gathered.add_graph(of.graph)
+            for run, read in runs:
+                try:
+                    of.gathered.add_run(run.step, read, run.name, belongs=True)
+                except (ProfileError, ValueError) as error:
+                    self._missing(run, error)
+            tables = count_float_ops(of.gathered.formulas)(of.gathered.tables())
+            return GraphRecording(tables, tuple(kind.runs() for kind in of.kinds.values()))
         except Exception as error:  # what was recorded of other graphs is still good
             self.note(f"the runs of a graph are missing, for they could not be read ({type(error).__name__}: {error})")
             return None
 
-    def _kinds(self, runs: _GraphRuns) -> Iterable[KindOfRun]:
-        for name in runs.names.values():
-            times = self._sampler.times((id(runs.graph), name))
-            yield KindOfRun(
-                name=name,
-                seen=times.traced + times.untraced + times.warmed_up,
-                traced=times.traced + times.warm_up_traced,
-                untraced_seconds=times.untraced_seconds,
-                traced_seconds=times.traced_seconds,
-                warm_up_seconds=times.warm_up_seconds,
-                untraced=times.untraced,
-                warm_ups=int(times.warmed_up),
-            )
+    def _missing(self, run: SessionRun, error: Exception) -> None:
+        self.note(f"a run of {run.name} is missing: {error}")
 
-    def _warnings(self) -> tuple[str, ...]:
-        counted = [f"{_runs(number)} not traced: {reason}" for reason, number in self._untraceable.items()]
-        if self._raised:
-            counted.append(f"{_runs(self._raised)} not counted, having ended in an exception")
-        return (*self._notes, *counted)
+
+def _seconds_by_type(of: _GraphRuns, table: RunTable) -> Counter[str]:
+    """What the ops took; what a GPU did is told by stream, and once more for all streams."""
+    counts = canonical(table.devices) | accelerator_streams(table.devices)
+    counted = counts[table.device] if len(table) else np.zeros(0, np.bool_)
+    nanos = np.bincount(table.node[counted], table.values["duration_nanos"][counted])
+    found = Counter[str]()
+    for code in np.flatnonzero(nanos).tolist():
+        name = table.node_names[code]
+        if may_be_node(name):
+            found[of.op_type(name)] += nanos[code] / 1e9
+    return found
 
 
 def run_name(nodes: Sequence[str]) -> str:
@@ -314,7 +209,3 @@ def run_name(nodes: Sequence[str]) -> str:
             return f"{name} … and {len(others) - position} more"
         name += f", {node}"
     return name
-
-
-def _runs(number: int) -> str:
-    return "1 run was" if number == 1 else f"{number:,} runs were"

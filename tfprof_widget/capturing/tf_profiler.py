@@ -119,7 +119,7 @@ class TfProfiler:
                 holders = [each for each in _captures() if each.profiler is not self and each.profiler.is_open]
                 if not holders:
                     raise ProfilerBusy(self._whose()) from None
-                if is_last or not holders[0].give_way():  # there is one session, and so one holder
+                if is_last or not holders[0].hand_over():  # there is one session, and so one holder
                     raise ProfilerShared from None
             else:
                 return session
@@ -136,14 +136,14 @@ class TfProfiler:
 
 @dataclass(frozen=True)
 class ProfilerTurns:
-    """A replacement of TensorFlow's session type: `make_way` is called before others than captures get a session.
+    """A replacement of TensorFlow's session type: `release` is called before others than captures get a session.
 
-    `give_way` is what another capture calls; it says whether this one is out of the way already.
+    `hand_over` is what another capture calls; it says whether this one is out of the way already.
     """
 
     profiler: TfProfiler
-    make_way: Callable[[], None]
-    give_way: Callable[[], bool]
+    release: Callable[[], None]
+    hand_over: Callable[[], bool]
 
     def __call__(self, original: Any) -> Callable[..., Any]:
         """What takes the place of the original."""
@@ -151,7 +151,7 @@ class ProfilerTurns:
         def make(*arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
             self.profiler.others = _caller()
-            self.make_way()
+            self.release()
             return original(*arguments, **named)
 
         return make

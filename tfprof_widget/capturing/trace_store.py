@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from threading import Lock
 from time import perf_counter
-from typing import Any
+from typing import Generic, TypeVar
 
-import numpy as np
-from google.protobuf.message import DecodeError
-
-from tfprof_widget.ingest.parts.names import may_be_node
-from tfprof_widget.ingest.run_metadata import op_of_label
-from tfprof_widget.ingest.xspace.reader import Step, TraceTable, read_xspace
-from tfprof_widget.lib.arrays import NANOS_A_MICRO
-from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.lib.messages import SealedRun
 from tfprof_widget.lib.safely import postpone_ctrl_c
-from tfprof_widget.profiles.data import EAGER, WARM_UP
-from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
 ROOM = 64 << 20
 """So many bytes lie as they came at most: to read them takes about as long as to record them did."""
-
-MOST = 128 << 20
-"""So many bytes are kept at most, in either form."""
 
 READING_SHARE = 0.02
 """The share of the time since the beginning that may be spent to read what lies there before it is too much."""
@@ -38,35 +23,70 @@ SECONDS_A_BYTE = 5e-8
 JOINED_SHARE = 0.25
 """To join what was read with the graph takes so much of the time to read it."""
 
+Trace = TypeVar("Trace")
+Table = TypeVar("Table")
 
-class TraceStore:
-    """The traces of one capture; `note` is told sentences for the result. Threads may call it at the same time.
 
-    >>> traces = TraceStore(print)
-    >>> traces.add(b"", [])
-    >>> len(traces.all()), traces.costliest(3)
-    (1, [])
+@dataclass(frozen=True)
+class OpSeconds:
+    """What op types took in some runs, and whether those were the first of their kind.
+
+    >>> OpSeconds(2, {"MatMul": 0.5}).by_type
+    {'MatMul': 0.5}
     """
 
-    def __init__(self, note: Callable[[str], None], *, room: int = ROOM, most: int = MOST) -> None:
-        self._note = note
+    runs: int = 0
+    by_type: Mapping[str, float] = field(default_factory=dict)
+    are_warm_ups: bool = False
+
+
+@dataclass(frozen=True)
+class ReadTrace(Generic[Table]):
+    """A trace that was read: its table, the bytes that are kept for it, and what op types took."""
+
+    table: Table
+    nbytes: int
+    op_seconds: tuple[OpSeconds, ...] = ()
+
+
+class TraceStore(Generic[Trace, Table]):
+    """The traces of one capture, of any source; `read` turns one into a table, or gives None for what is lost.
+
+    Threads may call it at the same time.
+
+    >>> traces = TraceStore(lambda text: ReadTrace(text.upper(), len(text), (OpSeconds(2, {"MatMul": 0.5}),)))
+    >>> traces.add("trace", size=5)
+    >>> traces.all(), traces.costliest(3)
+    (['TRACE'], [('MatMul', 0.25)])
+    """
+
+    def __init__(
+        self,
+        read: Callable[[Trace], ReadTrace[Table] | None],
+        *,
+        room: int = ROOM,
+        most: int = 2 * ROOM,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        self._read, self._clock = read, clock
         self._room, self._most = room, most
-        self._waiting: deque[tuple[bytes, Sequence[Step], int]] = deque()
-        self._read: list[TraceTable] = []
+        self._waiting: deque[tuple[Trace, int]] = deque()
+        self._tables: list[Table] = []
+        self._read_bytes = 0
         self._reading = Lock()
         self._seconds_a_byte = SECONDS_A_BYTE
-        self._started = perf_counter()
+        self._started = clock()
         self._seconds = 0.0
-        self._totals: tuple[int, dict[str, float]] = (0, {})
+        self._totals: dict[bool, tuple[int, Counter[str]]] = {}
 
-    def add(self, xspace: bytes, steps: Sequence[Step], profiling_started: int = 0) -> None:
-        """Keep a trace and the steps that it holds; a step is in one trace only."""
-        self._waiting.append((xspace, steps, profiling_started))
+    def add(self, trace: Trace, size: int) -> None:
+        """Keep a trace of so many bytes; a run is in one trace only."""
+        self._waiting.append((trace, size))
 
     @property
     def nbytes(self) -> int:
         """The bytes that are kept."""
-        return self._waiting_bytes + sum(columns.nbytes for columns in self._read)
+        return self._waiting_bytes + self._read_bytes
 
     @property
     def is_full(self) -> bool:
@@ -75,49 +95,47 @@ class TraceStore:
 
     @property
     def waiting_seconds(self) -> float:
-        """How long it will take to read what lies as it came, and to join it with the graph."""
+        """What it will take to read and join the traces that lie there, as far as is known."""
         return self.reading_seconds(self._waiting_bytes)
 
     def reading_seconds(self, size: int) -> float:
-        """How long it will take to read so many bytes, and to join what is in them with the graph.
-
-        >>> round(TraceStore(print).reading_seconds(2_000_000), 3)
-        0.125
-        """
+        """What it takes to read and join a trace of so many bytes, as far as is known."""
         return size * self._seconds_a_byte * (1 + JOINED_SHARE)
 
     def read_some(self) -> float:
         """Read what there is no room for, else one trace if that costs little; returns the seconds that it took."""
-        started = perf_counter()
+        started = self._clock()
         with postpone_ctrl_c():
             if not self._waiting or not self._reading.acquire(blocking=False):
                 return 0.0
             try:
                 if self._waiting_bytes > self._room:
                     self._read_waiting()
-                elif self._waiting and self._is_cheap(len(self._waiting[0][0]), started):
+                elif self._waiting and self._is_cheap(self._waiting[0][1], started):
                     self._read_next()
             finally:
                 self._reading.release()
-        seconds = perf_counter() - started
+        seconds = self._clock() - started
         self._seconds += seconds
         return seconds
 
-    def all(self) -> list[TraceTable]:
+    def all(self) -> list[Table]:
         """All traces, read."""
         with self._reading:
             self._read_waiting()
-            return list(self._read)
+            return list(self._tables)
 
     def costliest(self, limit: int) -> list[tuple[str, float]]:
-        """The op types that take most of a step, by what was read so far: each with its seconds a step."""
-        steps, totals = self._totals
-        ordered = sorted(totals.items(), key=lambda each: -each[1])
-        return [(op, seconds / steps) for op, seconds in ordered[:limit]]
+        """The op types that take most of a run, by what was read so far: each with its seconds a run.
+
+        Those of first runs are told until others come.
+        """
+        runs, totals = self._totals.get(False) or self._totals.get(True) or (1, Counter[str]())
+        return [(op, seconds / runs) for op, seconds in totals.most_common(limit)]
 
     @property
     def _waiting_bytes(self) -> int:
-        return sum(len(xspace) for xspace, *_ in list(self._waiting))
+        return sum(size for _, size in list(self._waiting))
 
     def _is_cheap(self, size: int, now: float) -> bool:
         return self._seconds + size * self._seconds_a_byte < READING_SHARE * (now - self._started)
@@ -127,117 +145,17 @@ class TraceStore:
             self._read_next()
 
     def _read_next(self) -> None:
-        xspace, steps, profiling_started = self._waiting.popleft()
-        started = perf_counter()
-        try:
-            columns = read_xspace(xspace, steps, profiling_started)
-        except ProfileError as error:
-            self._note(f"{len(steps):,} steps are missing: {error}")
+        trace, size = self._waiting.popleft()
+        started = self._clock()
+        found = self._read(trace)
+        if found is None:
             return
-        if xspace:
-            self._seconds_a_byte = (perf_counter() - started) / len(xspace)
-        self._read.append(columns)
-        self._add_totals(columns)
-
-    def _add_totals(self, columns: TraceTable) -> None:
-        """Add what ops took in steps that are no warm-up."""
-        numbers = [
-            number for number, name in columns.step_names.items() if name != EAGER and not name.endswith(WARM_UP)
-        ]
-        steps, totals = self._totals
-        totals = dict(totals)
-        for op, seconds in _op_seconds(columns, numbers):
-            totals[op] = totals.get(op, 0.0) + seconds
-        self._totals = (steps + len(numbers), totals)
-
-
-def _op_seconds(columns: TraceTable, steps: Sequence[int]) -> Iterator[tuple[str, float]]:
-    counted = np.isin(columns.step, steps)
-    nanos = np.bincount(columns.label[counted], columns.duration[counted], minlength=len(columns.labels))
-    for label, each in zip(columns.labels, nanos.tolist(), strict=True):
-        if label.kind not in ("eager part", "iterator"):  # iterators mostly wait
-            yield label.op, each / 1e9
-
-
-# Looking may take this share of the time, whatever the size of the graph.
-SHARE = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class TracedRun:
-    """A run that was traced: its graph (a tf.Graph), its RunMetadata, and whether it was the first of its kind."""
-
-    graph: Any
-    metadata: bytes
-    warm_up: bool
-
-
-class CostliestOps:
-    """The mean costs of op types over the traced runs that were looked at; warm-ups count until others come.
-
-    >>> run = SealedRun()
-    >>> device = run.step_stats.dev_stats.add(device="/job:a/device:CPU:0")
-    >>> _ = device.node_stats.add(node_name="loss", op_end_rel_nanos=500)
-    >>> ops = CostliestOps(lambda: 0.0)
-    >>> ops.ran(TracedRun(None, run.SerializeToString(), warm_up=False))
-    >>> ops.costliest(3)
-    [('loss', 5e-07)]
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._looking = Lock()
-        self._latest: TracedRun | None = None
-        self._nanos: Counter[str] = Counter()
-        self._runs = 0
-        self._are_warm_ups = True
-        self._op_types: dict[tuple[int, str], str] = {}
-        self._rests_until = float("-inf")
-
-    def ran(self, run: TracedRun) -> None:
-        """Take note of the latest run: no more than this is done where the runs are waited for."""
-        latest = self._latest
-        if latest is None or latest.warm_up or not run.warm_up:
-            self._latest = run
-
-    def costliest(self, limit: int) -> list[tuple[str, float]]:
-        """The op types that cost most, and the seconds that each took a run; looks at the latest run if it may."""
-        with self._looking:
-            started = self._clock()
-            if started >= self._rests_until and self._latest is not None:
-                run, self._latest = self._latest, None
-                self._look(run)
-                self._rests_until = started + (self._clock() - started) / SHARE
-            return [(op, nanos / 1e9 / self._runs) for op, nanos in self._nanos.most_common(limit)]
-
-    def _look(self, run: TracedRun) -> None:
-        if run.warm_up and not self._are_warm_ups:
-            return
-        try:
-            devices = SealedRun.FromString(run.metadata).step_stats.dev_stats
-        except DecodeError:  # the result will tell of it
-            return
-        if not devices:
-            return
-        if self._are_warm_ups and not run.warm_up:
-            self._are_warm_ups = False
-            self._nanos.clear()
-            self._runs = 0
-        self._runs += 1
-        names = [device.device.lower() for device in devices]
-        counts = canonical(names) | accelerator_streams(names)
-        for device, is_counted in zip(devices, counts.tolist(), strict=True):
-            for execution in device.node_stats if is_counted else ():
-                name = execution.node_name.partition(":")[0]
-                if may_be_node(name):
-                    nanos = execution.op_end_rel_nanos or execution.op_end_rel_micros * NANOS_A_MICRO
-                    self._nanos[self._op_type(run.graph, name, execution.timeline_label)] += nanos
-
-    def _op_type(self, graph: Any, name: str, label: str) -> str:
-        """A node's op; as in a profile, where the graph lacks it the op that ran, else its name."""
-        key = id(graph), name
-        if key not in self._op_types:
-            self._op_types[key] = op_of_label(label) or name
-            with suppress(Exception):
-                self._op_types[key] = graph.get_operation_by_name(name).type
-        return self._op_types[key]
+        if size:
+            self._seconds_a_byte = (self._clock() - started) / size
+        self._tables.append(found.table)
+        self._read_bytes += found.nbytes
+        for each in found.op_seconds:
+            runs, totals = self._totals.get(each.are_warm_ups, (0, Counter[str]()))
+            totals = totals.copy()  # another thread may be telling of it
+            totals.update(each.by_type)
+            self._totals = {**self._totals, each.are_warm_ups: (runs + each.runs, totals)}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter, time_ns
+from typing import Any
 
 from tfprof_widget.capturing.collectives import why_never
 from tfprof_widget.capturing.tf_profiler import ProfilerBusy, ProfilerDisk, ProfilerShared, TfProfiler
@@ -74,20 +75,35 @@ MOST_SECONDS = 0.25
 FULL_STEPS, FULL_SECONDS = 250, 2.0
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedWindow:
+    """What was recorded of some steps: an XSpace, and when recording began, in nanoseconds since the epoch."""
+
+    xspace: bytes
+    steps: Sequence[Step]
+    started: int = 0
+
+
 class Windows:
     """The windows of one capture; whoever calls its methods holds the `lock`, as its own watch does.
 
     `note` is told sentences for the result. If it `is_careful`, none is opened where that may crash the process.
     `seconds` is what opening and closing took, `costs` what windows cost with the reading that is to follow.
-    `is_wanted` says that another capture waits for the open one to be closed.
+    `under_way` are the steps that have begun. `is_wanted` says that another capture waits for the open window to be
+    closed.
 
-    >>> windows = Windows(None, TraceStore(print), threading.RLock(), print)
+    >>> windows = Windows(None, TraceStore(print), threading.RLock(), print, set())
     >>> windows.is_open, windows.seconds
     (False, 0.0)
     """
 
     def __init__(
-        self, profiler: TfProfiler | None, traces: TraceStore, lock: threading.RLock, note: Callable[[str], None]
+        self,
+        profiler: TfProfiler | None,
+        traces: TraceStore[RecordedWindow, Any],
+        lock: threading.RLock,
+        note: Callable[[str], None],
+        under_way: Collection[object],
     ) -> None:
         self.profiler = profiler
         self.is_careful = False
@@ -95,7 +111,7 @@ class Windows:
         self.lock = lock
         self.seconds = 0.0
         self.costs = WindowCosts()
-        self.under_way = 0
+        self.under_way = under_way
         self.is_wanted = False
         self.eager_steps = 0
         self.eager_seconds = 0.0
@@ -189,7 +205,7 @@ class Windows:
             return
         finally:
             self.seconds += perf_counter() - started
-        self.traces.add(xspace, steps, self.profiler.started)
+        self.traces.add(RecordedWindow(xspace, steps, self.profiler.started), len(xspace))
         first = next((step.name.removesuffix(WARM_UP) for step in steps if not step.is_eager), EAGER)
         taken = perf_counter() - started + self.traces.reading_seconds(len(xspace))
         self.costs.add(first, max(self._counted, 1), taken)

@@ -184,9 +184,22 @@ def error_of(run: CellRun, outcomes: Sequence[EngineResult]) -> BaseException | 
     if not all(ran.error for ran in outcomes):
         return None
 
-    from tfprof_widget.parallel.failure import failure
+    from ipyparallel.error import CompositeError
 
-    return failure(outcomes)
+    failed = CompositeError("the cell failed on all engines", [_listed(ran) for ran in outcomes])
+    failed._render_traceback_ = lambda: str(failed).splitlines()  # in short: the engines' own traces were shown
+    return failed  # type: ignore[no-any-return]
+
+
+def _listed(ran: EngineResult) -> tuple[str, str, str, dict[str, Any]]:
+    """A name, a message, a trace and an engine, as ipyparallel lists errors."""
+    error: Any = ran.error
+    return (
+        getattr(error, "ename", type(error).__name__),
+        str(getattr(error, "evalue", error)),
+        getattr(error, "traceback", None) or "",
+        {"engine_id": ran.engine, "engine_uuid": "", "method": "execute"},
+    )
 
 
 def _arguments(traced: Policy) -> str:
