@@ -46,7 +46,7 @@ export interface Options {
   readonly minFloatOps: number;
   /** Show only rows with at least this many runs (scope and graph view) or graph nodes (op view). */
   readonly minOccurrence: number;
-  /** The step to show; -1 is the mean of the steps in which a node ran. */
+  /** The step to show; -1 is the mean of all steps. */
   readonly step: number;
   /** Let step -1 be the mean of the runs whose name matches. */
   readonly runNameRegexes: readonly string[];
@@ -119,7 +119,7 @@ export const OPTIONS: readonly OptionDescription[] = [
   threshold("min_params", "many parameters"),
   threshold("min_float_ops", "many float operations"),
   threshold("min_occurrence", "many runs (scope and graph view) or graph nodes (op view)"),
-  described("step", "integer", -1, "The step to show; -1 is the mean of the steps in which a node ran.", { minimum: -1 }),
+  described("step", "integer", -1, "The step to show; -1 is the mean of all steps.", { minimum: -1 }),
   described("run_name_regexes", "regexes", [".*"], "Let step -1 be the mean of the runs whose name matches."),
   described("worker_regexes", "regexes", [".*"], "Count the steps of the workers whose name matches one of these."),
   described("across_workers", "choice", "mean", "Show of several workers the mean, the sum of what each takes a step, or the slowest.", { choices: ACROSS_WORKERS }),

@@ -86,14 +86,14 @@ def test_two_clocks_that_fit_may_not_fit_together(tmp_path: Path) -> None:
 
 
 def test_the_browsers_mean_is_exact_or_rounded_to_whole_bytes(tmp_path: Path) -> None:
-    """The common denominator of 7 and 2 steps is 14, as long as it fits."""
-    sums = (EXACT_IN_BROWSER // 14, EXACT_IN_BROWSER // 14 + 1, EXACT_IN_BROWSER, EXACT_IN_BROWSER - 3)
+    """The mean over 7 steps is in sevenths, as long as these fit."""
+    sums = (EXACT_IN_BROWSER // 7, EXACT_IN_BROWSER // 7 + 1, EXACT_IN_BROWSER, EXACT_IN_BROWSER - 3)
     cases: list[Case] = [
         (total, with_totals(f"{ran(7)}\n{ran(2, 'b')}", requested_bytes=[0, total]), {}) for total in sums
     ]
     for total, ours, answer in answers(tmp_path, cases):
-        mean, unit = Fraction(total, 7), 14 if 14 * total <= EXACT_IN_BROWSER else 1
-        assert Fraction(ours["grand_total"]["bytes"], 14) == mean
+        mean, unit = Fraction(total, 7), 7 if 7 * total <= EXACT_IN_BROWSER else 1
+        assert Fraction(ours["grand_total"]["bytes"], 7) == mean
         assert answer["unit"]["bytes"] == unit
         assert answer["grand_total"]["bytes"] == (mean * unit + Fraction(1, 2)) // 1
 

@@ -303,7 +303,7 @@ class FunctionSource(SamplingRecorder):
         functions = self.functions.graphs(frozenset().union(*(trace.functions for trace in traces)))
         gathered = Gathered(reading=self._reading)
         gathered.add_functions(functions, traces, BetterNames(self.functions.labels, self._variables, self._layers))
-        tables = count_float_ops("all")(gathered.tables())
+        tables = count_float_ops("all", of_what_ran=True)(gathered.tables())
         self._dropped = sum(trace.dropped for trace in traces)
         for note in notes_on(traces, tables.compiled):
             self.note(note)

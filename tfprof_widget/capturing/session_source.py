@@ -171,7 +171,7 @@ class SessionSource(SamplingRecorder):
                     of.gathered.add_run(run.step, read, run.name, belongs=True)
                 except (ProfileError, ValueError) as error:
                     self._missing(run, error)
-            tables = count_float_ops(of.gathered.formulas)(of.gathered.tables())
+            tables = count_float_ops(of.gathered.formulas, of_what_ran=True)(of.gathered.tables())
             return GraphRecording(tables, tuple(kind.runs() for kind in of.kinds.values()))
         except Exception as error:  # what was recorded of other graphs is still good
             self.note(f"the runs of a graph are missing, for they could not be read ({type(error).__name__}: {error})")

@@ -81,55 +81,31 @@ def _whole_time(found: Measures) -> Fraction:
 
 def _added_up(profile: ProfileData, groups: Sequence[tuple[int, ...]], exact: bool) -> Measures:
     """The sum over groups of steps of each one's mean."""
-    first, others = _summed(profile, groups[0], exact), groups[1:]
-    seen = [first.steps_seen, *(_steps_seen(profile, steps) for steps in others)]
-    scale = _common_divisor(np.concatenate(list(map(np.unique, seen)))) if exact else 1
-    columns = _means(first, scale)
-    for steps in others:  # one after another: there may be many
-        for name, values in _means(_summed(profile, steps, exact), scale).items():
+    scale = _common_divisor(list(map(len, groups))) if exact else 1
+    columns = _means(profile, groups[0], exact, scale)
+    for steps in groups[1:]:  # one after another: there may be many
+        for name, values in _means(profile, steps, exact, scale).items():
             check_sum(name, columns[name], values)
             columns[name] += values
-    ran = profile.cache.kept("ran", lambda: _ran(profile))
-    columns |= _static(profile, columns["runs"], ran, scale)
+    columns |= _static(profile, columns["runs"], scale)
     return Measures(columns, scale, scale * NANOS_A_MICRO if exact else scale)
 
 
-def _ran(profile: ProfileData) -> Flags:
-    """Whether each node ran in any step."""
-    ran = np.zeros(len(profile.nodes), np.bool_)
-    ran[profile.step_totals.node] = True
-    return ran
-
-
-@dataclass(frozen=True, eq=False)
-class _Summed:
-    """The sums of each node over some steps, and in how many of these it was seen."""
-
-    columns: Mapping[str, Integers]
-    steps_seen: Integers
-
-
-def _summed(profile: ProfileData, steps: tuple[int, ...], exact: bool) -> _Summed:
+def _means(profile: ProfileData, steps: tuple[int, ...], exact: bool, scale: int) -> dict[str, Integers]:
+    """The mean of each node over some steps, times the scale: exact over all of them, natively over those it ran in."""
     count, totals = len(profile.nodes), profile.step_totals
     rows = _rows(profile, steps)
     node = totals.node[rows]
     # Sorted by node, so that the rows of each are one after another: sums go through memory once, in its order.
     first = np.flatnonzero(np.diff(node, prepend=ABSENT))
-    nodes = node[first]
-
-    def spread(name: str, values: Integers) -> Integers:
+    divisor = np.diff(first, append=len(node)) if not exact else np.full(len(first), max(len(steps), 1))
+    means = {}
+    for name, values in _recorded(totals, rows, exact).items():
         check_sum(name, values)
-        column = np.zeros(count, np.int64)
-        column[nodes] = np.add.reduceat(values, first) if len(first) < len(values) else values
-        return column
-
-    steps_seen = np.zeros(count, np.int64)
-    steps_seen[nodes] = np.diff(first, append=len(node))
-    return _Summed({name: spread(name, values) for name, values in _recorded(totals, rows, exact).items()}, steps_seen)
-
-
-def _steps_seen(profile: ProfileData, steps: tuple[int, ...]) -> Integers:
-    return np.bincount(profile.step_totals.node[_rows(profile, steps)], minlength=len(profile.nodes))
+        sums = np.add.reduceat(values, first) if len(first) < len(values) else values
+        means[name] = np.zeros(count, np.int64)
+        means[name][node[first]] = _divided(name, sums, divisor, scale)
+    return means
 
 
 def _rows(profile: ProfileData, steps: tuple[int, ...]) -> slice | Integers:
@@ -165,38 +141,31 @@ def _recorded(totals: StepTotals, rows: slice | Integers, exact: bool) -> dict[s
     }
 
 
-def _common_divisor(steps_seen: Integers) -> int:
-    """The common denominator of the nodes' means, bounded so that scaled sums stay far from 2**63."""
-    divisor = math.lcm(*np.unique(steps_seen[steps_seen > 0]).tolist())
+def _common_divisor(numbers: Sequence[int]) -> int:
+    """The common denominator of the groups' means, bounded so that scaled sums stay far from 2**63."""
+    divisor = math.lcm(*(max(number, 1) for number in numbers))
     return divisor if divisor <= LARGEST_DIVISOR else LARGEST_DIVISOR
 
 
-def _means(summed: _Summed, scale: int) -> dict[str, Integers]:
-    """The mean of each node over the steps in which it was seen, times the scale."""
-    divisor = np.maximum(summed.steps_seen, 1)
-    if scale == 1 and divisor.max(initial=1) == 1:
-        return dict(summed.columns)
+def _divided(name: str, sums: Integers, divisor: Integers, scale: int) -> Integers:
+    """The sums over the divisors, times the scale; native cuts the rest off, towards zero, and `exact` rounds it."""
     factor, rest = np.divmod(scale, divisor)
-    leaves_rest = bool(rest.any())
-    means = {}
-    for name, sums in summed.columns.items():
-        check_sum(name, sums, factor=scale)
-        means[name] = _rounded(sums, divisor, scale) if leaves_rest else sums * factor
-    return means
-
-
-def _rounded(sums: Integers, divisor: Integers, scale: int) -> Integers:
+    check_sum(name, sums, factor=scale)
+    if not rest.any():
+        return sums * factor
     whole, rest = np.divmod(np.abs(sums) * scale, divisor)
     if scale > 1:  # there may be a rest only where the divisor does not divide the scale
         whole += 2 * rest >= divisor
-    mean: Integers = np.sign(sums) * whole  # native divides as C++ does, towards zero
+    mean: Integers = np.sign(sums) * whole
     return mean
 
 
-def _static(profile: ProfileData, runs: Integers, ran: Flags, scale: int) -> dict[str, Integers]:
+def _static(profile: ProfileData, runs: Integers, scale: int) -> dict[str, Integers]:
+    """Float operations, of one execution times the runs, and parameters; a node that never ran counts one execution."""
     nodes = profile.nodes
+    has_run = profile.cache.kept("has run", lambda: np.isin(np.arange(len(nodes)), profile.step_totals.node))
     counted = np.flatnonzero(nodes.float_ops)
-    times = np.where(ran[counted], runs[counted], scale)
+    times = np.where(has_run[counted], runs[counted], scale)
     check_sum("float_ops", nodes.float_ops[counted].astype(np.float64) * times)
     check_sum("params", nodes.parameters, factor=scale)
     float_ops = np.zeros(len(nodes), np.int64)

@@ -86,7 +86,7 @@ OPTIONS: tuple[Option, ...] = (
         "step",
         "integer",
         -1,
-        "The step to show; -1 is the mean of the steps in which a node ran.",
+        "The step to show; -1 is the mean of all steps.",
         minimum=-1,
     ),
     Option("run_name_regexes", "regexes", EVERYTHING, "Let step -1 be the mean of the runs whose name matches."),

@@ -71,11 +71,9 @@ function addedUp(profile: Profile, groups: readonly (readonly number[])[], isExa
   const totals = profile.stepTotals;
   const parts = (groups.length > 0 ? groups : [[]]).map((steps) => {
     const rows = rowsOf(totals, steps);
-    const seen = new Int32Array(profile.nodes.op.length);
-    for (const row of rows) increase(seen, totals.node[row] as number, 1);
-    return { rows, seen };
+    return { rows, divisor: isExact ? Math.max(steps.length, 1) : stepsSeen(profile, rows) };
   });
-  const scale = isExact ? commonDivisor(parts.map(({ seen }) => seen)) : 1;
+  const scale = isExact ? commonDivisor(groups.map(({ length }) => length)) : 1;
   const columns = {} as Record<Measure, Numbers>;
   const units = {} as Record<Measure, number>;
   for (const [measure, values] of recorded(totals, isExact)) {
@@ -84,7 +82,7 @@ function addedUp(profile: Profile, groups: readonly (readonly number[])[], isExa
     // A mean that is too large for the scale is rounded to whole units.
     const fitting = size * scale < LIMIT ? scale : 1;
     columns[measure] = parts
-      .map(({ rows, seen }) => mean(summed(totals, values, rows, seen.length), seen, fitting, isExact))
+      .map(({ rows, divisor }) => mean(summed(totals, values, rows, profile.nodes.op.length), divisor, fitting, isExact))
       .reduce((sum, each) => sum.map((value, node) => value + (each[node] as number)));
     units[measure] = isExact && isTime(measure) ? fitting * NANOS_A_MICRO : fitting;
   }
@@ -124,11 +122,18 @@ function recorded(totals: StepTotals, isExact: boolean): [Measure, Numbers][] {
   ];
 }
 
-/** The common denominator of the nodes' means, bounded so that scaled sums stay exact. */
-function commonDivisor(seen: readonly Indices[]): number {
+/** In how many of the steps each node ran. */
+function stepsSeen(profile: Profile, rows: Indices): Indices {
+  const seen = new Int32Array(profile.nodes.op.length);
+  for (const row of rows) increase(seen, profile.stepTotals.node[row] as number, 1);
+  return seen;
+}
+
+/** The common denominator of the groups' means, bounded so that scaled sums stay exact. */
+function commonDivisor(numbers: readonly number[]): number {
   let divisor = 1;
-  for (const steps of new Set(seen.flatMap((each) => [...new Set(each)]))) {
-    if (steps > 0) divisor = (divisor / greatestCommonDivisor(divisor, steps)) * steps;
+  for (const number of numbers) {
+    if (number > 0) divisor = (divisor / greatestCommonDivisor(divisor, number)) * number;
     if (divisor > LARGEST_DIVISOR) return LARGEST_DIVISOR;
   }
   return divisor;
@@ -138,10 +143,10 @@ function greatestCommonDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestCommonDivisor(other, one % other);
 }
 
-/** Each sum over the number of its steps, times the scale; native cuts off what is left, we round it. */
-function mean(sums: Numbers, seen: Indices, scale: number, isRounded: boolean): Numbers {
+/** The sums over a number of steps, times the scale; native takes those in which a node ran, and cuts off the rest. */
+function mean(sums: Numbers, divisor: number | Indices, scale: number, isRounded: boolean): Numbers {
   return sums.map((sum, node) => {
-    const steps = Math.max(seen[node] as number, 1);
+    const steps = typeof divisor === "number" ? divisor : Math.max(divisor[node] as number, 1);
     const scaled = Math.abs(sum) * scale;
     const rest = scaled % steps;
     const whole = (scaled - rest) / steps;

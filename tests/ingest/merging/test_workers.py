@@ -15,7 +15,8 @@ from tfprof_widget.engine.measures import measures
 from tfprof_widget.profiles.options import Options
 from tfprof_widget.profiles.tables import RecordedRuns
 
-# a takes 10, 20 (mean 15) and 50 us; b takes 1 us in one of two steps of the fast worker, and 3 us on the slow one.
+# a takes 10, 20 (mean 15) and 50 us; b takes 1 us in one of two steps of the fast worker, and 3 us on the slow one;
+# c runs on the slow one only. Means are over all steps that are chosen, whether a node ran in them or not.
 FAST = profile_of("""
     a = MatMul() 10us;20us 5flops 2x2
     b = Relu()   1us;-
@@ -44,13 +45,13 @@ def test_the_steps_of_one_number_are_told_apart_by_worker() -> None:
     assert list(zip(BOTH.steps, BOTH.step_workers, strict=True)) == [(0, "fast"), (0, "slow"), (1, "fast")]
 
 
-def test_the_mean_is_over_all_steps_of_all_workers_in_which_a_node_ran() -> None:
-    assert costs() == [Fraction(10 + 20 + 50, 3), Fraction(1 + 3, 2), 2]
+def test_the_mean_is_over_all_steps_of_all_workers() -> None:
+    assert costs() == [Fraction(10 + 20 + 50, 3), Fraction(1 + 3, 3), Fraction(2, 3)]
 
 
 def test_the_sum_is_that_of_what_each_worker_takes_a_step() -> None:
-    assert costs(across_workers="sum") == [15 + 50, 1 + 3, 2]
-    assert costs("runs", across_workers="sum") == [2, 2, 1]
+    assert costs(across_workers="sum") == [15 + 50, Fraction(1, 2) + 3, 2]
+    assert costs("runs", across_workers="sum") == [2, Fraction(1, 2) + 1, 1]
     assert costs("float_ops", across_workers="sum") == [10, 0, 0]
     assert costs("params", across_workers="sum") == [4, 0, 0]
 
@@ -61,12 +62,12 @@ def test_the_slowest_worker_is_shown_as_a_whole() -> None:
 
 
 def test_each_worker_can_be_shown_by_itself() -> None:
-    assert costs(worker_regexes=["fast"]) == [15, 1, 0]
+    assert costs(worker_regexes=["fast"]) == [15, Fraction(1, 2), 0]
     assert costs(worker_regexes=["s.*"]) == [50, 3, 2]
 
 
 def test_a_step_is_that_step_of_every_worker_that_ran_it() -> None:
-    assert costs(step=0) == [30, 2, 2]
+    assert costs(step=0) == [30, 2, 1]
     assert costs(step=0, across_workers="sum") == [60, 4, 2]
     assert costs(step=1) == [20, 0, 0]
 
@@ -134,10 +135,10 @@ def test_two_workers_are_compared_row_by_row_the_largest_difference_first() -> N
     assert table.columns.tolist() == ["name", "fast", "slow", "difference", "ratio"]
     assert table[["name", "fast", "slow", "difference"]].to_numpy().tolist() == [
         ["MatMul", 15, 50, 35],
+        ["Relu", 0.5, 3, 2.5],
         ["Add", 0, 2, 2],
-        ["Relu", 1, 3, 2],
     ]
-    assert table.ratio.dropna().tolist() == [50 / 15, 3]  # there is none to nothing
+    assert table.ratio.dropna().tolist() == [50 / 15, 6]  # there is none to nothing
 
 
 def test_in_a_tree_a_row_costs_what_is_below_it_too() -> None:

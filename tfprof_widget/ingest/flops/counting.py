@@ -217,13 +217,14 @@ class FusedAwayNodes:
 
 
 def count_float_ops(
-    formulas: Literal["all", "registered", "multiply_accumulates"],
+    formulas: Literal["all", "registered", "multiply_accumulates"], *, of_what_ran: bool = False
 ) -> Callable[[ProfileTables], ProfileTables]:
     """The stage that counts the float operations of nodes that have a formula and known shapes.
 
     What the tables know already stays, unless a formula was registered for it. With "registered" only formulas that
     the user registered count, for nodes of which nothing is known. With "multiply_accumulates" all nodes are counted
-    anew, in these: one is a product that is added up, and nothing else counts.
+    anew, in these: one is a product that is added up, and nothing else counts. `of_what_ran` is for captures: a node
+    that no recorded step ran counts nothing, for a view would add one execution of it to what the others did.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -236,11 +237,20 @@ def count_float_ops(
     """
     match formulas:
         case "registered":
-            return _with_registered
+            stage: Callable[[ProfileTables], ProfileTables] = _with_registered
         case "multiply_accumulates":
-            return partial(_with_all, multiply_accumulates=True)
+            stage = partial(_with_all, multiply_accumulates=True)
         case "all":
-            return _with_all
+            stage = _with_all
+    return (lambda tables: _of_what_ran(stage(tables))) if of_what_ran else stage
+
+
+def _of_what_ran(tables: ProfileTables) -> ProfileTables:
+    if not len(tables.step_totals.node):
+        return tables
+    float_ops = np.zeros_like(tables.nodes.float_ops)
+    float_ops[tables.step_totals.node] = tables.nodes.float_ops[tables.step_totals.node]
+    return tables.having(nodes=replace(tables.nodes, float_ops=float_ops))
 
 
 def _with_all(tables: ProfileTables, *, multiply_accumulates: bool = False) -> ProfileTables:
