@@ -196,8 +196,7 @@ class FunctionSource(SamplingRecorder):
                 if run in self._unrecorded:
                     self._unrecorded.remove(run)
                 self._windows.rest()
-                if run.is_of_loop:
-                    self._windows.add_step(EAGER)
+                self._windows.add_step(EAGER)  # what Python runs op by op from here on is not the step's
                 if run.is_warm_up and run.step is not None and not raised:
                     self._windows.rename(run.step, run.kind.name + WARM_UP)
                 self.ended(run, raised=raised)
