@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.capturing.models import THREE, Model, captured
 from tests.made import profile_of_tables
+from tests.sketches import profile_of
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording, joined
 from tfprof_widget.capturing.sampling import Every
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.data import ProfileTables
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +30,10 @@ def profile() -> Profile:
     return profile_of_tables(inside.graph.tables)
 
 
-def of(profile: Profile, runs: KindOfRun, wall_seconds: float = 11.0, overhead_seconds: float | None = 1.0) -> Capture:
-    return Capture.of(Recording((GraphRecording(profile, (runs,)),), wall_seconds, overhead_seconds, 0, ()), "cell")
+def of(
+    tables: ProfileTables, runs: KindOfRun, wall_seconds: float = 11.0, overhead_seconds: float | None = 1.0
+) -> Capture:
+    return Capture.of(Recording((GraphRecording(tables, (runs,)),), wall_seconds, overhead_seconds, 0, ()), "cell")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +92,7 @@ def test_seconds_of_a_run_are_the_mean_of_its_like(profile: Profile, runs: KindO
     assert runs.run_seconds == seconds
     measurement = of(profile, runs).measurement
     assert measurement.run_seconds == seconds
-    assert re.search(r"wall 2 s · ", measurement.sentence())
+    assert " · step 2 s · " in measurement.sentence()
 
 
 def test_progress_says_what_there_is_to_say() -> None:
@@ -103,8 +108,8 @@ def test_what_is_asked_of_a_capture_is_of_its_busiest_graph(profile: Profile, tm
     quick, slow = (KindOfRun("loss", 3, 2, 1.0, seconds, 8.0) for seconds in (2.0, 20.0))
     records = (GraphRecording(Profile.from_protos(b""), (quick,)), GraphRecording(profile, (slow,)))
     capture = Capture.of(Recording(records, 30.0, 1.0, 0, ()), "cell")
-    assert capture.profile is profile
-    assert capture.advice().reports == profile.advice().reports
+    assert capture.profile.nodes is profile.nodes
+    assert capture.profile.main_kind == "loss"
     assert capture.to_dataframe("op")["name"].tolist() == list(capture.view("op").names)
     capture.save(tmp_path / "profile_0")
     assert Profile.load(tmp_path / "profile_0").nodes.names == profile.nodes.names
@@ -117,11 +122,19 @@ def test_what_is_asked_of_an_empty_capture_says_why() -> None:
             ask()
 
 
-def test_ops_at_once_are_by_the_clock_of_the_runs_that_were_traced(profile: Profile) -> None:
-    """Tracing slowed the one run to 3 s, where others take 2 s: its ops are not beside these."""
+def test_ops_at_once_are_their_time_by_the_time_in_which_any_ran() -> None:
+    """A step of two threads: 30 and 20 us, which share 10: 50 us of work in 40."""
+    sketch = profile_of("a = MatMul() 30us\nb = Relu() 20us")
+    executions = replace(sketch.executions, start_nanos=np.array([1_000, 21_000]))
+    tables = sketch.having(executions=executions, step_names=("train",))
+    measurement = of(tables, KindOfRun("train", 1, 1, 0.0, 4e-5, 0.0, untraced=0, warm_ups=0)).measurement
+    assert "step 40 µs · op time 50 µs · 1.25 ops at once" in measurement.sentence()
+
+
+def test_traced_runs_that_were_slowed_are_told(profile: Profile) -> None:
+    """Tracing slowed the one run to 3 s, where others take 2 s."""
     measurement = of(profile, KindOfRun("loss", 6, 2, 8.0, 3.0, 9.0, untraced=4)).measurement
     assert (measurement.run_seconds, measurement.traced_run_seconds) == (2.0, 3.0)
-    assert f"wall 2 s · {measurement.op_seconds / 3.0:.2f} ops at once" in measurement.sentence()
     assert [each for each in measurement.warnings if each.startswith("traced runs of loss took 3 s, others 2 s: ")]
     slightly = of(profile, KindOfRun("loss", 6, 2, 8.0, 2.9, 9.0, untraced=4)).measurement
     assert slightly.warnings == ()

@@ -59,7 +59,9 @@ def test_seconds_are_kept_by_kind(model: Model, traced: bytes) -> None:
         clock.now += 100.0  # between the runs
     assert recorder.counts() == (4, 2)
     recorded = recorder.recorded()
-    assert recorded.graphs[0].kinds == (KindOfRun("loss", 4, 2, 3.0, 3.0, 8.0, untraced=2, warm_ups=1),)
+    assert recorded.graphs[0].kinds == (
+        KindOfRun("loss", 4, 2, 3.0, 3.0, 8.0, untraced=2, warm_ups=1, median_seconds=1.5),
+    )
     assert recorded.wall_seconds == 14.0
     assert recorded.overhead_seconds == 2 * (3.0 - 1.5)
     assert profile_of_tables(recorded.graphs[0].tables).steps == (0, 2)
@@ -74,7 +76,7 @@ def test_warm_up_that_was_not_traced_is_none_of_the_untraced_runs(model: Model, 
     for seconds in (8.0, 2.0, 5.0, 5.0):
         run_for(recorder, clock, seconds, model.graph, "loss", metadata(model))
     (runs,) = recorder.recorded().graphs[0].kinds
-    assert runs == KindOfRun("loss", 4, 2, 2.0, 10.0, 8.0, untraced=1, warm_ups=1)
+    assert runs == KindOfRun("loss", 4, 2, 2.0, 10.0, 8.0, untraced=1, warm_ups=1, median_seconds=2.0)
     assert runs.run_seconds == 2.0
 
 
@@ -328,3 +330,12 @@ def test_first_error_of_ours_is_told_and_stops_the_recording(model: Model, trace
     assert recorded.traced == 1
     assert [each for each in recorded.warnings if "first" in each and "ZeroDivisionError" in each]
     assert not [each for each in recorded.warnings if "second" in each]
+
+
+def test_a_run_that_took_less_than_a_third_as_long_as_most_has_a_name_of_its_own(model: Model) -> None:
+    clock = Clock()
+    recorder = SessionSource(EVERYTHING, clock=clock)
+    for seconds in (9.0, 1.0, 1.0, 0.6, 0.2):
+        run_for(recorder, clock, seconds, model.graph, "loss", metadata(model))
+    names = recorder.recorded().graphs[0].tables.step_names
+    assert names == ("loss (warm-up)", "loss", "loss", "loss", "loss (shorter)")

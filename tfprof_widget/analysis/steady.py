@@ -15,8 +15,8 @@ from tfprof_widget.ingest.parts.names import DATA_SCOPE
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.text import written_time
-from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileData
-from tfprof_widget.profiles.devices import accelerator_streams
+from tfprof_widget.profiles.data import EAGER, SHORTER, WARM_UP, ProfileData, ProfileTables
+from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
 WORTHWHILE = 0.1
 """What takes a smaller share of the time is not worth a change of the program, and is no finding."""
@@ -26,7 +26,7 @@ MOST_SELECTED = 5
 
 @dataclass(frozen=True, eq=False)
 class SteadySteps:
-    """The steps that count: no warm-ups and no eager ops between steps, unless there is nothing else.
+    """The steps that count: those of the main kind if it is known, else all but warm-ups and eager ops between steps.
 
     Times are in nanoseconds.
 
@@ -201,7 +201,47 @@ def _picked(rows: Flags) -> slice | Flags:
     return slice(None) if rows.all() else rows
 
 
-def _steady_steps(profile: ProfileData) -> Integers:
+def _steady_steps(profile: ProfileTables) -> Integers:
     names = profile.step_names
-    steady = [step for step, name in enumerate(names) if name != EAGER and not name.endswith(WARM_UP)]
-    return np.array(steady or range(len(names)), np.int64)
+    main = [step for step, name in enumerate(names) if name and name == profile.main_kind]
+    steady = [step for step, name in enumerate(names) if name != EAGER and not name.endswith((WARM_UP, SHORTER))]
+    return np.array(main or steady or range(len(names)), np.int64)
+
+
+_WAITING = re.compile(
+    r"(Padding|Priority|FIFO|RandomShuffle)?Queue(En|De)queue.*|Barrier.*|(Ordered)?Map(Unst|St)age|(Unst|St)age"
+    r"|IteratorGetNext(Sync|AsOptional)?|_?(Host)?Recv|Collective.*|Iterator::.*"
+)
+"""Ops that mostly wait for other threads or tasks; a queue's may wait for as long as the program runs."""
+
+
+def work_seconds(tables: ProfileTables, name: str) -> float:
+    """The op time of a step of this name in the mean, without that of ops that mostly wait; 0 if there is none.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> demo_profile().step_names, work_seconds(demo_profile(), "")
+    (('',), 0.000320802)
+    """
+    totals, nodes = tables.step_totals, tables.nodes
+    named = [step for step, each in enumerate(tables.step_names) if each == name]
+    waits = np.array([_WAITING.fullmatch(op) is not None for op in nodes.ops], np.bool_)[nodes.op]
+    counted = np.isin(totals.step, named) & ~waits[totals.node]
+    nanos = totals.accelerator_nanos[counted].sum() + totals.cpu_nanos[counted].sum()
+    return float(nanos) / 1e9 / max(len(named), 1)
+
+
+def ops_at_once(tables: ProfileTables, name: str) -> float:
+    """How many ops ran at once in the steps of this name: their op time by the time in which any of them ran.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> round(ops_at_once(demo_profile(), ""), 2)
+    1.0
+    """
+    executions = tables.executions
+    named = [step for step, each in enumerate(tables.step_names) if each == name]
+    devices = tables.nodes.devices
+    counts = accelerator_streams(devices) | (canonical(devices) & np.array(["cpu:" in each for each in devices]))
+    chosen = np.isin(executions.step, named) & (executions.start_nanos > 0) & counts[executions.device]
+    start, duration = executions.start_nanos[chosen], executions.duration_nanos[chosen]
+    busy = Intervals.of(start, start + duration).length
+    return float(duration.sum()) / busy if busy else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
@@ -13,15 +13,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfprof_widget.analysis.coverage import flops_coverage
 from tfprof_widget.analysis.own_lines import own_frames
+from tfprof_widget.analysis.steady import ops_at_once, work_seconds
 from tfprof_widget.api.profile import Profile, View
-from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Measurement, Recording, note_on_slow_runs
+from tfprof_widget.capturing.recording import (
+    GraphRecording,
+    KindOfRun,
+    Measurement,
+    Recording,
+    note_on_slow_runs,
+    notes_on_untraced,
+)
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.parts.stacks import name_cells
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.output.text import counted_rows
-from tfprof_widget.profiles.data import EAGER, WARM_UP
+from tfprof_widget.profiles.data import EAGER, SHORTER, WARM_UP, ProfileTables
 from tfprof_widget.profiles.devices import ran_on_cpus
 from tfprof_widget.profiles.options import EVERYTHING
 
@@ -67,7 +75,13 @@ def captured_graphs(graphs: Iterable[GraphRecording]) -> tuple[CapturedGraph, ..
     """
     label = _labels()
     stages = [name_cells(label)] if label is not None else []
-    return tuple(CapturedGraph(Profile.of(assemble(graph.tables, *stages)), graph.kinds) for graph in graphs)
+    return tuple(
+        CapturedGraph(
+            Profile.of(assemble(graph.tables.having(main_kind=_main_steps(graph.tables, graph.kinds)), *stages)),
+            graph.kinds,
+        )
+        for graph in graphs
+    )
 
 
 def _labels() -> Callable[[str], tuple[str, str] | None] | None:
@@ -245,7 +259,7 @@ class Capture:
 
     def _why_empty(self) -> str:
         reasons = self.recorded.warnings or ("no session ran and no function was called while capturing",)
-        kinds = sorted((runs for runs in self.measurement.runs if runs.seen), key=_rank, reverse=True)
+        kinds = sorted((runs for runs in self.measurement.runs if runs.seen), key=lambda runs: -runs.seconds)
         missing = "No ops were recorded" if kinds else "Nothing was captured"
         return "\n".join([f"{missing}: {'; '.join(reasons)}", *map(_timed, kinds[:MOST_TIMED])])
 
@@ -298,9 +312,11 @@ def _shows_text_alone() -> bool:
 
 def _measured(recorded: Recording, graph: CapturedGraph | None, name: str) -> Measurement:
     kinds = tuple(each for graph in recorded.graphs for each in graph.kinds)
-    runs = _busiest_runs(graph) or max(kinds, key=_rank, default=None)
+    runs = _busiest_runs(graph) or max(kinds, key=lambda each: each.seconds, default=None)
     op_seconds, coverage = _op_time(graph) if graph is not None else (0.0, 0.0)
-    slowed = note_on_slow_runs(runs) if runs is not None else None
+    notes = list(recorded.warnings)
+    if runs is not None and (slowed := note_on_slow_runs(runs)):
+        notes.append(slowed)
     return Measurement(
         name=name,
         taken=datetime.datetime.now(datetime.UTC),
@@ -312,45 +328,56 @@ def _measured(recorded: Recording, graph: CapturedGraph | None, name: str) -> Me
         op_seconds=op_seconds,
         coverage=coverage,
         dropped_events=recorded.dropped_events,
-        warnings=recorded.warnings if slowed is None else (*recorded.warnings, slowed),
+        warnings=(*notes, *notes_on_untraced(kinds, recorded.wall_seconds)),
+        ops_at_once=ops_at_once(graph.profile, graph.profile.main_kind) if graph is not None else 0.0,
+        shown=graph.profile.main_kind if graph is not None else "",
     )
 
 
 def _busiest(graphs: tuple[CapturedGraph, ...]) -> CapturedGraph | None:
-    """The graph whose traced kinds of runs took longest, those that ran but once, as initializers do, aside."""
-    traced = [graph for graph in graphs if _busiest_runs(graph) is not None]
-    return max(traced, key=lambda graph: _rank(*graph.kinds), default=None)
+    """The graph whose traced kinds of runs did most work, those that ran but once, as initializers do, aside."""
+    traced = [graph for graph in graphs if graph.profile.main_kind or _busiest_runs(graph) is not None]
+    return max(traced, key=lambda graph: max(_rank(graph.profile, runs) for runs in graph.kinds), default=None)
 
 
 def _busiest_runs(graph: CapturedGraph | None) -> KindOfRun | None:
     traced = [runs for runs in graph.kinds if runs.traced] if graph is not None else []
-    return max(traced, key=_rank, default=None)
+    return max(traced, key=lambda runs: _rank(graph.profile, runs), default=None) if graph is not None else None
 
 
-def _rank(*kinds: KindOfRun) -> tuple[float, float]:
-    """What the steady runs of some kinds took, and then what the first runs did."""
-    steady = sum(runs.untraced_seconds + runs.traced_seconds for runs in kinds if runs.name != EAGER)
-    return steady, sum(runs.untraced_seconds + runs.traced_seconds + runs.warm_up_seconds for runs in kinds)
+def _rank(tables: ProfileTables, runs: KindOfRun) -> tuple[float, float]:
+    """The op time of all steady runs of a kind, then of all; ops that wait for other threads do no work."""
+    if not runs.traced:
+        return 0.0, 0.0
+    if runs.name == EAGER:
+        seconds = runs.untraced_seconds + runs.traced_seconds
+        return seconds, seconds
+    work = work_seconds(tables, _steps_shown(tables, runs))
+    return work * max(runs.seen - runs.warm_ups, 0), work * runs.seen
 
 
-def _steady_name(graph: CapturedGraph) -> str:
-    """The name of the steps to show first: the busiest kind's, after its warm-up if there was more."""
-    runs = _busiest_runs(graph)
-    names = graph.profile.step_names
-    if runs is None:
-        return ""
-    return runs.name if runs.name in names else runs.name + WARM_UP
+def _steps_shown(tables: ProfileTables, runs: KindOfRun) -> str:
+    """The name of the steps that stand for a kind: the steady ones, else the first, else those shorter than most."""
+    names = tables.step_names
+    return next((name for name in (runs.name, runs.name + WARM_UP, runs.name + SHORTER) if name in names), runs.name)
+
+
+def _main_steps(tables: ProfileTables, kinds: Sequence[KindOfRun]) -> str:
+    """The name of the steps to show first."""
+    traced = [runs for runs in kinds if runs.traced]
+    runs = max(traced, key=lambda runs: _rank(tables, runs), default=None)
+    return _steps_shown(tables, runs) if runs is not None else ""
 
 
 def _op_time(graph: CapturedGraph) -> tuple[float, float]:
     """The summed op time of one run in seconds, and the share of it for which float operations are known."""
-    view = graph.profile.view("op", run_name_regexes=[re.escape(_steady_name(graph))])
+    view = graph.profile.view("op", run_name_regexes=[re.escape(graph.profile.main_kind)])
     total = int(view.grand_total["micros"][0])
     return total / view.time_scale / 1e6, flops_coverage(view).share if total else 0.0
 
 
 def _steady_regexes(graph: CapturedGraph) -> tuple[str, ...]:
-    return (re.escape(_steady_name(graph)),) if _busiest_runs(graph) is not None else EVERYTHING
+    return (re.escape(graph.profile.main_kind),) if _busiest_runs(graph) is not None else EVERYTHING
 
 
 def _kinds(graph: CapturedGraph) -> str:

@@ -29,7 +29,7 @@ from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
 from tfprof_widget.ingest.xspace.resolve import notes_on
 from tfprof_widget.lib.errors import ProfileError, error_text
 from tfprof_widget.lib.text import written_percent, written_seconds
-from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
+from tfprof_widget.profiles.data import EAGER, SHORTER, WARM_UP, ProfileTables
 
 
 class CalledFunctions:
@@ -75,9 +75,7 @@ LOOP = ": "
 
 @dataclass(slots=True, eq=False)
 class FunctionRun(RunUnderWay):
-    """A step that has begun; `step` is the number of the recorded step, None if it is not recorded."""
-
-    step: int | None
+    """A step of a function or a model that has begun."""
 
     @property
     def is_of_loop(self) -> bool:
@@ -121,7 +119,7 @@ class FunctionSource(SamplingRecorder):
         self._variables: dict[int, str] = {}
         self._dropped = 0
         self._reading_seconds = 0.0
-        self._started = self.clock()
+        self._started = self._closed = self.clock()
 
     def use(self, profiler: TfProfiler, *, eagerly: bool, is_safe: bool = True) -> None:
         """Record with this profiler from now on; if `eagerly`, what runs before the first step too.
@@ -268,6 +266,7 @@ class FunctionSource(SamplingRecorder):
 
     def end(self) -> None:
         """Close the last window."""
+        self._closed = self.clock()
         try:
             self._windows.close()
         except Exception as error:
@@ -298,7 +297,8 @@ class FunctionSource(SamplingRecorder):
 
     def read(self) -> list[GraphRecording]:
         """Make tables of all that was recorded."""
-        traces = self.traces.all()
+        shorter = {step for kind in self.sampler.kinds.values() for step in kind.shorter_steps()}
+        traces = [_with_shorter(trace, shorter) for trace in self.traces.all()]
         functions = self.functions.graphs(frozenset().union(*(trace.functions for trace in traces)))
         gathered = Gathered(reading=self._reading)
         gathered.add_functions(functions, traces, BetterNames(self.functions.labels, self._variables, self._layers))
@@ -308,11 +308,21 @@ class FunctionSource(SamplingRecorder):
             self.note(note)
         kinds = [kind.runs() for kind in self.sampler.kinds.values()]
         if EAGER in tables.step_names:
-            # beside steps, the time until the first one and between them is not that of their ops
-            seconds = _op_seconds(tables, EAGER) if kinds else self._windows.eager_seconds
-            windows = self._windows.eager_steps
-            kinds.append(KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0))
+            kinds.append(self._eager_kind(tables, has_steps=bool(kinds)))
         return [GraphRecording(tables, tuple(kinds))] if kinds else []
+
+    def _eager_kind(self, tables: ProfileTables, *, has_steps: bool) -> KindOfRun:
+        """Eager ops as a kind of run: beside steps the time between these is Python's too, and theirs is the op time.
+
+        What was not recorded of that time is taken to have held as many ops as what was.
+        """
+        windows, seconds = self._windows.eager_steps, self._windows.eager_seconds
+        if not has_steps:
+            return KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0)
+        found = _op_seconds(tables, EAGER)
+        between = max(self._closed - self._started - self._busy_seconds - self._windows.seconds, seconds)
+        rest = found * (between - seconds) / seconds if seconds else 0.0
+        return KindOfRun(EAGER, windows, windows, rest, found, 0.0, untraced=0, warm_ups=0)
 
     def _adjust(self, kind: KindTally, choice: Choice) -> None:
         """Open or close a window before a step: a window is several steps, and as many go by before the next."""
@@ -355,6 +365,12 @@ class FunctionSource(SamplingRecorder):
         taken = {kind.name for kind in self.sampler.kinds.values()}
         candidates = chain([name], (f"{name} ({number})" for number in count(2)))
         return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def _with_shorter(table: TraceTable, shorter: AbstractSet[int]) -> TraceTable:
+    """The table, with the names of steps saying which are shorter than most."""
+    names = {step: name + (SHORTER if step in shorter else "") for step, name in table.step_names.items()}
+    return replace(table, step_names=names)
 
 
 def _seconds_by_type(table: TraceTable) -> Iterator[OpSeconds]:

@@ -100,11 +100,12 @@ class Recorder:
 
 @dataclass(slots=True, eq=False)
 class RunUnderWay:
-    """A run that has begun."""
+    """A run that has begun; `step` is the number of the step that it is recorded as, None if it is not recorded."""
 
     kind: KindTally
     choice: Choice
     started: float
+    step: int | None
     ended: float | None = field(default=None, kw_only=True)
     is_retraced: bool = field(default=False, kw_only=True)
 
@@ -158,7 +159,10 @@ class SamplingRecorder(Recorder):
         if raised:
             self._raised += 1
         else:
-            self.sampler.ran(run.kind, run.choice, run.ended - run.started, is_retraced=run.is_retraced)
+            seconds = run.ended - run.started
+            self.sampler.ran(run.kind, run.choice, seconds, is_retraced=run.is_retraced)
+            if run.traced and run.step is not None and not run.is_warm_up:
+                run.kind.traced_steps[run.step] = seconds
         return True
 
     def withdraw(self, run: RunUnderWay) -> None:

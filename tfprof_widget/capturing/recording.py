@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tfprof_widget.lib.text import Fact, written_percent, written_seconds
@@ -16,6 +16,7 @@ class KindOfRun:
 
     `warm_up_seconds` is what the first run took, which traces, compiles and tunes; it is in neither sum. `untraced` is
     the number of runs in `untraced_seconds`, None if they were not counted apart; `warm_ups` that in `warm_up_seconds`.
+    `median_seconds` is what half of the untraced runs took at most, None where it is not known.
 
     >>> KindOfRun("train", seen=9, traced=2, untraced_seconds=3.0, traced_seconds=4.0, warm_up_seconds=8.0).warm_ups
     1
@@ -29,14 +30,28 @@ class KindOfRun:
     warm_up_seconds: float
     untraced: int | None = None
     warm_ups: int = 1
+    median_seconds: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """What all runs took by the clock.
+
+        >>> KindOfRun("train", 9, 2, 3.0, 4.0, 8.0, untraced=6).seconds
+        15.0
+        """
+        return self.untraced_seconds + self.traced_seconds + self.warm_up_seconds
 
     @property
     def run_seconds(self) -> float:
         """What one run took by the clock: an untraced one if there was any, else a traced one, else the first.
 
+        Of the untraced ones it is the median where it is known, else the mean.
+
         >>> KindOfRun("train", 9, 2, 3.0, 4.0, 8.0, untraced=6).run_seconds
         0.5
         """
+        if self.median_seconds is not None:
+            return self.median_seconds
         if self._untraced and self.untraced_seconds:
             return self.untraced_seconds / self._untraced
         return self.traced_run_seconds
@@ -128,8 +143,9 @@ SLOWED = 1.5
 class Measurement:
     """How a capture was measured: what ran, what of it was traced, and what that cost.
 
-    `op_seconds` is the summed time of all ops of one run of the busiest kind, `traced_run_seconds` what that run took
-    by the clock: their ratio says how many ops ran at once. `run_seconds` is what such a run took when not traced.
+    `shown` names the steps of the kind that does most of the work. Of such a step `op_seconds` is the summed time of
+    all ops, `ops_at_once` that time by the time in which any op ran, `traced_run_seconds` what it took by the clock,
+    and `run_seconds` what it took when it was not traced.
     `coverage` is the share of the op time for which float operations are known. `overhead_seconds` is what capturing
     cost, the tracing, the watching and the reading at the end; it is None where nothing tells, as when all runs were
     traced and none is there to compare with.
@@ -146,6 +162,8 @@ class Measurement:
     coverage: float
     dropped_events: int
     warnings: tuple[str, ...]
+    ops_at_once: float = 0.0
+    shown: str = ""
 
     @property
     def runs_seen(self) -> int:
@@ -164,21 +182,35 @@ class Measurement:
         """What the head line says: runs traced, op and wall time, cost, coverage."""
         seen = f"{self.runs_traced:,} of {self.runs_seen:,}"
         yield Fact("runs traced", seen, "runs whose operations were recorded, of all that were made")
+        if self.shown and len(self.runs) > 1 and self.share is not None:
+            help_ = "the steps that do most of the work, and the share of the cell's time that all of them took"
+            yield Fact("shown", f"{self.shown}, {written_percent(self.share, 0)} of the cell", help_)
+        help_ = "what such a step takes by the clock when it is not traced, in the median"
+        yield Fact("step", written_seconds(self.run_seconds), help_)
         if self.runs_traced:
-            yield Fact(
-                "step", written_seconds(self.op_seconds), "summed time of all operations of one run of the busiest kind"
-            )
-        wall = written_seconds(self.run_seconds)
-        if self.traced_run_seconds and self.runs_traced:
-            wall += f" · {self.op_seconds / self.traced_run_seconds:.2f} ops at once"
-        at_once = f"the op time beside the {written_seconds(self.traced_run_seconds)} that the traced runs took"
-        yield Fact("wall", wall, f"what such a run takes by the clock when it is not traced; ops at once is {at_once}")
+            told = f"{written_seconds(self.op_seconds)} · {self.ops_at_once:.2f} ops at once"
+            help_ = "summed time of all ops of a step, and the same by the time in which any op ran"
+            yield Fact("op time", told, help_)
         yield self._cost()
         if self.runs_traced:
             coverage = f"{written_percent(self.coverage, 0)} of time"
             yield Fact("FLOP formulas for", coverage, "share of the op time for which float operations are known")
         if self.dropped_events:
             yield Fact("dropped", f"{self.dropped_events:,} events", "what the recorder had no room for")
+
+    @property
+    def share(self) -> float | None:
+        """The share of the cell's time that runs of the kind shown took; None where that is not known.
+
+        Eager ops are no runs: theirs is the time outside of runs, which is Python's too.
+        """
+        named = [runs for runs in self.runs if self.shown.startswith(runs.name)]
+        if not named or not self.wall_seconds:
+            return None
+        seconds = max(named, key=lambda runs: len(runs.name)).seconds
+        if self.shown == EAGER:
+            seconds = self.wall_seconds - sum(runs.seconds for runs in self.runs if runs.name != EAGER)
+        return min(max(seconds / self.wall_seconds, 0.0), 1.0)
 
     def _cost(self) -> Fact:
         """What capturing cost: of a short cell it may be a large share, and yet nothing that anyone would notice."""
@@ -194,6 +226,25 @@ class Measurement:
     def sentence(self) -> str:
         """The facts in a line, after the name."""
         return " · ".join(filter(None, [self.name, *map(str, self.facts())]))
+
+
+UNTOLD = 0.2
+"""So large a share of the cell is not left out without a word."""
+
+
+def notes_on_untraced(kinds: Iterable[KindOfRun], wall_seconds: float) -> Iterator[str]:
+    """Names the kinds of runs that took much of the cell and of which no ops were recorded.
+
+    >>> list(notes_on_untraced([KindOfRun("f", 1, 0, 0.0, 0.0, 0.9)], wall_seconds=1.0))
+    ['f took 90 % of the cell, and no run of it was recorded: to record it, trace all runs (--all, or trace_all=True)']
+    """
+    for runs in kinds:
+        if runs.seen and not runs.traced and runs.seconds > UNTOLD * wall_seconds > 0:
+            share = written_percent(min(runs.seconds / wall_seconds, 1.0), 0)
+            yield (
+                f"{runs.name} took {share} of the cell, and no run of it was recorded: "
+                "to record it, trace all runs (--all, or trace_all=True)"
+            )
 
 
 def note_on_slow_runs(runs: KindOfRun) -> str | None:

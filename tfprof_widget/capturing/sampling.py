@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from math import ceil, inf
+from statistics import median
 from typing import Any
 
 from tfprof_widget.capturing.recording import KindOfRun
@@ -66,6 +68,13 @@ class Steps:
             raise ValueError(f"steps: {self.start}:{self.stop} holds no run; 10:20 holds the ten from the eleventh on")
 
 
+SHORTER_SHARE = 1 / 3
+LEAST_COMPARED = 0.005
+"""Of runs that take less than these seconds chance decides which one takes a third as long."""
+
+FEWEST_COMPARED = 3
+"""Of so many runs two are alike."""
+
 Policy = Adaptive | Every | Steps
 EVERYTHING = Every(1)
 
@@ -89,17 +98,24 @@ class Choice:
 
 @dataclass(slots=True)
 class Tally:
-    """How many runs there were, and how long they took together."""
+    """How many runs there were, and how long they took: each, and together."""
 
     runs: int = 0
     traced: int = 0
     seconds: float = 0.0
+    each: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, seconds: float, *, traced: bool) -> None:
         """Count one more."""
         self.runs += 1
         self.traced += traced
         self.seconds += seconds
+        self.each.append(seconds)
+
+    @property
+    def median(self) -> float | None:
+        """The seconds that half of the runs took at most; None without runs."""
+        return float(median(self.each)) if self.each else None
 
 
 @dataclass(slots=True, eq=False)
@@ -107,7 +123,8 @@ class KindTally:
     """The runs of one kind, which do the same work; the first is counted by itself, and so are those that retraced.
 
     `begun` counts those too that have not ended. The run of the number `due` may be traced, and windows rest until that
-    of the number `resting_until`. The `owner` is kept, so that no other object gets its identity.
+    of the number `resting_until`. The `owner` is kept, so that no other object gets its identity. `traced_steps` are
+    the seconds that traced runs took, by the number of their step, without first runs and those that retraced.
 
     >>> kind = KindTally("train")
     >>> for number, seconds in enumerate([8.0, 2.0, 1.0]):
@@ -125,6 +142,7 @@ class KindTally:
     retraced: Tally = field(default_factory=Tally)
     traced: Tally = field(default_factory=Tally)
     untraced: Tally = field(default_factory=Tally)
+    traced_steps: dict[int, float] = field(default_factory=dict)
 
     def add(self, choice: Choice, seconds: float, *, is_retraced: bool = False) -> None:
         """Add a run that has ended."""
@@ -171,7 +189,15 @@ class KindTally:
             warm_up_seconds=self.first.seconds + self.retraced.seconds,
             untraced=self.untraced.runs,
             warm_ups=self.first.runs + self.retraced.runs,
+            median_seconds=self.untraced.median,
         )
+
+    def shorter_steps(self) -> set[int]:
+        """The traced steps that are not like most, as a small last batch is: they took less than a third as long."""
+        usual = self.untraced.median if self.untraced.runs else self.traced.median
+        if usual is None or usual < LEAST_COMPARED or self.untraced.runs + self.traced.runs < FEWEST_COMPARED:
+            return set()
+        return {step for step, seconds in self.traced_steps.items() if seconds < SHORTER_SHARE * usual}
 
 
 class Sampler:

@@ -23,6 +23,7 @@ from tfprof_widget.ingest.parts.names import may_be_node
 from tfprof_widget.ingest.parts.runs import RunTable
 from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.data import SHORTER
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
 LONGEST_NAME = 60
@@ -62,9 +63,8 @@ class _GraphRuns:
 
 @dataclass(slots=True, eq=False)
 class SessionRun(RunUnderWay):
-    """A session run that has begun, with its number among those of its graph."""
+    """A session run that has begun; its step is its number among the runs of its graph."""
 
-    step: int
     of: _GraphRuns
 
 
@@ -166,9 +166,12 @@ class SessionSource(SamplingRecorder):
     def _recording(self, of: _GraphRuns, runs: Sequence[tuple[SessionRun, ReadRun]]) -> GraphRecording | None:
         try:
             of.gathered.add_graph(of.graph)
+            shorter = {kind.name: kind.shorter_steps() for kind in of.kinds.values()}
             for run, read in runs:
+                assert run.step is not None
+                name = run.name + (SHORTER if run.step in shorter[run.kind.name] else "")
                 try:
-                    of.gathered.add_run(run.step, read, run.name, belongs=True)
+                    of.gathered.add_run(run.step, read, name, belongs=True)
                 except (ProfileError, ValueError) as error:
                     self._missing(run, error)
             tables = count_float_ops(of.gathered.formulas, of_what_ran=True)(of.gathered.tables())

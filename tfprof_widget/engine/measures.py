@@ -11,7 +11,7 @@ import numpy as np
 
 from tfprof_widget.engine.steps import by_worker, chosen_steps
 from tfprof_widget.engine.tree import prefix_sums
-from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Flags, Integers, check_sum
+from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Integers, check_sum
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
 from tfprof_widget.profiles.tables import Lists, StepTotals

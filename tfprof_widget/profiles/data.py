@@ -99,6 +99,8 @@ def _count(value: Any, counted: dict[int, int]) -> None:
 # Follows the name of a kind in the steps of its first run, which traces, compiles and tunes.
 WARM_UP = " (warm-up)"
 EAGER = "eager ops"
+# Follows the name of a kind in steps that took less than a third as long as most, as that of a small last batch does.
+SHORTER = " (shorter)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,8 @@ class ProfileTables:
     functions that XLA compiled to one op each, the nodes that it stands for. `transfers` are what devices got from
     each other. `step_workers` says of each step which worker ran it, and is empty where all are one process's; a step
     number then stands once for each worker that ran it. `runs` are what the executions were recorded in. With
-    `one_clock` all times are by the same clock, whatever task they are of.
+    `one_clock` all times are by the same clock, whatever task they are of. `main_kind` is the name of the steps that do
+    most of the work, where it is known how often each kind of step ran, as after a capture.
     """
 
     nodes: Nodes
@@ -131,6 +134,7 @@ class ProfileTables:
     step_workers: tuple[str, ...] = ()
     runs: RecordedRuns = field(default_factory=RecordedRuns.none, repr=False)
     one_clock: bool = False
+    main_kind: str = ""
 
     def having(self, **changed: Any) -> ProfileTables:
         """The tables with some of them changed.

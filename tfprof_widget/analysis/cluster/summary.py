@@ -22,7 +22,7 @@ from tfprof_widget.analysis.cluster.routes import (
 from tfprof_widget.analysis.cluster.tasks import Balance, HeldVariables, Tasks, balance, held, may_be_cluster
 from tfprof_widget.analysis.cluster.waits import Activity, Overlap, Waits, overlaps
 from tfprof_widget.lib.arrays import Integers
-from tfprof_widget.profiles.data import WARM_UP, ProfileData
+from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileData
 from tfprof_widget.profiles.devices import job_of_task
 
 _MOST_NAMED = 3
@@ -157,12 +157,16 @@ def summary(profile: ProfileData, steps: Sequence[int] | None = None) -> Cluster
 
 
 def _busiest(profile: ProfileData) -> list[int]:
-    """The steps of the kind that ran longest; warm-ups only if there is nothing else."""
+    """The steps of the main kind, else of the one whose ops took longest; warm-ups only if there is nothing else."""
     took = np.zeros(len(profile.steps), np.float64)
     np.add.at(took, profile.executions.step, profile.executions.duration_nanos)
     kinds: dict[str, list[int]] = {}
     for step, name in enumerate(profile.step_names):
         kinds.setdefault(name, []).append(step)
+    if profile.main_kind in kinds:
+        return kinds[profile.main_kind]
+    if len(kinds) > 1:
+        kinds.pop(EAGER, None)
     return max(kinds.values(), key=lambda steps: _rank(profile, steps, took), default=[])
 
 
