@@ -86,7 +86,7 @@ class View(ViewData):
         >>> demo_profile().view("op").write_pprof("run.pb.gz")
         Traceback (most recent call last):
             ...
-        ValueError: output pprof: there is none of the op view; choose the view code
+        ValueError: output pprof: the op view has no pprof output; choose the view code
         """
         from tfprof_widget.output.destination import write_pprof
 
