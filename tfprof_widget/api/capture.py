@@ -50,9 +50,9 @@ def capture(function: Any = None, *, name: str = "", collectives: bool = False, 
 
     Give at most one of the options that say what is traced. `overhead` is the share of the untraced time that tracing
     may cost; without it, that is 0.1, or half a second if that is more. `every=10` traces every tenth run of a kind,
-    `steps=range(10, 20)` these runs of a kind, and `trace_all` all runs. With `collectives`, ops are recorded also in
-    functions in which several workers or devices reduce together. By default only the times of their steps are taken,
-    since TensorFlow's profiler may crash the process there.
+    `steps=range(10, 20)` the runs 10 to 19 of a kind, `trace_all` all runs. With `collectives`, ops are recorded also
+    in functions in which several workers or devices reduce together. By default only the times of their steps are
+    taken, since TensorFlow's profiler may crash the process there.
 
     >>> with capture(name="nothing") as prof:
     ...     pass

@@ -140,9 +140,9 @@ class Profile(ProfileData):
 
         `run_metas` is one RunMetadata, a list of them (steps 0, 1, ...), or a dict from step to one or more.
         `graph` may also be a tf.Graph, whose stacks, variables and FLOPs are read; an `op_log` takes precedence over
-        these. `checkpoint` is the path of a TensorFlow checkpoint, which needs TensorFlow to be read: its variables get
-        the type `_checkpoint_variables`, and `tensor_value` shows their values. The graph of a tf.function is read with
-        the variables that it captures, under their names, and with the ops of the functions that it calls.
+        these. `checkpoint` is the path of a TensorFlow checkpoint: its variables get the type `_checkpoint_variables`,
+        and `tensor_value` shows their values; to read it, TensorFlow must be installed. The graph of a tf.function is
+        read with the variables that it captures, under their names, and with the ops of the functions that it calls.
 
         Formulas of our own count the float operations for which TensorFlow has no formula, except with an `op_log` and
         no tf.Graph. With `own_formulas=False` there are only TensorFlow's formulas, and a function's graph is read
@@ -185,7 +185,7 @@ class Profile(ProfileData):
         return load(path)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the profile as a ProfileProto, as native tfprof does; a file named `.gz` is compressed.
+        """Write the profile as a ProfileProto, as native tfprof does; a path that ends in `.gz` is compressed.
 
         The file holds times in whole microseconds: once loaded, its views are those with `timing="tfprof"`.
 
@@ -338,8 +338,8 @@ def merge(profiles: Mapping[str, ProfileData | Captured] | Iterable[ProfileData 
     A mapping from names to profiles makes each name a worker; the options `worker_regexes` and `across_workers` choose
     workers and put their steps together. Two recordings of one program, such as before and after a change, are
     compared that way too. Profiles without names are parts of one: steps keep their numbers, and the runs of a step
-    are added up, in the order in which they started. The order of the profiles makes no difference, nor does it
-    whether some were merged before. No run may be in two profiles. A capture counts as its profile.
+    are added up, in the order in which they started. The result does not depend on the order of the profiles, nor on
+    earlier merges. No run may be in two profiles. A capture counts as its profile.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> both = merge({"before": demo_profile(), "after": demo_profile()})

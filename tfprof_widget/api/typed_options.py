@@ -13,7 +13,7 @@ from tfprof_widget.profiles.options import Option, Options
 _WHOLE = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^]\\])*+(?:\]|\\?\Z)|\{[^{},\s]*,[^{},\s]*\}|.", re.DOTALL
 )
-_DIGITS = 19  # of 2**63 - 1
+_DIGITS = 19  # 2**63 - 1 has so many
 _PLACEHOLDERS = {"integer": "NUMBER", "regexes": "REGEX,REGEX", "choices": "NAME,NAME", "choice": "NAME", "flag": ""}
 _QUOTED = re.compile(r""""([^"]*)"|'([^']*)'""")
 

@@ -242,7 +242,7 @@ def _profiler_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Ho
 
 
 def _session_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
-    """End the window of eager ops before a session run: tracing one on an accelerator takes its one profiler."""
+    """End the window of eager ops before a session run: to trace the run on an accelerator needs the one profiler."""
 
     def replace(original: Any) -> Callable[..., Any]:
         def run(*arguments: Any, **named: Any) -> Any:

@@ -68,7 +68,7 @@ class Patch:
 
 
 def _patch_of(function: Any) -> Patch | None:
-    """The patch that put this function in place; wrappers of it copy the mark, but are not what the patch put."""
+    """The patch that put this function in place; None for a wrapper of it, which may have copied the mark."""
     patch = getattr(function, PATCH, None)
     return patch if patch is not None and patch.replaced is function else None
 
@@ -130,7 +130,7 @@ class PassedCall:
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
     def hand_over(self) -> None:
         """Give the user the metadata asked for; what this raises reaches the user."""

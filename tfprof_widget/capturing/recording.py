@@ -14,9 +14,9 @@ from tfprof_widget.profiles.data import EAGER, ProfileTables
 class KindOfRun:
     """The runs of one kind: of the same graph and fetches, or of the same function or step of a model.
 
-    `warm_up_seconds` is the time of the first run, which traces, compiles and tunes; `traced_seconds` and
-    `untraced_seconds` leave it out. `untraced` is the number of runs in `untraced_seconds`, None if they were not
-    counted separately; `warm_ups` is the number of runs in `warm_up_seconds`.
+    `warm_up_seconds` is the time of warm-ups, which trace, compile and tune: the first run, and runs that retraced a
+    function. `traced_seconds` and `untraced_seconds` leave warm-ups out. `untraced` is the number of runs in
+    `untraced_seconds`, None if they were not counted separately; `warm_ups` is that of runs in `warm_up_seconds`.
 
     >>> KindOfRun("train", seen=9, traced=2, untraced_seconds=3.0, traced_seconds=4.0, warm_up_seconds=8.0).warm_ups
     1

@@ -177,7 +177,7 @@ class KindTally:
 class Sampler:
     """Chooses the runs to trace by a policy, and keeps the one tally of each kind.
 
-    It looks at no clock: `ran` is told how long each run took. Calls must not overlap.
+    It reads no clock: callers of `ran` say how long a run took. Calls must not overlap.
 
     >>> sampler = Sampler(Every(2))
     >>> train = sampler.kind("train", lambda: KindTally("train"))

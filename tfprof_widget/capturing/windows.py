@@ -1,4 +1,4 @@
-"""Records windows, which are some whole steps that TensorFlow's profiler records in one go, sized by their cost."""
+"""Records windows: whole steps that TensorFlow's profiler records in one go, as many as their cost allows."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _EXACT = {"time": "µs", "memory": "B", "count": "", "rate": "FLOP/s"}
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What each op type that a view displays costs; times are in microseconds, float ops count nodes that ran.
+    """The costs of each op type in the displayed rows; times are in microseconds, float ops are of nodes that ran.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> costs = Costs.of(demo_profile().view("scope"))
@@ -51,7 +51,7 @@ class Costs:
 
     @classmethod
     def of(cls, view: ViewData) -> Costs:
-        """Add the own values of the displayed rows up by the op type of their graph nodes."""
+        """Add up the own values of the displayed rows by the op type of their graph nodes."""
         tree, nodes = view.forest.tree, view.profile.nodes
         displayed = np.zeros(len(tree), np.int64)
         displayed[view.places] = 1

@@ -117,7 +117,7 @@ NODE_LABEL = "graph node:"
 
 
 def selected_measures(options: Options) -> tuple[str, ...]:
-    """The selected measures, at least one.
+    """The selected measures; raises if there are none.
 
     >>> selected_measures(Options.of(select=["device", "bytes"]))
     ('bytes',)

@@ -185,7 +185,7 @@ def _arrow(
 
 
 def tree_events(view: ViewData) -> Iterator[str]:
-    """The events of a tree view's timeline: one thread with a slice in its parent's slice for each row that took time.
+    """The events of a tree view's timeline: one thread, in which a row that took time is a slice within its parent's.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> view = demo_profile().view("scope", max_depth=2, show_name_regexes=["layer2"])

@@ -39,7 +39,7 @@ LIGHT = {
 }
 CATEGORIES = tuple(name for name in LIGHT if name.startswith("--category-"))
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
-# The height of a bar and of a level; a chart is as high as its bars or levels, or at first as the usual number.
+# The heights of a bar and of a level; whoever draws a chart sets its height by the number of these.
 BAR_HEIGHT = 20
 SCOPE_HEIGHT = 22
 USUAL_BARS, USUAL_LEVELS = 12, 4

@@ -66,7 +66,7 @@ def rows_of(profile: ProfileData, tree: Tree, plan: Plan) -> CutRows:
 
 
 def merged_row_name(scope: str, what: str) -> str:
-    """The name of a row that stands for several nodes; no node has one like it, with a blank and brackets.
+    """The name of a row that stands for several nodes; in TensorFlow, names of nodes have no blanks and brackets.
 
     >>> merged_row_name("tower_1/left", "1,234 more MatMul")
     'tower_1/left/(1,234 more MatMul)'
@@ -173,7 +173,7 @@ def _inputs(nodes: Nodes, rows: CutRows, graph: Tree) -> tuple[Lists, Indices]:
 
     The graph view puts a row below the row from which it reached the first node. A kept node has its own inputs, but
     of the rows that stand for several nodes only those below it: with all of them there would be cycles, which the
-    view leaves out. For the same reason a row that the view did not reach is its own input.
+    view leaves out. A row that the view did not reach becomes its own input: that cycle keeps it out of the view.
     """
     above = _rows_above(rows, graph)
     lists = _chosen(nodes.inputs, rows.first, rows.is_kept)

@@ -71,7 +71,7 @@ class ShownGraph:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What a widget or page shows: a title, graphs, the first of them at first, and a value for every option.
+    """What a widget or page shows: a title, graphs (it begins with the first one), and a value for every option.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> Shown.of_profile(demo_profile(), min_micros=5).options["min_micros"]
