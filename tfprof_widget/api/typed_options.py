@@ -8,21 +8,21 @@ from typing import Any
 from tfprof_widget.engine.matching import compiled
 from tfprof_widget.profiles.options import Option, Options
 
-# The pieces of a regex that no comma parts: quoted text, an escaped character, a class, a repetition. A piece that is
-# not closed goes on to the end, so that no text is read twice.
+# What holds together: quoted text, an escaped character, a class with its classes, a repetition. What is not closed
+# goes on to the end, so that no text is read more than once.
 _WHOLE = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^]\\])*+(?:\]|\\?\Z)|\{[^{},\s]*,[^{},\s]*\}|.", re.DOTALL
 )
-_DIGITS = 19  # 2**63 - 1 has so many
+_DIGITS = 19  # of 2**63 - 1
 _PLACEHOLDERS = {"integer": "NUMBER", "regexes": "REGEX,REGEX", "choices": "NAME,NAME", "choice": "NAME", "flag": ""}
 _QUOTED = re.compile(r""""([^"]*)"|'([^']*)'""")
 
 WORD = r"""(?:"[^"]*"|'[^']*'|[^\s"'])+"""
-"""A word, in which quoted parts may hold spaces; a backslash stands for itself, as regexes need it."""
+"""A word, of which quoted parts may hold spaces; a backslash is one, as regexes need it."""
 
 
 def value_of(option: Option, text: str) -> Any:
-    r"""The value of an option, from its text; commas part a list, but not within the brackets of a regex.
+    r"""The value that a text stands for; commas part a list, but not within the brackets of a regex.
 
     >>> from tfprof_widget.profiles.options import OPTIONS
     >>> regexes = next(option for option in OPTIONS if option.kind == "regexes")
@@ -55,7 +55,7 @@ def unquoted(word: str) -> str:
 
 
 def placeholder(option: Option) -> str:
-    """The word that stands for an option's value in a help text.
+    """What stands for the value in a help text.
 
     >>> placeholder(Option("max_depth", "integer", 100, "Show rows down to this depth."))
     'NUMBER'
@@ -64,7 +64,7 @@ def placeholder(option: Option) -> str:
 
 
 def default_text(option: Option) -> str:
-    """The default of an option as a user would type it; empty if there is none.
+    """The default as it would be typed; nothing if there is none.
 
     >>> default_text(Option("select", "choices", ("micros", "bytes"), "The columns to print."))
     'micros,bytes'
@@ -73,7 +73,7 @@ def default_text(option: Option) -> str:
 
 
 def _listed(text: str) -> list[str]:
-    """The text, cut at the commas outside of brackets."""
+    """The text, cut at the commas that stand alone."""
     items: list[list[str]] = [[]]
     depth = 0
     for whole in _WHOLE.findall(text):
