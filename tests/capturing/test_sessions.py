@@ -160,7 +160,7 @@ def test_callable_made_from_options_before_is_said_to_be_untraceable(model: Mode
         session.run(model.count)
     assert inside.runs == {"a callable": (1, 0), "Identity": (1, 1)}
     assert any(
-        "1 run was not traced: it called a callable, such as a tf_keras model's" in each
+        "1 run was not traced: callables, such as a tf_keras model's, cannot be traced" in each
         for each in inside.recorded.warnings
     )
 

@@ -68,8 +68,8 @@ def is_profiling() -> bool:
 MADE_FROM = "_tfprof_widget_made_from"
 PARTIAL_RUN = "TensorFlow gives partial_run neither options nor metadata; use Session.run for what is to be profiled"
 UNKNOWN_CALLABLE = (
-    "it called a callable, such as a tf_keras model's, that was made before tfprof_widget could see what it runs; "
-    "make it in the captured code, a model's by compiling the model there"
+    "callables, such as a tf_keras model's, cannot be traced if they were made before tfprof_widget could see what "
+    "they run; make them in the captured code, a model's by compiling the model there"
 )
 
 
