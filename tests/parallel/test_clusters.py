@@ -80,8 +80,8 @@ def test_clients_of_two_clusters_are_not_taken_for_one_another(cluster: Any) -> 
         ("5:", "engines: there is no '5:'; those that run are 0, 1"),
         ("missing", "engines: 'missing' cannot be looked up (NameError: name 'missing' is not defined)"),
         ("rc[7]", "engines: 'rc[7]' cannot be looked up (IndexError: No such engine: 7)"),
-        ("train()", "engines: 'train()' names none; it may be a variable (rc), a part of one (rc[:2]) or numbers"),
-        ("(", "engines: '(' names none"),
+        ("train()", "engines: 'train()' names no engines; give a variable (rc), a part of one (rc[:2]) or numbers"),
+        ("(", "engines: '(' names no engines"),
         ("text", "engines: 'some' is of the type str, but must be an ipyparallel Client, Cluster or view"),
     ],
 )
