@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,14 +12,18 @@ import tensorflow as tf
 
 from tests.capturing.models import THREE, Model, captured, v1
 from tfprof_widget.capturing import session_hooks
+from tfprof_widget.capturing.sampling import EVERYTHING
+from tfprof_widget.capturing.schedule import Schedule, StepRecorder
 from tfprof_widget.capturing.session_hooks import FULL_TRACE, SOFTWARE_TRACE, TraceLevels, is_profiling
+from tfprof_widget.capturing.session_source import SessionSource
 
 
 class Session:
     """A session on the devices of these types."""
 
-    def __init__(self, *types: str) -> None:
+    def __init__(self, *types: str, graph: Any = None) -> None:
         self.types = types
+        self.graph = graph
         self.asked = 0
 
     def list_devices(self) -> list[Any]:
@@ -64,6 +69,32 @@ def test_one_run_at_a_time_has_the_full_trace() -> None:
     assert levels.borrow(session, second) == SOFTWARE_TRACE
     levels.give_back(first)
     assert levels.borrow(session, second) == FULL_TRACE
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SessionSource(EVERYTHING),
+        lambda: StepRecorder(Schedule(range(9), []), lambda *_: None, lambda _: None),
+    ],
+)
+@pytest.mark.parametrize(("collectives", "levels_wanted"), [(True, [1, 3]), (False, [3, 3])])
+def test_devices_that_may_meet_for_the_first_time_get_no_full_trace(
+    make: Callable[[], Any], collectives: bool, levels_wanted: list[int]
+) -> None:
+    """TensorFlow 2.21's profiler, which a FULL_TRACE uses, may crash where a group of devices meets first."""
+    graph = tf.Graph()
+    with graph.as_default():
+        group = {"group_size": 1, "group_key": 1, "instance_key": 1, "subdiv_offsets": [0]}
+        one = tf.constant([1.0])
+        tf.raw_ops.CollectiveReduce(input=one, merge_op="Add", final_op="Id", **group) if collectives else one + one
+    session, levels, recorder, given = Session("GPU", graph=graph), TraceLevels(), make(), []
+    for _ in levels_wanted:
+        begun = recorder.begin(graph, ["sum"])
+        given.append(levels.borrow(session, begun))
+        levels.give_back(begun)
+        recorder.finished(begun, b"")
+    assert given == levels_wanted
 
 
 def test_active_profiler_excludes_the_full_trace(tmp_path: Path) -> None:

@@ -114,14 +114,19 @@ class RunUnderWay:
         return self.choice.traced
 
     @property
+    def is_first(self) -> bool:
+        """Whether this is the first run of its kind."""
+        return self.choice.is_first
+
+    @property
     def is_warm_up(self) -> bool:
         """Whether it was the first of its kind, or traced a function again: either takes longer than other runs."""
-        return self.choice.is_first or self.is_retraced
+        return self.is_first or self.is_retraced
 
     @property
     def name(self) -> str:
         """The name of the run's step: the kind's name, marked if it is the first run."""
-        return self.kind.name + (WARM_UP if self.choice.is_first else "")
+        return self.kind.name + (WARM_UP if self.is_first else "")
 
 
 class SamplingRecorder(Recorder):

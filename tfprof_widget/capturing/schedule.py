@@ -124,6 +124,11 @@ class StepRun:
         """Whether this run is traced."""
         return self.due.traced
 
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first run of all."""
+        return not self.due.step
+
 
 class StepRecorder(Recorder):
     """Counts every run as a step, in any thread, and calls `ended` after each step at which something is due.

@@ -42,8 +42,7 @@ class TraceLevels:
 
     def _meets_first(self, session: Any, borrower: Any) -> bool:
         """Whether devices may meet in this run for the first time: TensorFlow's profiler may crash then."""
-        is_first = getattr(getattr(borrower, "choice", None), "warm_up", False)
-        return is_first and has_collectives(session.graph)
+        return getattr(borrower, "is_first", False) and has_collectives(session.graph)
 
     def _has_accelerator(self, session: Any) -> bool:
         known = self._accelerated.get(session)
