@@ -140,7 +140,7 @@ class Gathered:
         self,
         functions: Iterable[tuple[str, Any]],
         traces: Sequence[TraceTable] = (),
-        words: BetterNames = NO_BETTER_NAMES,
+        better_names: BetterNames = NO_BETTER_NAMES,
     ) -> None:
         """Add functions with their captured variables, the functions that they call, and their runs in the traces.
 
@@ -148,7 +148,7 @@ class Gathered:
         what a given op log says of a node is taken before what the functions say.
         """
         with pause_gc():
-            graphs = read_functions(functions, self.stacks, words, self.reading)
+            graphs = read_functions(functions, self.stacks, better_names, self.reading)
             columns = read_graph(graphs.definition, self.shapes, self._known())
             found = resolve(traces, graphs, columns, self.shapes)
         self._function_op_log = graphs.op_log

@@ -101,7 +101,7 @@ _LEFT_OUT = {"Placeholder": "shape", "Const": "value"}
 def read_functions(
     functions: Iterable[tuple[str, Any]],
     stacks: StackBuilder,
-    words: BetterNames = NO_BETTER_NAMES,
+    better_names: BetterNames = NO_BETTER_NAMES,
     reading: Reading = READING,
 ) -> FunctionGraphs:
     """Read functions, given as the runtime's name and the FuncGraph; a note says what of one could not be read.
@@ -114,8 +114,8 @@ def read_functions(
     >>> read_functions([], StackBuilder()).nodes
     {}
     """
-    reader = _Reader(stacks, words.functions, reading, variables=Variables(words.variables))
-    reader.layers.add(words.layers)
+    reader = _Reader(stacks, better_names.functions, reading, variables=Variables(better_names.variables))
+    reader.layers.add(better_names.layers)
     for name, graph in functions:
         with reader.losing_no_more_than(name):
             reader.read(name, graph)
