@@ -15,6 +15,7 @@ from tfprof_widget.capturing.hooks import SHORTENERS, Hook, Patch, put_patches, 
 from tfprof_widget.capturing.session_hooks import SESSION
 from tfprof_widget.capturing.tf_profiler import BINDINGS, SESSION_TYPE, ProfilerTurns, TfProfiler, without_captures
 from tfprof_widget.ingest.parts.names import python_name
+from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.safely import deliver_interrupt
 
 # The modules and classes that make the functions of a model's steps: of Keras 3 on TensorFlow, and of each Keras 2.
@@ -119,6 +120,7 @@ FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 ATOMIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.atomic_function"
 MONOMORPHIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.monomorphic_function"
 CONTEXT = "tensorflow.python.eager.context"
+TRACED_TIMES = "experimental_get_tracing_count"
 BACKWARD = "__backward_"
 
 
@@ -158,8 +160,12 @@ def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
         for patch in reversed(patches):
             patch.undo()
         models.undo()
-        with suppress(Exception):
+        try:
             recorder.take_names_of_layers(models.layers(), models.variables())
+        except Exception as error:
+            recorder.note(
+                f"layers and variables have TensorFlow's names, for Keras' are not known ({error_text(error)})"
+            )
         recorder.release_profiler()
 
 
@@ -183,7 +189,7 @@ def _function_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Ho
     def replace(original: Any) -> Callable[..., Any]:
         def __call__(function: Any, *arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
-            if not _executes_eagerly():
+            if not _executes_eagerly(recorder):
                 return original(function, *arguments, **named)
             before = _traced_times(function)
             with recorder.step(id(function), _name_of(function), function):
@@ -195,7 +201,10 @@ def _function_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Ho
 
         return __call__
 
-    yield getattr(module, "Function", None), "__call__", replace
+    function_type = getattr(module, "Function", None)
+    yield function_type, "__call__", replace
+    if not hasattr(function_type, TRACED_TIMES):
+        recorder.note(f"retraced functions count as steady steps, for this TensorFlow has no {TRACED_TIMES}")
 
 
 def _atomic_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
@@ -218,9 +227,7 @@ def _calling(recorder: FunctionSource) -> Callable[[Any], Callable[..., Any]]:
     def replace(original: Any) -> Callable[..., Any]:
         def call(function: Any, *arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
-            if not _executes_eagerly():
-                return original(function, *arguments, **named)
-            name = recorder.keep_function(function)
+            name = _name_kept(recorder, function) if _executes_eagerly(recorder) else BACKWARD
             if recorder.is_in_step or BACKWARD in name:
                 return original(function, *arguments, **named)
             with recorder.step(name, python_name(name), function):
@@ -235,10 +242,12 @@ def _calling(recorder: FunctionSource) -> Callable[[Any], Callable[..., Any]]:
 
 def _profiler_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
     original = getattr(module, SESSION_TYPE, None)
-    if original is not None:
-        ours = TfProfiler(without_captures(original))
-        yield module, SESSION_TYPE, ProfilerTurns(ours, recorder.release_profiler, recorder.hand_profiler_over)
-        recorder.use(ours, eagerly=_executes_eagerly(), is_safe=is_mended(module))
+    if original is None:
+        recorder.note(f"steps are only timed, for the profiler of this TensorFlow has no {SESSION_TYPE}")
+        return
+    ours = TfProfiler(without_captures(original))
+    yield module, SESSION_TYPE, ProfilerTurns(ours, recorder.release_profiler, recorder.hand_profiler_over)
+    recorder.use(ours, eagerly=_executes_eagerly(recorder), is_safe=is_mended(module))
 
 
 def _session_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
@@ -258,14 +267,32 @@ def _session_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hoo
             yield owner, name, replace
 
 
-def _executes_eagerly() -> bool:
+def _executes_eagerly(recorder: FunctionSource) -> bool:
+    """Whether ops run as they are made; False, with a note, where TensorFlow cannot be asked in the user's call."""
     context = sys.modules.get(CONTEXT)
-    return context is not None and bool(context.executing_eagerly())
+    try:
+        return context is not None and bool(context.executing_eagerly())
+    except Exception as error:
+        recorder.note(
+            "calls of functions are missing, for this TensorFlow does not tell whether it executes eagerly "
+            f"({error_text(error)})"
+        )
+        return False
+
+
+def _name_kept(recorder: FunctionSource, function: Any) -> str:
+    """The name of a function that is kept from now on; that of a backward pass where it cannot be kept."""
+    try:
+        return recorder.keep_function(function)
+    except Exception as error:
+        recorder.stop_after_error(error)
+        return BACKWARD
 
 
 def _traced_times(function: Any) -> int:
-    count = getattr(function, "experimental_get_tracing_count", None)
-    return count() if count is not None else 0
+    with suppress(Exception):
+        return int(getattr(function, TRACED_TIMES)())
+    return 0
 
 
 def _name_of(function: Any) -> str:

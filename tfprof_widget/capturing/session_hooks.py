@@ -17,20 +17,36 @@ SOFTWARE_TRACE = 1
 FULL_TRACE = 3
 PROFILER = "tensorflow.python.profiler.profiler_v2"
 HOSTS = frozenset({"CPU", "XLA_CPU"})
+UNKNOWN_CLUSTER = (
+    "the ops of other tasks are missing if sessions are of a cluster, for this TensorFlow does not tell: its sessions "
+    "have no sess_str"
+)
+UNKNOWN_PROFILING = (
+    "kernels of accelerators are missing, for this TensorFlow does not tell whether its profiler is on, beside which a "
+    "run traced so thoroughly would fail"
+)
 
 
 class TraceLevels:
     """Chooses the trace level of each run: FULL_TRACE for one run at a time that can use it, else SOFTWARE_TRACE."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Callable[[str], None] = lambda sentence: None) -> None:
+        self._note = note
         self._accelerated: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
         self._borrowers: dict[int, object] = {}
 
     def borrow(self, session: Any, borrower: object) -> int:
         """The level for a run of this session; the run gives it back when it ends."""
-        if getattr(session, "sess_str", None):
+        if not hasattr(session, "sess_str"):
+            self._note(UNKNOWN_CLUSTER)
+        elif session.sess_str:
             return FULL_TRACE
-        if not self._has_accelerator(session) or is_profiling() or self._meets_first(session, borrower):
+        if not self._has_accelerator(session):
+            return SOFTWARE_TRACE
+        profiling = is_profiling()
+        if profiling is None:
+            self._note(UNKNOWN_PROFILING)
+        if profiling is not False or self._meets_first(session, borrower):
             return SOFTWARE_TRACE
         first = self._borrowers.setdefault(FULL_TRACE, borrower)  # atomic, since other threads may do the same
         return FULL_TRACE if first is borrower else SOFTWARE_TRACE
@@ -55,13 +71,16 @@ class TraceLevels:
         return known
 
 
-def is_profiling() -> bool:
-    """Whether tf.profiler.experimental was started and not yet stopped.
+def is_profiling() -> bool | None:
+    """Whether tf.profiler.experimental was started and not yet stopped; None where TensorFlow does not tell.
 
     >>> is_profiling()
     False
     """
-    return getattr(sys.modules.get(PROFILER), "_profiler", None) is not None
+    module = sys.modules.get(PROFILER)
+    if module is None:
+        return False
+    return module._profiler is not None if hasattr(module, "_profiler") else None
 
 
 MADE_FROM = "_tfprof_widget_made_from"
@@ -319,7 +338,7 @@ def _hooks(session: ModuleType, recorder: RunRecorder) -> Iterator[Hook]:
     """The functions of TensorFlow to replace."""
     bindings, base = getattr(session, "tf_session", None), getattr(session, "BaseSession", None)
     callables = getattr(base, "_Callable", None)
-    levels = TraceLevels()
+    levels = TraceLevels(recorder.note)
     runs = SessionRuns(recorder, levels, bindings, session.config_pb2.RunOptions, session.config_pb2.RunMetadata)
     yield bindings, "TF_GetBuffer", runs.answering
     yield base, "_call_tf_sessionrun", runs.hook

@@ -34,7 +34,7 @@ class GetReady:
         from tfprof_widget.api.capture import remember
 
         shell: Any = get_ipython()
-        if "tfprof" not in shell.magics_manager.magics["cell"]:
+        if shell.find_cell_magic("tfprof") is None:
             shell.run_line_magic("load_ext", "tfprof_widget")
         remember(None)
         return __version__, platform.node(), _awaits_in_vain(shell, self.code)

@@ -63,13 +63,13 @@ def open_checkpoint(path: str | PathLike[str]) -> Checkpoint:
 
 def _train(path: str) -> Any:
     try:
-        from tensorflow.python.training import checkpoint_utils
+        import tensorflow
     except ImportError:
         raise ProfileError(
             f"checkpoint {path!r}: checkpoints are read by TensorFlow, which is not installed; "
             "run `pip install 'tfprof-widget[tensorflow]'`"
         ) from None
-    return checkpoint_utils
+    return tensorflow.train
 
 
 def _first_line(error: BaseException) -> str:
@@ -242,7 +242,8 @@ def _completed(shape: Shape, output: bytes) -> Shape:
 
 
 def _read_shape(tensor: Any) -> Shape:
-    if isinstance(getattr(type(tensor)._shape, "fget", None), FunctionType):  # an old TensorFlow's `dims`, which warns
+    quick = getattr(type(tensor), "_shape", None)
+    if quick is None or isinstance(getattr(quick, "fget", None), FunctionType):  # an old TensorFlow's `dims` warns
         found = tensor.shape
         dimensions, unknown_rank = found.dims and found.as_list(), found.rank is None
     else:  # `shape` is made from this; making a TensorShape for each tensor takes twice as long
