@@ -16,8 +16,8 @@ QUICKSTART = Path(__file__).with_name("quickstart.ipynb")
 FOLDER = Path("demo")
 NEEDED = ("tensorflow", "altair", "ipykernel", "nbclient")
 CELL_SECONDS = 300
-# The ids of the cells whose lines are shown here, too.
-TOLD = {
+# The ids of the cells whose printed lines the demo prints too, and a title for each.
+PRINTED = {
     "op-types": "The costliest op types of a training step",
     "fit-advice": "Advice on the training",
     "similarity-advice": "Advice on the tf.function",
@@ -31,7 +31,7 @@ MADE = {
 
 
 def main() -> None:
-    """Run it all; where something is missing, say what to install."""
+    """Run the quickstart and print what it found; if a package is missing, say what to install."""
     missing = [package for package in NEEDED if importlib.util.find_spec(package) is None]
     if missing:
         sys.exit(
@@ -42,7 +42,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     print(f"Running {QUICKSTART.name} in a kernel of its own. TensorFlow takes some seconds to start.", flush=True)
     notebook = executed()
-    for cell, title in TOLD.items():
+    for cell, title in PRINTED.items():
         print(f"\n{title}\n{'-' * len(title)}\n{printed(notebook, cell).strip()}")
     files = list(written(notebook))
     print(f"\nDone in {time.monotonic() - began:.0f} s. Open:")
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def executed() -> Any:
-    """The quickstart after its cells ran, each told when it is over; the kernel works in the demo's folder."""
+    """Run the quickstart in the demo's folder, and print the time of each cell; returns the executed notebook."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -59,7 +59,7 @@ def executed() -> Any:
     client = NotebookClient(
         notebook, timeout=CELL_SECONDS, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
     )
-    with client.setup_kernel(stderr=subprocess.DEVNULL):  # what cells write there is in the notebook
+    with client.setup_kernel(stderr=subprocess.DEVNULL):  # the notebook holds what its cells write to stderr
         for at, cell in enumerate(notebook.cells):
             if cell.cell_type == "code":
                 began = time.monotonic()
@@ -69,13 +69,13 @@ def executed() -> Any:
 
 
 def printed(notebook: Any, cell: str) -> str:
-    """What a cell has printed."""
+    """The text that a cell has printed."""
     (found,) = [each for each in notebook.cells if each.id == cell]
     return "".join(output.text for output in found.outputs if output.get("name") == "stdout")
 
 
 def written(notebook: Any) -> Iterator[str]:
-    """Write the executed notebook, as a page too if there is nbconvert; the names of all files, the cells' own last."""
+    """Write the executed notebook, and if there is nbconvert a page of it; yields the names of all files."""
     import nbformat
 
     if importlib.util.find_spec("nbconvert") is not None:
@@ -87,10 +87,10 @@ def written(notebook: Any) -> Iterator[str]:
 
 
 def page(notebook: Any) -> str:
-    """The notebook as HTML, without what would be fetched to typeset formulas: it has none."""
+    """The notebook as HTML, without the scripts for formulas: they would be fetched, and there are no formulas."""
     exporter = import_module("nbconvert").HTMLExporter(mathjax_url="", require_js_url="")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a progress line that has been cleared has nothing to show
+        warnings.simplefilter("ignore")  # nbconvert warns of progress lines that were cleared
         html, _ = exporter.from_notebook_node(notebook)
     return str(html)
 

@@ -87,7 +87,7 @@ def test_the_default_graph(tmp_path: Path) -> None:
 
 
 def test_no_graph_at_all(tmp_path: Path) -> None:
-    with pytest.raises(ProfileError, match=r"write_op_log: graph is no tf.Graph but NoneType; give one"):
+    with pytest.raises(ProfileError, match=r"write_op_log: graph is no tf.Graph but NoneType; give a tf.Graph"):
         tfprof.write_op_log(None, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""tfprof for Python and notebooks: profiles of TensorFlow graphs, seen by scope, graph, op and code."""
+"""Profiles TensorFlow in Python and notebooks, as tfprof does: what nodes cost, seen by scope, graph, op and code."""
 
 from __future__ import annotations
 
@@ -108,5 +108,5 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Take the magics away again: `%unload_ext tfprof_widget` calls this."""
+    """Remove the magics from the shell: `%unload_ext tfprof_widget` calls this."""
     import_module(f"{__name__}.magic").unload(shell)

@@ -1,4 +1,4 @@
-"""`python -m tfprof_widget` is the command `tfprof`."""
+"""Runs the command `tfprof`, for `python -m tfprof_widget`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The smallest whole example: a profile of a two-layer network from shipped protos, and its op view."""
+"""Gives the profile of a two-layer network that is recorded in the package, for examples; as a program, its op view."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tfprof_widget.api.profile import Profile
 
 
 def recorded(part: str) -> bytes:
-    """One of the recorded files: "graph", "run_meta" or "op_log".
+    """The content of a recorded file: "graph", "run_meta" or "op_log".
 
     >>> len(recorded("graph")) > 1000
     True

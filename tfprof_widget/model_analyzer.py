@@ -1,4 +1,4 @@
-"""The names and signatures of `tf.compat.v1.profiler`, thin over Profile: numbers as native tfprof counts them."""
+"""Offers the functions of `tf.compat.v1.profiler` and its `Profiler`, with the numbers that native tfprof gives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Ready-made options, under their older names: a new dict each time, since users assign into them."""
+    """Ready-made options under their older names: a new dict each time, since users change them."""
     ready_made = {
         "ALL_ADVICE": _all_advice,
         "MORE_ADVICE": _more_advice,
@@ -64,7 +64,7 @@ def profile(
 
 
 class Profiler:
-    """Collects the steps of a graph and shows tfprof's views of them; as many at once as you like.
+    """Collects the steps of a graph and shows tfprof's views of them; a process may have several.
 
     >>> from tfprof_widget.demo import recorded
     >>> profiler = Profiler(recorded("graph"))
@@ -75,7 +75,7 @@ class Profiler:
 
     def __init__(self, graph: Any = None, op_log: Any = None) -> None:
         self._graph = graph if graph is not None else default_graph()
-        # Native's Profiler takes the shapes of the graph before it knows of any run.
+        # Native's Profiler reads the shapes of the graph before it has any run.
         self._gathered = Gathered(completes_shapes=False)
         self._gathered.add_graph(self._graph)
         self._gathered.add_op_log(op_log)
@@ -152,12 +152,12 @@ def print_model_analysis(
 
 
 def _profile_of(graph: Any, run_metas: list[Any], op_log: Any = None) -> Profile:
-    """The profile as native tfprof has it, which counts what is registered only."""
+    """The profile as native tfprof makes it: float operations only by formulas that TensorFlow registers."""
     return Profile.from_protos(graph if graph is not None else default_graph(), run_metas, op_log, own_formulas=False)
 
 
 def _asked(view: str, options: Mapping[str, Any]) -> tuple[str, Options, Destination]:
-    """What was asked for, checked before anything is read."""
+    """The view, options and destination that the user asks for, checked before anything is read."""
     chosen = Options.of(**({"timing": "tfprof"} | of_mapping(options)))
     destination = parse_output(chosen.output)
     check_output(destination, check_view(view), chosen)
@@ -175,7 +175,7 @@ def _show(profile: Profile, asked: tuple[str, Options, Destination]) -> Any:
 
 
 def _no_code(options: Options, destination: Destination) -> MultiGraphNodeProto:
-    """As natively an empty result, but the reason is said where it will be seen."""
+    """An empty result, as in native tfprof; but a warning says why it is empty."""
     warnings.warn(
         "code view: there are no code traces; give an op_log with traces, or the tf.Graph itself",
         ProfileWarning,
@@ -187,14 +187,14 @@ def _no_code(options: Options, destination: Destination) -> MultiGraphNodeProto:
 
 
 def _all_advice() -> dict[str, dict[str, str]]:
-    """Native tfprof's checkers, so that what comes back by default is what came back always."""
+    """Native tfprof's checkers, so that `advise` by default returns what native's does."""
     from tfprof_widget.analysis.advisor.runner import NATIVE, NOT_PUBLIC
 
     return {checker: {} for checker in (*NATIVE, NOT_PUBLIC)}
 
 
 def _more_advice() -> dict[str, dict[str, str]]:
-    """The checkers that native tfprof has not."""
+    """The checkers that native tfprof does not have."""
     from tfprof_widget.analysis.advisor.runner import OWN
 
     return {checker: {} for checker in OWN}
@@ -207,7 +207,7 @@ def _advise(profile: Profile, options: Mapping[str, Mapping[str, str]] | None) -
 
 
 def _has_content(run_meta: Any) -> bool:
-    """Whether there is anything in a RunMetadata: an empty one counts as none, as natively."""
+    """Whether a RunMetadata has content: an empty one counts as none, as in native tfprof."""
     if isinstance(run_meta, bytes | bytearray | memoryview):
         return len(run_meta) > 0
     return run_meta is not None and (not hasattr(run_meta, "ByteSize") or run_meta.ByteSize() > 0)

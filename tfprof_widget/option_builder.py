@@ -1,4 +1,4 @@
-"""Builds options in tfprof's own way: chained calls, ending in a dict; and its ready-made options."""
+"""Builds tfprof's options by chained calls, as native's ProfileOptionBuilder does, and offers its ready-made ones."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ProfileOptionBuilder:
         return copy.deepcopy(self._options)
 
     def with_max_depth(self, max_depth: int) -> Self:
-        """Show no row deeper than this; in op view, so many rows after the first."""
+        """Show no row deeper than this; in op view, the first row and so many after it."""
         return self._with(max_depth=max_depth)
 
     def with_min_memory(
@@ -115,7 +115,7 @@ class ProfileOptionBuilder:
         )
 
     def with_min_micros(self, min_micros: int) -> Self:
-        """Show only rows with at least this execution time: as the reference's own example spells it."""
+        """Show only rows with at least this execution time; an example in tfprof's documents uses this name."""
         return self._with(min_micros=min_micros)
 
     def with_min_bytes(self, min_bytes: int) -> Self:
@@ -135,7 +135,7 @@ class ProfileOptionBuilder:
         return self._with(min_float_ops=min_float_ops)
 
     def with_accounted_types(self, account_type_regexes: Sequence[str]) -> Self:
-        """Count only nodes of which a type (op, device or own) matches one of these."""
+        """Count only nodes of which a type (op, device, or one that an op log gives) matches one of these."""
         return self._with(account_type_regexes=copy.copy(account_type_regexes))
 
     def with_node_names(
@@ -169,7 +169,7 @@ class ProfileOptionBuilder:
         return self._with(output="stdout")
 
     def with_file_output(self, outfile: str) -> Self:
-        """Print to a file."""
+        """Print into a file instead of the terminal."""
         return self._with(output=f"file:outfile={outfile}")
 
     def with_timeline_output(self, timeline_file: str) -> Self:
@@ -198,7 +198,7 @@ class ProfileOptionBuilder:
 
 
 def of_mapping(options: Mapping[str, Any] | ProfileOptionBuilder) -> dict[str, Any]:
-    """Native's reading of an options dict: what is not named is left out, but counting and showing stay on.
+    """Read an options dict as native does: options not named are 0 or empty, except those given here.
 
     >>> of_mapping({"min_micros": 5})["max_depth"], of_mapping({})["account_type_regexes"]
     (10, ('.*',))

@@ -1,4 +1,4 @@
-"""Profiles and dumps chosen steps of a session loop without changing it: ProfileContext."""
+"""Offers ProfileContext, which profiles and dumps chosen steps of a session loop without changing the loop."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ NO_SESSION = (
     "for functions, Keras and eager code use `with tfprof_widget.capture()`"
 )
 TOO_FEW = (
-    f"without trace_steps the first {WARM_UP_STEPS + 1} runs are never traced, and no more of them came; "
-    "give trace_steps, as range(10)"
+    f"without trace_steps the first {WARM_UP_STEPS + 1} runs are not traced, and there were no others; "
+    "give trace_steps, such as range(10)"
 )
 
 
 def shortcomings(
     schedule: Schedule, untraceable: Iterable[str], shown: Iterable[int], dumps: Iterable[str]
 ) -> Iterator[str]:
-    """What is to be said; `shown` are the steps that views were asked for at, `dumps` the files written at the end.
+    """The warnings at the end; `shown` are the steps at which views were asked for, `dumps` the files written last.
 
     >>> list(shortcomings(Schedule([3], [5]), [], [], []))[0]
     'no session ran in this ProfileContext, so there is nothing in it; for functions, Keras ...
@@ -65,7 +65,7 @@ def _ended(schedule: Schedule) -> str:
 
 
 def _list(steps: Iterable[int]) -> str:
-    """Some steps, the first few by name.
+    """Some steps in words; of more than four only the first three.
 
     >>> _list(range(10, 100))
     'steps 10, 11, 12 … and 87 more'
@@ -77,7 +77,7 @@ def _list(steps: Iterable[int]) -> str:
 
 
 class GraphProfiles:
-    """The traced steps by graph, which mostly is one: names mean something within a graph only.
+    """The traced steps, with a Profiler for each graph: nodes of two graphs may have the same name.
 
     >>> from tfprof_widget.demo import recorded
     >>> profiles = GraphProfiles("/tmp/train_dir")
@@ -94,7 +94,7 @@ class GraphProfiles:
 
     @property
     def current(self) -> Profiler:
-        """The profiler of the graph traced last; before there is one, that of the default graph."""
+        """The Profiler of the graph traced last, else of the graph run first, else of the default graph."""
         return self._of(default_graph() if self._latest is None else self._latest)
 
     @property
@@ -110,14 +110,15 @@ class GraphProfiles:
         self._latest = graph
 
     def ran(self, graph: Any) -> None:
-        """Take note that a graph is run, which is of interest where none has been traced yet."""
+        """Let this graph be the current one if none is yet."""
         if self._latest is None:
             self._latest = graph
 
     def dump(self, step: int) -> Iterator[str]:
-        """Write the current profile as that of a step, and others that no file has yet as of their own last steps.
+        """Write the current profile under this step's number, and those of other graphs under their own last steps.
 
-        Gives the name of each file once it is written.
+        Profiles of other graphs are written if they have traces that are in no file yet. Yields the name of each file
+        when it is written.
         """
         for graph, as_of in {**self._undumped, self._latest: step}.items():
             path = self.path(f"profile_{as_of}")
@@ -126,12 +127,12 @@ class GraphProfiles:
             yield path
 
     def dump_rest(self) -> Iterator[str]:
-        """Write the profiles that have traces which no file has yet, each as that of its last step."""
+        """Write the profiles that have traces that are in no file yet, each under its last step's number."""
         if self._latest in self._undumped:
             yield from self.dump(self._undumped[self._latest])
 
     def path(self, name: str) -> str:
-        """The path of a file in the directory, which is made if need be."""
+        """The path of a file in the directory; makes the directory if there is none."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -150,34 +151,34 @@ class GraphProfiles:
 
 
 def check_directory(directory: str | os.PathLike[str]) -> None:
-    """Refuse what can be no directory to write to.
+    """Refuse a text that cannot be a directory to write to.
 
     >>> check_directory("gs://bucket/train_dir")
     Traceback (most recent call last):
         ...
-    ValueError: profile_dir: 'gs://bucket/train_dir' is a URL; name a directory of this machine, and copy it from there
+    ValueError: profile_dir: 'gs://bucket/train_dir' is a URL; name a directory of this machine, and copy that later
     """
     if not directory:
         raise ValueError("profile_dir: is empty; name the directory that the profiles are to be written to")
     if "://" in str(directory):
         raise ValueError(
-            f"profile_dir: {str(directory)!r} is a URL; name a directory of this machine, and copy it from there"
+            f"profile_dir: {str(directory)!r} is a URL; name a directory of this machine, and copy that later"
         )
 
 
-# What goes wrong with a user's input or disk: it is told, and the rest goes on.
-OURS_TO_TELL = (ProfileError, ProfileWarning, ValueError, OSError)
+# Errors of a user's input or disk: the user is warned, and the rest goes on.
+WARNED_OF = (ProfileError, ProfileWarning, ValueError, OSError)
 
 
 class ProfileContext(AbstractContextManager["ProfileContext"]):
-    """Traces steps of the loop in it, and dumps and shows what was traced, without a change to the loop.
+    """Traces steps of the loop in its block, and dumps and shows what was traced, without a change to the loop.
 
-    A step is a run of a session, whoever makes it and however it is called; the first is step 0.
+    A step is a session run, in whatever way it is made; the first is step 0.
 
-    `profile_dir` gets a file `profile_<step>` at each of `dump_steps`, with all that was traced till then; what a loop
-    that ends early leaves is written at its end. Without `trace_steps`, runs of each kind are traced from step 11 on
-    until most of the graph was seen; without `dump_steps`, the profile is written at step 100 and at the end.
-    If not `enabled`, nothing happens at all; `debug` says what happens, and writes the RunMetadata of each traced step.
+    At each of `dump_steps`, a file `profile_<step>` with all that was traced so far is written to `profile_dir`; if the
+    loop ends early, the rest is written at its end. Without `trace_steps`, runs of each kind are traced from step 11
+    on until most of the graph was seen; without `dump_steps`, the profile is written at step 100 and at the end.
+    If not `enabled`, nothing happens; `debug` prints what happens, and writes the RunMetadata of each traced step.
 
     >>> with ProfileContext("/tmp/train_dir", trace_steps=range(10, 20), dump_steps=[20], enabled=False) as context:
     ...     pass  # train_loop()
@@ -197,22 +198,22 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         self._schedule = Schedule(trace_steps, dump_steps) if enabled else Schedule((), ())
         self._profiles = GraphProfiles(profile_dir or "")
         self._asked: list[tuple[str, Mapping[str, Any], set[int]]] = []
-        self._found: dict[str, dict[int, GraphNodeProto | MultiGraphNodeProto]] = {}
-        self._untold: list[str] = []
+        self._views: dict[str, dict[int, GraphNodeProto | MultiGraphNodeProto]] = {}
+        self._held_back: list[str] = []
         self._hooks: ExitStack | None = None
         self._interrupts: Interrupts | None = None
-        self._recorder = StepRecorder(self._schedule, self._ended, self._tell)
+        self._recorder = StepRecorder(self._schedule, self._ended, self._warn)
 
     @property
     def profiler(self) -> Profiler | None:
         """The Profiler with all steps traced so far; None if not enabled.
 
-        It is that of the graph traced last, where sessions of several graphs run.
+        If sessions of several graphs run, it is the Profiler of the graph traced last.
         """
         return self._profiles.current if self._enabled else None
 
     def add_auto_profiling(self, cmd: str, options: Mapping[str, Any], profile_steps: Iterable[int]) -> None:
-        """Trace these steps, and show a view, with these options, of all that was traced until the end of each.
+        """Trace these steps, and after each of them show a view, with these options, of all that was traced so far.
 
         >>> context = ProfileContext("/tmp/train_dir", trace_steps=[], dump_steps=[])
         >>> context.add_auto_profiling("op", {"select": ["micros"], "order_by": "micros"}, [15, 18, 20])
@@ -230,11 +231,11 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
             ...
         ValueError: cmd: there is no 'op' profile; ask for some with add_auto_profiling, at steps that are reached
         """
-        if cmd not in self._found:
+        if cmd not in self._views:
             raise ValueError(
                 f"cmd: there is no {cmd!r} profile; ask for some with add_auto_profiling, at steps that are reached"
             )
-        return self._found[cmd]
+        return self._views[cmd]
 
     def trace_next_step(self) -> None:
         """Trace the step that begins next, whatever else was asked for."""
@@ -250,8 +251,8 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         if self._hooks is not None:
             raise ProfileError("this ProfileContext is entered already; make another one to have two")
         if self._schedule.dump_steps:
-            self._profiles.path("")  # now or never: at the first dump it would cost what was traced
-        self._recorder = StepRecorder(self._schedule, self._ended, self._tell)
+            self._profiles.path("")  # fails now if it cannot be made, before anything is traced
+        self._recorder = StepRecorder(self._schedule, self._ended, self._warn)
         self._interrupts = hold_interrupts()
         try:
             with ExitStack() as hooks:
@@ -269,50 +270,50 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         hooks, self._hooks = self._hooks, None
         try:
             hooks.close()
-            if not self._recorder.process.is_another:  # a fork of the one whose profiles these are
+            if not self._recorder.process.is_another:  # in a fork, the profiles are the parent process's
                 self._close(was_fine=error is None)
         finally:
             release_interrupts(self._interrupts)
 
     def _close(self, *, was_fine: bool) -> None:
-        with self._recorder.lock:  # what is being done for a run comes to its end first
+        with self._recorder.lock:  # wait for what is being done after a run
             try:
                 self._end()
             except Exception as own:
                 self._recorder.stop_after_error(own)
             self._recorder.is_open = False
         if was_fine:
-            for sentence in self._untold:
+            for sentence in self._held_back:
                 warnings.warn(sentence, ProfileWarning, stacklevel=3)
 
     def _end(self) -> None:
-        """Write what was traced and is in no file yet, and say what could not be had."""
+        """Write what was traced and is in no file yet, and warn of what is missing."""
         dumps: list[str] = []
         if self._schedule.dumps_rest or self._schedule.missed(self._schedule.dump_steps):
-            with self._told("what was traced last is in no file"):
+            with self._warning_that("what was traced last is in no file"):
                 dumps = self._written(self._profiles.dump_rest())
         if self._recorder.is_open:
             shown = [step for _, _, steps in self._asked for step in steps]
             for sentence in shortcomings(self._schedule, self._recorder.untraceable, shown, dumps):
-                self._tell(sentence)
+                self._warn(sentence)
 
     def _ended(self, run: StepRun, metadata: bytes | None) -> None:
         """Do what is due at the end of a step."""
         step = run.due.step
         self._profiles.ran(run.graph)
         if metadata is not None:
-            with self._told(f"step {step} is missing"):
+            with self._warning_that(f"step {step} is missing"):
                 self._add(run.graph, step, metadata)
             if self._debugs:
-                with self._told(f"run_meta_{step} is missing"):
+                with self._warning_that(f"run_meta_{step} is missing"):
                     self._write_text(step, metadata)
         if run.due.dumped:
-            with self._told(f"profile_{step} is missing"):
+            with self._warning_that(f"profile_{step} is missing"):
                 self._written(self._profiles.dump(step))
         for view, options, steps in list(self._asked):
             if step in steps:
-                with self._told(f"the {view} view of step {step} is missing"):
-                    self._found.setdefault(view, {})[step] = self._show(view, options)
+                with self._warning_that(f"the {view} view of step {step} is missing"):
+                    self._views.setdefault(view, {})[step] = self._show(view, options)
 
     def _written(self, paths: Iterator[str]) -> list[str]:
         written = []
@@ -342,18 +343,18 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         return cast("GraphNodeProto | MultiGraphNodeProto", shows[view](options))
 
     @contextmanager
-    def _told(self, consequence: str) -> Iterator[None]:
+    def _warning_that(self, consequence: str) -> Iterator[None]:
         try:
             yield
-        except OURS_TO_TELL as error:
-            self._tell(f"{consequence}: {error}")
+        except WARNED_OF as error:
+            self._warn(f"{consequence}: {error}")
 
-    def _tell(self, sentence: str) -> None:
-        """Warn; where warnings are errors, which must not break the loop, only at its end."""
+    def _warn(self, sentence: str) -> None:
+        """Warn the user; if warnings raise, which must not break the loop, then only at the end of the loop."""
         try:
             warnings.warn(sentence, ProfileWarning, stacklevel=2)
         except ProfileWarning:
-            self._untold.append(sentence)
+            self._held_back.append(sentence)
 
     def _debug(self, sentence: str) -> None:
         if self._debugs:

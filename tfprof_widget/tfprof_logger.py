@@ -28,9 +28,9 @@ from tfprof_widget.profiles.tables import CodeStacks
 
 
 def op_log_of(graph: Any, op_log: Any = None, run_meta: Any = None, *, add_trace: bool = True) -> OpLogProto:
-    """The message that native tfprof writes for the graph; `run_meta` completes shapes that FLOPs are counted by.
+    """The op log that native tfprof writes for the graph; shapes that FLOPs need are completed from `run_meta`.
 
-    What `op_log` says of a node goes before what the graph says. Its own strings, which native drops, are kept.
+    What `op_log` says of a node takes precedence. The strings of `op_log`, which native drops, are kept.
     """
     live = read_tf_graph(graph)
     completed = {}
@@ -53,7 +53,7 @@ def op_log_of(graph: Any, op_log: Any = None, run_meta: Any = None, *, add_trace
 
 
 def _given(op_log: Any, first: int) -> OpLogProto:
-    """A copy of the user's op log, its strings numbered from `first`."""
+    """A copy of the user's op log, with its strings numbered from `first` on."""
     copy = OpLogProto()
     if op_log is None:
         return copy
@@ -71,7 +71,7 @@ def _given(op_log: Any, first: int) -> OpLogProto:
 
 
 def _logged(live: LiveGraph, float_ops: Mapping[str, int], traces: CodeStacks) -> Iterable[OpLogEntry]:
-    """An entry for each node of which there is something to say, in the order of the graph; variables come last."""
+    """An entry for each node that has something to log, in the order of the graph; variables come last."""
     codes = _codes(traces)
     logged: dict[str, OpLogEntry] = {}
     of_node: Sequence[int] = traces.stack.tolist() or [ABSENT] * len(live.operations)
@@ -87,7 +87,7 @@ def _logged(live: LiveGraph, float_ops: Mapping[str, int], traces: CodeStacks) -
 
 
 def _codes(traces: CodeStacks) -> list[CodeDef]:
-    """Each distinct stack as a message, made once and copied to the nodes that were created in it."""
+    """A message for each distinct stack."""
     columns = (traces.file, traces.line, traces.function, traces.source, traces.function_line)
     fields = ("file_id", "lineno", "function_id", "line_id", "func_start_line")
     frames = [
@@ -113,11 +113,11 @@ OP_LOG_NAME = "tfprof_log"
 def write_op_log(
     graph: Any, log_dir: str | os.PathLike[str], op_log: Any = None, run_meta: Any = None, add_trace: bool = True
 ) -> None:
-    """Write what is known of a tf.Graph's nodes to `tfprof_log` in a directory, for a profile made elsewhere.
+    """Write the op log of a tf.Graph to `tfprof_log` in a directory, so that a profile can be made elsewhere.
 
-    These are the stacks that made them, unless `add_trace` is false, float operations, for which `run_meta` completes
-    shapes, trainable variables, and what `op_log` says, such as types of your own. Without a `graph` it is the default
-    graph's.
+    It has the stack that made each node, unless `add_trace` is false; float operations, with shapes completed from
+    `run_meta`; trainable variables; and what `op_log` says, such as types of your own. Without a `graph`, the default
+    graph is written.
 
     >>> write_op_log("graph.pb", "/tmp")
     Traceback (most recent call last):
@@ -128,8 +128,8 @@ def write_op_log(
     graph = graph if graph is not None else default_graph()
     if not is_tf_graph(graph):
         raise ProfileError(
-            f"write_op_log: graph is no tf.Graph but {type(graph).__name__}; give one, such as session.graph, for "
-            "no file knows of stacks and variables"
+            f"write_op_log: graph is no tf.Graph but {type(graph).__name__}; give a tf.Graph, such as session.graph: "
+            "a file has no stacks and variables"
         )
     written = op_log_of(graph, op_log, run_meta if _has_content(run_meta) else None, add_trace=add_trace)
     write_whole(str(Path(log_dir, OP_LOG_NAME)), written.SerializeToString())

@@ -129,7 +129,7 @@ def test_views_are_scope_by_default_and_exact() -> None:
 def test_a_view_takes_the_options_of_a_builder_but_writes_no_file() -> None:
     options = tfprof.ProfileOptionBuilder().build()
     assert len(profile_of(MODEL).view("op", **options)) > 0
-    with pytest.raises(ValueError, match=r"^output: a view is not written when it is made; write its \.text\(\)"):
+    with pytest.raises(ValueError, match=r"^output: Profile.view writes no file; write the view's \.text\(\)"):
         profile_of(MODEL).view("op", output="file:outfile=x")
     with pytest.raises(ValueError, match=r"^output 'papyrus': there is no 'papyrus'"):
         profile_of(MODEL).view("op", output="papyrus")

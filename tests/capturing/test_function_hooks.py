@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ import tensorflow as tf
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.profiler.internal import _pywrap_profiler
 
+import tfprof_widget
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
-from tfprof_widget.capturing import windows
-from tfprof_widget.capturing.function_hooks import STEPS
+from tfprof_widget.capturing import function_hooks, windows
+from tfprof_widget.capturing.function_hooks import CONTEXT, STEPS
+from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.profiles.data import EAGER
 
 
@@ -83,6 +86,68 @@ def test_missing_internals_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
         tf.square(2.0)
     assert captured.warnings == ("this TensorFlow has no __call__, so what runs through it is missing here",)
     assert captured.nodes(EAGER)["eager/Square"] == 1
+
+
+def test_functions_run_where_tensorflow_does_not_tell_whether_it_is_eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the context alone, whose users in TensorFlow have their own name for it."""
+    square = function(tf.square)
+    with monkeypatch.context() as breaking, capturing() as captured:
+        breaking.setitem(sys.modules, CONTEXT, SimpleNamespace())
+        assert float(square(tf.constant(3.0))) == 9.0
+    assert [each for each in captured.warnings if "does not tell whether it executes eagerly (AttributeError" in each]
+    assert set(captured.runs) == {EAGER}
+
+
+def test_functions_run_where_they_have_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    square = function(tf.square)
+    monkeypatch.setattr(FunctionSource, "keep_function", lambda self, function: function.no_such_name)
+    with capturing() as captured:
+        assert float(square(tf.constant(3.0))) == 9.0
+    assert [each for each in captured.warnings if "error of tfprof_widget itself (AttributeError" in each]
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        ("no_such_count", ["retraced functions count as steady steps, for this TensorFlow has no no_such_count"]),
+        ("__init__", []),  # a count that wants to be told something
+    ],
+)
+def test_functions_run_where_nobody_counts_how_often_they_are_traced(
+    monkeypatch: pytest.MonkeyPatch, count: str, told: list[str]
+) -> None:
+    square = function(tf.square)
+    monkeypatch.setattr(function_hooks, "TRACED_TIMES", count)
+    with capturing() as captured:
+        for each in (1.0, 2.0):
+            assert float(square(tf.constant(each))) == each**2
+    assert captured.runs["square"].seen == 2
+    assert [each for each in captured.warnings if "retraced" in each] == told
+
+
+def test_steps_are_timed_where_the_profiler_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    square = function(tf.square)
+    monkeypatch.delattr(_pywrap_profiler, "ProfilerSession")
+    with tfprof_widget.capture() as prof:
+        square(tf.constant(3.0))
+    assert (prof.measurement.runs_seen, prof.measurement.runs_traced) == (1, 0)
+    assert prof.measurement.warnings == (
+        "steps are only timed, for the profiler of this TensorFlow has no ProfilerSession",
+    )
+
+
+def test_layers_without_names_of_keras_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = small_model()
+    x, y = data(1)
+
+    def gone(layer: Any) -> Any:
+        raise AttributeError("no layers")
+
+    with capturing() as captured:
+        model.fit(x, y, batch_size=BATCH, verbose=0)
+        monkeypatch.setattr(function_hooks, "_scopes", lambda layer, around: gone(layer))
+    assert [each for each in captured.warnings if each.startswith("layers and variables have TensorFlow's names")]
+    assert captured.runs[TRAIN].seen == 1
 
 
 def test_nothing_run_is_nothing_recorded() -> None:

@@ -122,7 +122,7 @@ def test_cost_is_not_known_without_untraced_runs(model: Model) -> None:
         run_for(recorder, Clock(), 1.0, model.graph, "loss", metadata(model))
     recorded = recorder.recorded()
     assert recorded.overhead_seconds is None
-    assert any("what tracing cost is not known" in warning for warning in recorded.warnings)
+    assert any("the cost of tracing is not known" in warning for warning in recorded.warnings)
 
 
 def test_costliest_ops_are_told_while_runs_go_on(model: Model) -> None:

@@ -74,7 +74,7 @@ def test_run_is_traced_and_gives_what_it_gave(model: Model, way: Callable[[Model
     assert {"Square", "loss"} <= inside.executed(1)
     assert "counter/Assign" in inside.executed(0)
     assert inside.recorded.warnings == (
-        "what tracing cost is not known, since no runs of one kind were both traced and left untraced",
+        "the cost of tracing is not known, since no kind had both traced and untraced runs",
     )
 
 
@@ -160,7 +160,8 @@ def test_callable_made_from_options_before_is_said_to_be_untraceable(model: Mode
         session.run(model.count)
     assert inside.runs == {"a callable": (1, 0), "Identity": (1, 1)}
     assert any(
-        "1 run was not traced: of callables, such as a tf_keras model's" in each for each in inside.recorded.warnings
+        "1 run was not traced: callables, such as a tf_keras model's, cannot be traced" in each
+        for each in inside.recorded.warnings
     )
 
 

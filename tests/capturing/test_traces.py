@@ -116,7 +116,7 @@ def test_no_window_is_opened_when_traces_take_too_much_room() -> None:
     add(traces, space(), STEPS)
     windows.open()
     assert not windows.is_open
-    assert notes == ["recording stopped at 0 MB of traces; fewer steps are enough: --every 10"]
+    assert notes == ["recording stopped at 0 MB of traces; trace fewer steps: --every 10"]
 
 
 def test_profile_is_the_same_when_traces_are_read_at_once() -> None:

@@ -106,5 +106,5 @@ def test_an_interrupt_while_it_is_read_is_told_of(model: Model, monkeypatch: pyt
     monkeypatch.setattr(capture, "joined", interrupt)
     with pytest.raises(KeyboardInterrupt), tfprof.capture() as prof:
         session.run(model.count)
-    assert prof.text() == "Nothing was captured: all of it was lost, for it was interrupted while it was read."
+    assert prof.text() == "Nothing was captured: the whole recording was lost, since reading it was interrupted."
     assert tfprof.last() is prof

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +18,10 @@ from tensorflow.python.profiler import tfprof_logger
 from tensorflow.python.util import tf_stack
 
 from tests.oracle.models import MODELS, Traced
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.ingest.live.graph import (
     OutputShapes,
+    _read_shape,
     completed_output_shapes,
     default_graph,
     is_tf_graph,
@@ -318,6 +321,22 @@ def test_shapes_are_completed_run_after_run() -> None:
     together = completed_output_shapes(live, shapes_in(second, first.run_meta))
     assert together == completed_output_shapes(live, shapes_in(first.run_meta))
     assert together["x"] == ((5, 4),)
+
+
+@pytest.mark.parametrize(("shape", "expected"), [([None, 3], (-1, 3)), ([], ()), (None, None)])
+def test_shapes_are_read_where_tensors_have_no_quicker_way(shape: Any, expected: Any) -> None:
+    """TensorFlow's tensors cannot do without; another version's have the public shape."""
+    assert _read_shape(SimpleNamespace(shape=tf.TensorShape(shape))) == expected
+
+
+def test_our_formulas_count_where_tensorflows_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product of 2 by 3 and 3 by 4 is 2 * 2 * 3 * 4 float operations."""
+    with tf.Graph().as_default() as graph:
+        tf.matmul(v1.placeholder(tf.float32, [2, 3]), v1.placeholder(tf.float32, [3, 4]), name="product")
+    monkeypatch.delattr(ops, "_stats_registry")
+    with pytest.warns(ProfileWarning, match="float operations that TensorFlow counts of a graph are missing"):
+        profile = Profile.from_protos(graph)
+    assert profile.with_flops().nodes.float_ops[profile.nodes.names.index("product")] == 48
 
 
 def test_formula_of_the_users_own_sees_completed_shapes() -> None:

@@ -119,11 +119,11 @@ def test_view_that_is_shown_without_one_is_the_one_in_the_help(shell: Interactiv
         ("--output tape", "output 'tape': there is no 'tape'; choose from stdout, none, file"),
         (
             "--view op --output timeline:outfile=t",
-            "output timeline: there is none of the op view; choose the view graph",
+            "output timeline: the op view has no timeline output; choose the view graph",
         ),
         (
             "--view scope --output pprof:outfile=t",
-            "output pprof: there is none of the scope view; choose the view code",
+            "output pprof: the scope view has no pprof output; choose the view code",
         ),
         ("--select device --output pprof:outfile=t", "pprof: select is ['device'], but must hold one of micros"),
         ("--quiet=maybe", "--quiet is a flag: write it alone, or with true or false"),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec, module_from_spec
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import MagicsManager
 
 import tfprof_widget
 from tests.magic.shells import hooks
@@ -51,8 +53,8 @@ print(sorted({"tensorflow", "pandas", "altair", "keras"} & set(sys.modules)))
 def test_it_loads_where_ipython_is_old(monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell) -> None:
     """Colab keeps to IPython 7.34, which cannot complete by context, nor silence magics."""
     tfprof_widget.unload_ipython_extension(shell)
-    monkeypatch.delattr("IPython.core.completer.context_matcher")
-    monkeypatch.delitem(sys.modules, "tfprof_widget.magic.arguments", raising=False)
+    for name in ("context_matcher", "CompletionContext", "SimpleCompletion", "SimpleMatcherResult"):
+        monkeypatch.delattr(f"IPython.core.completer.{name}")
     monkeypatch.delattr("IPython.core.magic.output_can_be_silenced")
     before = list(shell.Completer.custom_matchers)
     tfprof_widget.load_ipython_extension(shell)
@@ -61,3 +63,36 @@ def test_it_loads_where_ipython_is_old(monkeypatch: pytest.MonkeyPatch, shell: I
     assert silenced_by_semicolon(print) is print
     tfprof_widget.unload_ipython_extension(shell)
     assert "tfprof" not in shell.magics_manager.magics["cell"]
+
+
+@pytest.mark.parametrize("name", ["arguments", "cell", "profiling"])
+def test_its_modules_import_nothing_that_ipython_may_lack(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Neither what came after IPython 7.34, nor what only types and single arguments need."""
+    for missing in ("context_matcher", "CompletionContext", "SimpleCompletion", "SimpleMatcherResult"):
+        monkeypatch.delattr(f"IPython.core.completer.{missing}")
+    monkeypatch.delattr("IPython.core.magic_arguments.MagicArgumentParser")
+    monkeypatch.delattr("IPython.utils.text.DollarFormatter")
+    spec = find_spec(f"tfprof_widget.magic.{name}")
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader.exec_module(module_from_spec(spec))
+
+
+def test_it_loads_and_goes_where_ipython_has_other_lists(
+    shell: InteractiveShell, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then cells run within the magic, and Tab does not know its arguments; all else is as ever."""
+    tfprof_widget.unload_ipython_extension(shell)
+    capsys.readouterr()
+    with monkeypatch.context() as breaking:
+        breaking.delattr(InteractiveShell, "input_transformers_post")
+        breaking.delattr(shell.Completer, "custom_matchers")
+        tfprof_widget.load_ipython_extension(shell)
+    told = capsys.readouterr().err
+    assert "cells under %%tfprof cannot await here" in told
+    assert "cannot complete the arguments of %%tfprof" in told
+    assert shell.run_cell("%%tfprof --quiet\n2 + 3").result == 5
+    assert stand_in.events == ["enter", "exit"]
+    monkeypatch.delattr(MagicsManager, "registry")
+    tfprof_widget.unload_ipython_extension(shell)
+    assert shell.find_cell_magic("tfprof") is None

@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,6 +56,18 @@ def test_a_fault_of_the_magic_is_told_and_does_not_reach_the_cell(
     monkeypatch.setitem(sys.modules, CONTEXT, stand_in_module(stand_in))
     assert shell.run_cell("%%tfprof --quiet\n5").success
     assert stand_in.events == ["enter", "exit"]
+
+
+def test_a_cell_runs_where_ipython_does_not_tell_which_one_is_running(
+    shell: InteractiveShell, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The shell itself has the function still, by which it runs this cell; the class that is asked has it no more."""
+    monkeypatch.setattr("tfprof_widget.magic.cell.InteractiveShell", SimpleNamespace)
+    assert shell.run_cell("%%tfprof\nx = 2\nx + 3", store_history=True).result == 5
+    out, err = capsys.readouterr()
+    assert out == "Out[1]: 5\n"
+    assert re.fullmatch(r"tfprof: cannot profile this cell, for this IPython [^\n]*'run_cell_async'[^\n]*\n", err)
+    assert stand_in.events == []
 
 
 def test_a_fault_of_the_result_is_told_and_what_can_be_given_is_given(

@@ -35,4 +35,4 @@ def test_without_tensorflow_it_says_what_to_install(demo: ModuleType, monkeypatc
 
 
 def test_the_cells_whose_lines_it_shows_are_in_the_quickstart(demo: ModuleType) -> None:
-    assert set(demo.TOLD) <= {cell.id for cell in shipped("quickstart").cells}
+    assert set(demo.PRINTED) <= {cell.id for cell in shipped("quickstart").cells}

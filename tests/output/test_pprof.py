@@ -101,8 +101,8 @@ def test_the_older_api_writes_one_and_says_how_to_look_at_it(
 @pytest.mark.parametrize(
     ("view", "select", "complaint"),
     [
-        ("op", ["micros"], "output pprof: there is none of the op view; choose the view code"),
-        ("scope", ["micros"], "output pprof: there is none of the scope view; choose the view code"),
+        ("op", ["micros"], "output pprof: the op view has no pprof output; choose the view code"),
+        ("scope", ["micros"], "output pprof: the scope view has no pprof output; choose the view code"),
         ("code", ["device"], r"pprof: select is \['device'\], but must hold one of micros, .*, float_ops"),
     ],
 )

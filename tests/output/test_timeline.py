@@ -265,7 +265,7 @@ def test_the_older_api_writes_one_and_says_so_as_natively(tmp_path: Path, capsys
 
 def test_there_is_no_timeline_of_the_op_view(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
-    complaint = "^output timeline: there is none of the op view; choose the view graph, scope or code$"
+    complaint = "^output timeline: the op view has no timeline output; choose the view graph, scope or code$"
     with pytest.raises(ValueError, match=complaint):
         tfprof.profile(b"", None, None, "op", {"output": f"timeline:outfile={path}"})
     with pytest.raises(ValueError, match=complaint):

@@ -82,10 +82,11 @@ def links(page: str) -> list[str]:
 
 
 def named_paths(page: str) -> list[str]:
-    """The files and folders of the repository that a page names in its prose.
+    """The files and folders of the repository that a page names in its prose, and all other sources.
 
     >>> named_paths("It is in `docs/wire.md`, not in `docs/<name>.md`; see `engine/scope.py`.")
-    ['docs/wire.md']
+    ['docs/wire.md', 'engine/scope.py']
     """
     folders = "|".join(sorted(path.name for path in ROOT.iterdir() if path.is_dir()))
-    return re.findall(rf"`((?:{folders})/[\w./-]*)`", BLOCK.sub("", page))
+    named = rf"`((?:{folders})/[\w./-]*|[\w-]+/[\w./-]*\.(?:py|tsx?))`"
+    return re.findall(named, BLOCK.sub("", page))

@@ -1,4 +1,4 @@
-"""What the README's table says of this package and of others is what tests show, those named here or these below."""
+"""What docs/other-tools.md says of this package and of others is what tests show, those named here or below."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ EVIDENCE = {
         "tests/test_known_shortcomings.py::test_an_op_view_has_every_op_type",
         f"{HERE}::test_native_cuts_an_op_view_off",
     ),
-    "A regex that is none": (
+    "An invalid regex": (
         "tests/test_known_shortcomings.py::test_an_invalid_regex_is_refused_and_no_empty_result",
         "tests/browser/test_controls.py::test_an_invalid_regex_turns_red_and_keeps_the_last_good_rows",
         f"{HERE}::test_native_answers_a_regex_that_is_none_with_no_rows",
@@ -87,8 +87,8 @@ EVIDENCE = {
 
 
 def test_every_row_has_its_evidence() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = readme.partition("\n| | tfprof-widget |")[2].partition("\n\n")[0]
+    page = (ROOT / "docs" / "other-tools.md").read_text(encoding="utf-8")
+    table = page.partition("\n| | tfprof-widget |")[2].partition("\n\n")[0]
     rows = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
     assert rows == list(EVIDENCE)
 

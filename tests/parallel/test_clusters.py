@@ -53,6 +53,13 @@ def test_engines_are_named_by_variables_and_numbers(cluster: Any, name: str, exp
     assert numbers(name, variables) == expected
 
 
+def test_an_ipyparallel_that_lacks_something_is_named_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(ipyparallel.AsyncResult, "stream_output")
+    lacking = rf"ipyparallel {re.escape(ipyparallel.__version__)} has no AsyncResult\.stream_output, which"
+    with pytest.raises(ProfileError, match=lacking):
+        numbers("", {})
+
+
 def test_a_cluster_is_connected_to_for_as_long_as_it_is_used(cluster: Any) -> None:
     with named_engines("", {"cluster": cluster.cluster}) as engines:
         assert engines.numbers == (0, 1)
@@ -80,8 +87,8 @@ def test_clients_of_two_clusters_are_not_taken_for_one_another(cluster: Any) -> 
         ("5:", "engines: there is no '5:'; those that run are 0, 1"),
         ("missing", "engines: 'missing' cannot be looked up (NameError: name 'missing' is not defined)"),
         ("rc[7]", "engines: 'rc[7]' cannot be looked up (IndexError: No such engine: 7)"),
-        ("train()", "engines: 'train()' names none; it may be a variable (rc), a part of one (rc[:2]) or numbers"),
-        ("(", "engines: '(' names none"),
+        ("train()", "engines: 'train()' names no engines; give a variable (rc), a part of one (rc[:2]) or numbers"),
+        ("(", "engines: '(' names no engines"),
         ("text", "engines: 'some' is of the type str, but must be an ipyparallel Client, Cluster or view"),
     ],
 )

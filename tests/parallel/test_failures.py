@@ -93,7 +93,7 @@ def test_a_cell_that_would_never_be_answered_is_refused(shell: InteractiveShell)
         (
             "import tfprof_widget.parallel.errands as errands; own, errands.__version__ = errands.__version__, '0.0'",
             "errands.__version__ = own",
-            f"it has tfprof_widget 0.0 and not {tfprof_widget.__version__}, as is here",
+            f"it has tfprof_widget 0.0, but here is {tfprof_widget.__version__}",
         ),
     ],
 )

@@ -32,8 +32,8 @@ def test_no_session() -> None:
 def test_too_few_steps_for_the_default() -> None:
     (told,) = shortcomings(after(11, Schedule(None, None)), [], [], [])
     assert told == (
-        "without trace_steps the first 11 runs are never traced, and no more of them came; "
-        "give trace_steps, as range(10)"
+        "without trace_steps the first 11 runs are not traced, and there were no others; "
+        "give trace_steps, such as range(10)"
     )
 
 

@@ -1,1 +1,1 @@
-"""What a profile means."""
+"""Says what a profile means: steady steps, advice, clusters, comparison and FLOP coverage."""

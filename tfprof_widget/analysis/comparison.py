@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     import pandas
 
 RATIOS = ("ratio", "slowest_to_mean")
-# What others are compared with comes first, as in js/src/views/workers/worker_names.ts.
+# Workers with these names come first, and others are compared with them, as in js/src/views/workers/worker_names.ts.
 _BASE = re.compile(r"(before|base|baseline|old)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d+)")
 
 
 def compare(profile: ProfileData, view: str, measure: str, options: Options) -> pandas.DataFrame:
-    """The rows of the view with a column a worker: the largest difference first.
+    """The rows of the view with a column for each worker, the largest difference first.
 
-    Workers come by name, but one called before, base or old is what the others are compared with.
+    Workers are sorted by name. One called before, base or old comes first, and the others are compared with it.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> from tfprof_widget.ingest.merging.merge import merge
@@ -77,13 +77,13 @@ def _workers(profile: ProfileData, options: Options) -> dict[str, tuple[int, ...
 
 
 def _rank(worker: str) -> tuple[bool, list[tuple[int, str]]]:
-    """Where a worker stands: what the others are compared with first, then by name, with 2 before 10."""
+    """The sort key of a worker: the one that others are compared with first, then by name, with 2 before 10."""
     parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(worker)]
     return _BASE.match(worker) is None, parts
 
 
 def comparison_text(table: pandas.DataFrame, measure: str) -> str:
-    """The table as text, each cost with its unit; of names that are not harmless the signs are shown.
+    """The table as text, each cost with its unit; invisible characters in names are written as escapes.
 
     >>> import pandas
     >>> print(comparison_text(pandas.DataFrame({"name": ["Add"], "a": [1.5], "ratio": [2.0]}), "micros"))
@@ -109,7 +109,7 @@ def _cells(column: Any, name: Any, write: Callable[[int, int], str]) -> list[str
 
 
 def _costs(shown: ViewData, steps: tuple[int, ...], measure: str) -> Any:
-    """What each row costs with the worker of these steps: itself and all below it, in op view the op type."""
+    """The cost of each row in the steps of one worker: of the row and all below it, in op view of the op type."""
     found = measures_of(shown.profile, steps, exact=shown.options.timing == "exact")
     sums = Sums(shown.forest, found)
     column = sums.own(measure) if shown.view == "op" else sums.total(measure)

@@ -22,7 +22,7 @@ _MOST_LISTED = 10
 
 @dataclass(frozen=True)
 class OpTypeCoverage:
-    """The nodes of one op type: their number, their time, and how much of either could be counted.
+    """The nodes of one op type: their number and time, and for how much of both float operations are known.
 
     `lacks` is empty, or says what is missing: "formula" or "shapes".
     """
@@ -38,7 +38,7 @@ class OpTypeCoverage:
 
 @dataclass(frozen=True)
 class FlopsCoverage:
-    """How far float operations are known: by op type, the one that takes longest first.
+    """How far float operations are known, by op type; the op type that takes longest comes first.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> flops_coverage(demo_profile()).op_types[0].op
@@ -67,7 +67,7 @@ class FlopsCoverage:
 
     @property
     def without_shapes(self) -> tuple[str, ...]:
-        """The op types that have a formula, of which some nodes' shapes are not known."""
+        """The op types with a formula of which the shapes of some nodes are not known."""
         return tuple(each.op for each in self.op_types if each.lacks == "shapes")
 
     def text(self) -> str:
@@ -88,7 +88,7 @@ class FlopsCoverage:
         return "\n".join(lines)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A row an op type.
+        """A row for each op type.
 
         >>> FlopsCoverage((OpTypeCoverage("TopKV2", 2, 30.0, 0, 0.0, 0, "formula"),)).to_dataframe()["lacks"].tolist()
         ['formula']
@@ -102,14 +102,14 @@ class FlopsCoverage:
         return self.text()
 
     def _missed(self, each: OpTypeCoverage) -> float:
-        """The share that an op type makes of what is not known."""
+        """The part that an op type has in the time, or the nodes, without known float operations."""
         if self.micros:
             return (each.micros - each.counted_micros) / self.micros
         return (each.nodes - each.counted_nodes) / max(sum(other.nodes for other in self.op_types), 1)
 
 
 def flops_coverage(profile: ProfileData | ViewData, **options: Any) -> FlopsCoverage:
-    """How far the float operations of a profile are known, or of the nodes and steps that a view counts.
+    """How far float operations are known, in a profile or in the nodes and steps that a view counts.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()

@@ -17,9 +17,9 @@ from tfprof_widget.profiles.tables import CodeStacks
 
 
 def own_lines(code: ViewData) -> tuple[list[str], dict[str, Integers]]:
-    """The lines, the costliest first, and their times as columns.
+    """The user's own lines, the costliest first, and their times as columns.
 
-    What an op takes counts for the innermost line on the way to it that is no library's; a gradient's beside its op's.
+    The time of an op counts for the innermost own line in its stack; a gradient counts for the line of its op.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> own_lines(demo_profile().view("code"))[0][:2]
@@ -54,7 +54,7 @@ CELL = re.compile(r"In\[\d+\]")
 
 
 def own_frames(traces: CodeStacks) -> tuple[str, ...]:
-    """Regexes of the frames that are left of a code view where those of others are folded away.
+    """Regexes of the frames that a code view shows if frames of libraries are left out.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> own_frames(demo_profile().traces)[0]
@@ -67,7 +67,7 @@ def own_frames(traces: CodeStacks) -> tuple[str, ...]:
 
 
 def _of_stack(traces: CodeStacks, frames: list[int]) -> Iterator[int]:
-    """The frames of no library, from the outermost cell on if there is one; the outermost of all if none is left."""
+    """The frames outside libraries, from the outermost cell on if there is one; without any, the outermost frame."""
     files = [traces.strings[traces.file[frame]] for frame in frames]
     first = next((place for place, file in enumerate(files) if CELL.fullmatch(file)), 0)
     own = [frame for frame, file in zip(frames[first:], files[first:], strict=True) if not is_of_library(file)]

@@ -1,4 +1,4 @@
-"""What ran in the steps that are looked at: those of a steady state, where the profile tells which these are."""
+"""Selects the steady steps, and answers questions about what ran in them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tfprof_widget.profiles.data import EAGER, SHORTER, WARM_UP, ProfileData, Pr
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
 WORTHWHILE = 0.1
-"""What takes a smaller share of the time is not worth a change of the program, and is no finding."""
+"""A cause with a smaller share of the time is not worth a change of the program, and is no finding."""
 
 MOST_SELECTED = 5
 
 
 @dataclass(frozen=True, eq=False)
 class SteadySteps:
-    """The steps that count: those of the main kind if it is known, else all but warm-ups and eager ops between steps.
+    """The steps that checkers look at: those of the main kind if it is known, else all but warm-ups and eager ops.
 
     Times are in nanoseconds.
 
@@ -41,12 +41,12 @@ class SteadySteps:
 
     @classmethod
     def of(cls, profile: ProfileData) -> SteadySteps:
-        """Those of a profile."""
+        """The steady steps of a profile."""
         return profile.cache.kept("steady", lambda: cls(profile, _steady_steps(profile)))
 
     @cached_property
     def rows(self) -> slice | Integers:
-        """The executions in these steps, as far as it is known when they started."""
+        """The rows of the executions in these steps that have a start."""
         executions = self.profile.executions
         counts = np.zeros(len(self.profile.steps), np.bool_)
         counts[self.steps] = True
@@ -55,7 +55,7 @@ class SteadySteps:
             chosen &= counts[executions.step]
         found: Integers = np.flatnonzero(chosen)
         first, end = (int(found[0]), int(found[-1]) + 1) if len(found) else (0, 0)
-        # Most often they are one after another, so that their columns are those of the profile, and no copies.
+        # Mostly the rows are adjacent, so that their columns are views of the profile's columns and no copies.
         return slice(first, end) if end - first == len(found) else found
 
     @cached_property
@@ -85,12 +85,12 @@ class SteadySteps:
 
     @cached_property
     def is_on_stream(self) -> Flags:
-        """Which of the rows ran on an accelerator, of all lines for these the one that has every kernel once."""
+        """Whether each row ran on an accelerator, on the one line that has every kernel once."""
         return self.on_devices(accelerator_streams(self.profile.nodes.devices))
 
     @cached_property
     def is_data(self) -> Flags:
-        """Which nodes are of `tf.data`, whose threads work ahead of the steps."""
+        """Whether each node belongs to `tf.data`, whose threads work ahead of the steps."""
         names = self.profile.nodes.names
         flags = np.zeros(len(names), np.bool_)
         flags[bisect_left(names, f"{DATA_SCOPE}/") : bisect_left(names, f"{DATA_SCOPE}0")] = True
@@ -98,7 +98,7 @@ class SteadySteps:
 
     @cached_property
     def wall(self) -> Intervals:
-        """The time that the steps took: of each from the first start to the last end, `tf.data`'s aside."""
+        """The time of the steps, each from its first start to its last end, without `tf.data`."""
         own = _picked(~self.of_nodes(self.is_data))
         step = self.profile.executions.step[self.rows][own]
         start = np.full(len(self.profile.steps), np.iinfo(np.int64).max)
@@ -110,7 +110,7 @@ class SteadySteps:
 
     @cached_property
     def nanos(self) -> Integers:
-        """What each node took, on accelerators and CPUs together; those of `tf.data` nothing."""
+        """The time of each node, on accelerators and CPUs together; 0 for nodes of `tf.data`."""
         totals = self.profile.step_totals
         sums = self._added_up(totals.accelerator_nanos) + self._added_up(totals.cpu_nanos)
         sums[self.is_data] = 0
@@ -123,31 +123,31 @@ class SteadySteps:
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The options that show these steps alone."""
+        """The options by which a view shows only these steps."""
         names = self.profile.step_names
         chosen = sorted({names[step] for step in self.steps.tolist()})
         return {} if len(chosen) == len(set(names)) else {"run_name_regexes": [re.escape(name) for name in chosen]}
 
     def of_nodes(self, nodes: Flags) -> Flags:
-        """Which of the rows are of some nodes."""
+        """Whether each row is of one of some nodes."""
         return _looked_up(nodes, self.node)
 
     def on_devices(self, devices: Flags) -> Flags:
-        """Which of the rows ran on some devices."""
+        """Whether each row ran on one of some devices."""
         return _looked_up(devices, self.device)
 
     def during(self, rows: Flags) -> Intervals:
-        """When any of some rows ran."""
+        """The stretches in which any of some rows ran."""
         picked = _picked(rows)
         return Intervals.of(self.start[picked], self.end[picked])
 
     def alone(self, rows: Flags) -> int:
-        """For how long, while the steps went on, something of some rows ran and nothing else did."""
+        """The time within the steps in which some of these rows ran and no others."""
         outside = Intervals.of(np.append(0, self.wall.end), np.append(self.wall.start, np.iinfo(np.int64).max))
         return self.during(rows).without(self.during(~rows)).without(outside).length
 
     def ops(self, pattern: str) -> Flags:
-        """The nodes whose op matches a regex as a whole."""
+        """Whether each node's op matches a regex in full."""
         nodes = self.profile.nodes
         matches = re.compile(pattern).fullmatch
         return np.array([matches(op) is not None for op in nodes.ops], np.bool_)[nodes.op]
@@ -157,33 +157,33 @@ class SteadySteps:
         return float(self.nanos[nodes].sum()) / max(float(self.nanos.sum()), 1.0)
 
     def of_wall(self, nanos: int) -> float:
-        """The share that so long a time has of that of the steps."""
+        """The share of a time in the time of the steps."""
         return nanos / max(self.wall.length, 1)
 
     def costliest(self, nodes: Flags) -> tuple[str, ...]:
-        """The names of the few of some nodes that take the most time, of those that take any."""
+        """The names of the few nodes among these that take most time; nodes that take none are left out."""
         rows = np.flatnonzero(nodes & (self.nanos > 0))
         rows = rows[np.argsort(-self.nanos[rows], kind="stable")][:MOST_SELECTED]
         return tuple(self.profile.nodes.names[row] for row in rows.tolist())
 
     def op_names(self, nodes: Flags) -> list[str]:
-        """Regexes for the ops of some nodes, of those that take any time."""
+        """Regexes for the ops of those nodes among these that take time."""
         kinds = self.profile.nodes
         return [re.escape(kinds.ops[op]) for op in np.unique(kinds.op[nodes & (self.nanos > 0)]).tolist()]
 
     def shown(self, nanos: int) -> str:
-        """A time of all the steps, as that of one of them."""
+        """A time of all steps as text, divided by the number of steps."""
         return written_time(nanos // max(len(self.steps), 1), 1000)
 
     @cached_property
     def _totals(self) -> slice | Integers:
-        """The rows of the step totals that are of these steps."""
+        """The rows of the step totals in these steps."""
         counts = np.zeros(len(self.profile.steps), np.bool_)
         counts[self.steps] = True
         return slice(None) if counts.all() else np.flatnonzero(counts[self.profile.step_totals.step])
 
     def _added_up(self, column: Integers) -> Integers:
-        """The sum of each node of a column of the step totals, which are sorted by node."""
+        """The sum of a column of the step totals for each node; rows are sorted by node."""
         node = self.profile.step_totals.node[self._totals]
         first = np.flatnonzero(np.diff(node, prepend=np.int32(ABSENT)))
         sums = np.zeros(len(self.profile.nodes), np.int64)
@@ -192,12 +192,12 @@ class SteadySteps:
 
 
 def _looked_up(flags: Flags, rows: Indices) -> Flags:
-    """The flag of each row; of many executions it is soon told if there is none."""
+    """The flag of each row; if no flag is set, this is quick for many rows, too."""
     return flags[rows] if flags.any() else np.zeros(len(rows), np.bool_)
 
 
 def _picked(rows: Flags) -> slice | Flags:
-    """What picks these rows, all of them without a copy."""
+    """A slice or indices that pick these rows; a slice if they are adjacent, to avoid a copy."""
     return slice(None) if rows.all() else rows
 
 

@@ -1,1 +1,1 @@
-"""What users hold: the only classes with methods that print, save and show."""
+"""Defines what users hold: Profile, View and Capture, the only classes with methods that print, save and show."""

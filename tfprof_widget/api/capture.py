@@ -1,4 +1,4 @@
-"""Captures what a block or a function runs: `with capture() as prof`, `@capture`; and the last capture of all."""
+"""Captures what a block or a function runs, by `with capture() as prof` or `@capture`; remembers the last capture."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CPU_MEMORY = (
     "so the bytes of functions, Keras steps and eager ops are too low"
 )
 
-# A capture is kept here when it is over, as IPython keeps the last value: for who forgot to name it.
+# The capture that ended last, as IPython keeps the last value: for users who forgot to name it.
 _LAST: list[Capture] = []
 
 
@@ -48,10 +48,11 @@ def capture(
 def capture(function: Any = None, *, name: str = "", collectives: bool = False, **sampling: Any) -> Any:
     """Profile what TensorFlow runs in a block, or in each call of a function.
 
-    At most one of these says what is traced: `overhead` is the share of the untraced time that tracing may cost (if
-    not given 0.1, or half a second if that is more), `every` traces each so-many-th run of a kind, `steps` a range
-    of them, as `range(10, 20)`, `trace_all` all. With `collectives` ops are recorded also where workers reduce
-    together; TensorFlow's profiler may crash the process then, so that else only the times of such steps are taken.
+    Give at most one of the options that say what is traced. `overhead` is the share of the untraced time that tracing
+    may cost; without it, that is 0.1, or half a second if that is more. `every=10` traces every tenth run of a kind,
+    `steps=range(10, 20)` the runs 10 to 19 of a kind, `trace_all` all runs. With `collectives`, ops are recorded also
+    in functions in which several workers or devices reduce together. By default only the times of their steps are
+    taken, since TensorFlow's profiler may crash the process there.
 
     >>> with capture(name="nothing") as prof:
     ...     pass
@@ -68,7 +69,7 @@ def capture(function: Any = None, *, name: str = "", collectives: bool = False, 
 
 
 def last() -> Capture | None:
-    """The capture that ended last, None before the first.
+    """The capture that ended last; None before the first has ended.
 
     >>> with capture() as prof:
     ...     pass
@@ -79,7 +80,7 @@ def last() -> Capture | None:
 
 
 def remember(capture: Capture | None) -> None:
-    """Let this be the capture that ended last, or none.
+    """Let this be what `last()` gives.
 
     >>> remember(None)
     >>> last() is None
@@ -89,17 +90,17 @@ def remember(capture: Capture | None) -> None:
 
 
 class Capturing(ContextDecorator, AbstractContextManager[Capture]):
-    """What can be entered: each time it gives a Capture of its own, which is filled when the block is over."""
+    """The context that `capture()` gives; each time it is entered it gives a new Capture, filled after the block."""
 
     def __init__(self, name: str, policy: Policy, collectives: bool = False) -> None:
         self.name, self.policy, self.collectives = name, policy, collectives
-        self._open: list[_AtWork] = []
+        self._open: list[_OpenCapture] = []
 
     def __enter__(self) -> Capture:
         interrupts = hold_interrupts()
         try:
-            opened = _AtWork(interrupts, self.policy, collectives=self.collectives)
-            with opened.hooks:  # undone at once where entering fails half-way, or is interrupted
+            opened = _OpenCapture(interrupts, self.policy, collectives=self.collectives)
+            with opened.hooks:  # taken out at once if entering fails or is interrupted
                 opened.hook()
                 deliver_interrupt()
                 opened.hooks = opened.hooks.pop_all()
@@ -119,15 +120,15 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
                 capture.finish(_explained(opened.recorded()), self.name)
         except BaseException as own:
             capture.finish(Recording((), 0.0, None, 0, (_lost(own),)), self.name)
-            if not isinstance(own, Exception):  # one of ours must not take the place of the user's
+            if not isinstance(own, Exception):  # an error of our own must not replace the user's
                 raise
         finally:
             remember(capture)
             release_interrupts(opened.interrupts)
 
 
-class _AtWork:
-    """What is at work between entering and leaving."""
+class _OpenCapture:
+    """The hooks and recorders of a capture between entering and leaving its block."""
 
     def __init__(self, interrupts: Interrupts | None, policy: Policy, *, collectives: bool) -> None:
         self.interrupts = interrupts
@@ -151,41 +152,41 @@ class _AtWork:
         )
 
     def recorded(self) -> Recording:
-        """What sessions and functions ran, with what is missing."""
+        """What was recorded of sessions and functions, with notes on what is missing."""
         return _with_streams_noted(joined(self.sessions.recorded(), _with_memory_noted(self.functions.recorded())))
 
 
 def _costliest(sessions: SessionSource, functions: FunctionSource, limit: int) -> list[tuple[str, float]]:
-    """The ops that cost most a run, wherever they ran."""
+    """The op types that cost most in one run, of sessions and of functions."""
     return nlargest(limit, sessions.costliest(limit) + functions.costliest(limit), key=itemgetter(1))
 
 
 def _lost(error: BaseException) -> str:
-    """Says that nothing is left of a capture."""
+    """The note that a whole capture was lost, and why."""
     if isinstance(error, KeyboardInterrupt):
-        return "all of it was lost, for it was interrupted while it was read."
+        return "the whole recording was lost, since reading it was interrupted."
     return (
-        f"all of it was lost at the end, by an error of tfprof_widget itself ({type(error).__name__}: {error}): "
-        "please report this"
+        "the whole recording was lost at the end, by an error of tfprof_widget itself "
+        f"({type(error).__name__}: {error}): please report this"
     )
 
 
 def _with_memory_noted(functions: Recording) -> Recording:
-    """What was recorded of functions, and that it lacks memory where no accelerator took part."""
+    """The recording of functions; if all ran on CPUs, with a note on the memory that it lacks."""
     if not functions.traced or not all(ran_on_cpus(graph.tables) for graph in functions.graphs):
         return functions
     return replace(functions, warnings=(*functions.warnings, CPU_MEMORY))
 
 
 def _with_streams_noted(recorded: Recording) -> Recording:
-    """What was recorded, and that a GPU's kernels are missing where they are."""
+    """The recording; if a GPU's kernels are missing in it, with a note on that."""
     if not any(graph.tables.misses_accelerator_stream for graph in recorded.graphs):
         return recorded
     return replace(recorded, warnings=(*recorded.warnings, MISSING_STREAMS))
 
 
 def _explained(recorded: Recording) -> Recording:
-    """The recording with a reason and a way out where nothing was captured and nobody said why."""
+    """The recording; if nothing was traced and no note says why, with a note on the reason and what to do."""
     if recorded.traced or recorded.warnings:
         return recorded
     if "tensorflow" not in sys.modules:

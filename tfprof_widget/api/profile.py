@@ -1,4 +1,4 @@
-"""The Profile and its views, with the methods by which users look at them; `load` and `merge`."""
+"""Defines Profile and View, with the methods by which users look at them, and the functions `load` and `merge`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class View(ViewData):
-    """The rows of one of tfprof's views: text, messages, tables and files are made of them.
+    """The rows of one of tfprof's views, with methods that make text, messages, tables and files of them.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> view = demo_profile().view("scope", max_depth=2, order_by="micros")
@@ -36,7 +36,7 @@ class View(ViewData):
 
     @classmethod
     def of(cls, data: ViewData) -> View:
-        """The rows as users hold them."""
+        """A View of the same rows."""
         return cls(**{column.name: getattr(data, column.name) for column in fields(ViewData)})
 
     def to_dataframe(self) -> pandas.DataFrame:
@@ -65,8 +65,8 @@ class View(ViewData):
     def write_timeline(self, path: str | PathLike[str]) -> list[str]:
         """Write a timeline for chrome://tracing or Perfetto, and return the names of the files written.
 
-        Of the graph view it shows when each op ran, of scope and code view the tree. The file is `path` exactly; with
-        `{step}` in it there is one a step.
+        The timeline of the graph view shows when each op ran, that of scope and code view shows the tree. The file is
+        `path`; if `{step}` stands in it, one file is written for each step.
 
         >>> import tempfile
         >>> from tfprof_widget.demo import demo_profile
@@ -86,7 +86,7 @@ class View(ViewData):
         >>> demo_profile().view("op").write_pprof("run.pb.gz")
         Traceback (most recent call last):
             ...
-        ValueError: output pprof: there is none of the op view; choose the view code
+        ValueError: output pprof: the op view has no pprof output; choose the view code
         """
         from tfprof_widget.output.destination import write_pprof
 
@@ -119,7 +119,7 @@ class Profile(ProfileData):
 
     @classmethod
     def of(cls, data: ProfileData) -> Profile:
-        """The data as users hold it, with what was computed of it so far."""
+        """A Profile of the same tables; it takes over the results that were computed from them so far."""
         if isinstance(data, cls):
             return data
         profile = cls(**table_values(data))
@@ -139,14 +139,14 @@ class Profile(ProfileData):
         """Build a profile from a GraphDef, RunMetadata and an OpLogProto: messages or their bytes.
 
         `run_metas` is one RunMetadata, a list of them (steps 0, 1, ...), or a dict from step to one or more.
-        A tf.Graph is taken too, with its own traces, variables and FLOPs; what an `op_log` says goes before these.
-        `checkpoint` is the path of a TensorFlow checkpoint: its variables get the type `_checkpoint_variables`, and
-        `tensor_value` shows their values. That takes TensorFlow. The graph of a tf.function is taken with the variables
-        that it captures, under their names, and with the ops of the functions that it calls.
+        `graph` may also be a tf.Graph, whose stacks, variables and FLOPs are read; an `op_log` takes precedence over
+        these. `checkpoint` is the path of a TensorFlow checkpoint: its variables get the type `_checkpoint_variables`,
+        and `tensor_value` shows their values; to read it, TensorFlow must be installed. The graph of a tf.function is
+        read with the variables that it captures, under their names, and with the ops of the functions that it calls.
 
-        Unless an `op_log` comes without a tf.Graph, our own formulas count the float operations for which TensorFlow
-        has none. With `own_formulas` false only TensorFlow's do, and a function's graph is read as it is, as native
-        tfprof does.
+        Formulas of our own count the float operations for which TensorFlow has no formula, except with an `op_log` and
+        no tf.Graph. With `own_formulas=False` there are only TensorFlow's formulas, and a function's graph is read
+        without variables and called functions, as native tfprof reads it.
 
         >>> Profile.from_protos(b"")
         Profile(0 nodes, 0 executions, 0 steps)
@@ -159,7 +159,7 @@ class Profile(ProfileData):
         if hasattr(graph, "get_concrete_function"):
             raise ProfileError(
                 "graph: got a tf.function, which has a graph for each kind of arguments; "
-                "give that of one, f.get_concrete_function(...).graph, or see it run with %%tfprof"
+                "give one of them, f.get_concrete_function(...).graph, or profile a call with %%tfprof"
             )
         gathered = Gathered()
         if own_formulas and captures_resources(graph):
@@ -175,7 +175,7 @@ class Profile(ProfileData):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Profile:
-        """Read a profile that was saved, here or by native tfprof, or anything else that `tfprof_widget.load` reads.
+        """Read a profile that this package or native tfprof saved, or any file that `tfprof_widget.load` reads.
 
         >>> Profile.load("no_such_file")
         Traceback (most recent call last):
@@ -185,9 +185,9 @@ class Profile(ProfileData):
         return load(path)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the profile as a ProfileProto, as native tfprof does; a name that ends in `.gz` is compressed.
+        """Write the profile as a ProfileProto, as native tfprof does; a path that ends in `.gz` is compressed.
 
-        It holds times in whole microseconds: a view of what is loaded again is one with `timing="tfprof"`.
+        The file holds times in whole microseconds: once loaded, its views are those with `timing="tfprof"`.
 
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
@@ -202,7 +202,7 @@ class Profile(ProfileData):
         save(self, path)
 
     def flops_coverage(self, **options: Any) -> FlopsCoverage:
-        """For which share of the time float operations are known, and which op types lack a formula or shapes.
+        """The share of the time for which float operations are known, and the op types that lack a formula or shapes.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> demo_profile().flops_coverage().op_types[0].op
@@ -213,7 +213,7 @@ class Profile(ProfileData):
         return flops_coverage(self, **options)
 
     def advice(self) -> Advice:
-        """What every checker says of the profile, as the widget's tab shows it: print it, or take its `reports`.
+        """What every checker says of the profile, as in the widget's advice tab: print it, or take its `reports`.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> [checker for checker, reports in demo_profile().advice().reports.items() if reports]
@@ -224,7 +224,7 @@ class Profile(ProfileData):
         return advice_on(self)
 
     def cluster(self) -> ClusterSummary | None:
-        """What the tasks of a cluster did, sent each other and waited for; None of one task that moved nothing.
+        """What the tasks of a cluster did, sent each other and waited for; None for one task without transfers.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> print(demo_profile().cluster())
@@ -235,7 +235,7 @@ class Profile(ProfileData):
         return summary(self)
 
     def with_flops(self, *, multiply_accumulates: bool = False) -> Profile:
-        """The profile with float operations wherever there is a formula, or with multiply-accumulates in their place.
+        """The profile with float operations counted by every formula there is, or with multiply-accumulates instead.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> profile = demo_profile()
@@ -249,7 +249,7 @@ class Profile(ProfileData):
         return self.of(assemble(self, count_float_ops("multiply_accumulates" if multiply_accumulates else "all")))
 
     def view(self, view: str = "scope", **options: Any) -> View:
-        """The rows of one of tfprof's views under the given options; what is not given takes its default.
+        """The rows of one of tfprof's views; options that are not given have their defaults.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> demo_profile().view("op", order_by="micros", max_depth=0).names
@@ -261,16 +261,17 @@ class Profile(ProfileData):
 
         if parse_output(options.get("output", "")).is_file:
             raise ValueError(
-                "output: a view is not written when it is made; "
-                "write its .text(), use its write_timeline or write_pprof, or use profile()"
+                "output: Profile.view writes no file; "
+                "write the view's .text(), use its write_timeline or write_pprof, or use profile()"
             )
         return View.of(evaluate(self, view, Options.of(**options)))
 
     def compare(self, view: str = "op", measure: str = "micros", **options: Any) -> pandas.DataFrame:
         """What each row of a view costs with each worker, the largest difference first; times are in microseconds.
 
-        Of two workers there is the difference and the ratio, of more the mean and the slowest one's ratio to it. One
-        whose name begins with before, base or old comes first, and is what the others are compared with.
+        Two workers are compared by difference and ratio; of more workers there are the mean and the ratio of the
+        slowest to the mean. A worker whose name begins with before, base or old comes first: the others are compared
+        with it.
 
         >>> from tfprof_widget import merge
         >>> from tfprof_widget.demo import demo_profile
@@ -283,7 +284,7 @@ class Profile(ProfileData):
         return compare(self, view, measure, Options.of(**options))
 
     def widget(self, view: str = "scope", title: str = "", **options: Any) -> TfprofWidget:
-        """The profile to look at in a notebook: tables, charts and timeline, with live options.
+        """A widget that shows the profile in a notebook: tables, charts and timeline, with live options.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> demo_profile().widget("op", min_micros=10).min_micros
@@ -311,13 +312,13 @@ def _by_step(run_metas: Any) -> list[tuple[int, Any]]:
 def load(source: Source, *, checkpoint: AnyPath | None = None, client: Any = None) -> Profile:
     """Load a profile from files: saved profiles, graphs, run metadata and op logs, together or alone; or XSpaces.
 
-    `source` is a path, a pattern, a directory, any URL that fsspec knows, or a list of these. What a file is, it
-    tells by its content: binary, text or gzip. Run metadata are steps by the number in `run_meta_<step>`, else 0,
-    1, ... as they come. A step that is in several of the files counts once: as run metadata, or else as the first
-    saved profile has it. In a directory, files that are none of all this are passed over. `checkpoint` is one of
-    TensorFlow's. XSpaces are the `.xplane.pb` files of TensorFlow's own profiler; of a log directory of TensorBoard's
-    the newest run is loaded. `client` is a `distributed.Client`: then the workers of its Dask cluster read the run
-    metadata, which must lie where they can read it too.
+    `source` is a path, a pattern, a directory, any URL that fsspec knows, or a list of these. Files are recognised by
+    their content, which may be binary, text or gzip; in a directory, other files are passed over. The step of a run
+    metadata file is the number in its name, `run_meta_<step>`, else 0, 1, ... in the order of the files. If several
+    files hold the same step, it is read once: from the run metadata, else from the first saved profile. XSpaces are
+    the `.xplane.pb` files of TensorFlow's own profiler; from a log directory of TensorBoard the newest run is loaded.
+    `checkpoint` is the path of a TensorFlow checkpoint. With `client`, a `distributed.Client`, the workers of its Dask
+    cluster read the run metadata, so these must lie where the workers can read them.
 
     >>> from importlib.resources import files
     >>> recorded = files("tfprof_widget") / "recorded"
@@ -332,15 +333,13 @@ def load(source: Source, *, checkpoint: AnyPath | None = None, client: Any = Non
 
 
 def merge(profiles: Mapping[str, ProfileData | Captured] | Iterable[ProfileData | Captured]) -> Profile:
-    """One profile of several: of workers by name, or else of the parts of one profile.
+    """Merge several profiles into one: those of several workers, or the parts of one profile.
 
-    A mapping from names gives each profile's steps to the worker of that name; the options `worker_regexes` and
-    `across_workers` tell them apart and put them together again. Two recordings of one program, such as one before a
-    change and one after it, are compared that way too. Without names the profiles are parts: their steps stay what
-    they are, and runs of one step are added up. In which order profiles come, and whether some were merged before,
-    makes no difference, and no run may be in two of them. A capture counts as its profile.
-
-    Runs of a step come in the order in which they started.
+    A mapping from names to profiles makes each name a worker; the options `worker_regexes` and `across_workers` choose
+    workers and put their steps together. Two recordings of one program, such as before and after a change, are
+    compared that way too. Profiles without names are parts of one: steps keep their numbers, and the runs of a step
+    are added up, in the order in which they started. The result does not depend on the order of the profiles, nor on
+    earlier merges. No run may be in two profiles. A capture counts as its profile.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> both = merge({"before": demo_profile(), "after": demo_profile()})

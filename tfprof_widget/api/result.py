@@ -1,4 +1,4 @@
-"""A Capture: the profiles of what a block ran, how they were measured, and what to show of them first."""
+"""Defines Capture, the result of capturing: the profiles, how they were measured, and what to show of them first."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.metadata import version
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +26,8 @@ from tfprof_widget.capturing.recording import (
 )
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.parts.stacks import name_cells
-from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.errors import ProfileError, error_text
+from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.output.text import counted_rows
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def print_options(view: View, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The options by which the text of a view says less than the view, where nothing else was asked for.
+    """Options that shorten the printed text of a view: only CPU time, only the user's lines, unless asked otherwise.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> print_options(demo_profile().view("op"), {})
@@ -68,7 +70,7 @@ class CapturedGraph:
 
 
 def captured_graphs(graphs: Iterable[GraphRecording]) -> tuple[CapturedGraph, ...]:
-    """What was recorded as profiles, whose frames tell of the cells' numbers where a shell runs cells.
+    """The recorded graphs as profiles; in a notebook their frames name cells by number, as `In[2]`.
 
     >>> captured_graphs([])
     ()
@@ -85,17 +87,17 @@ def captured_graphs(graphs: Iterable[GraphRecording]) -> tuple[CapturedGraph, ..
 
 
 def _labels() -> Callable[[str], tuple[str, str] | None] | None:
-    """What tells IPython's own tracebacks of the files that are cells; None without a shell, and with old ones."""
+    """IPython's function from a cell's file to its label in tracebacks; None without IPython and in old versions."""
     loaded: Any = sys.modules.get("IPython")
     return getattr(getattr(loaded and loaded.get_ipython(), "compile", None), "format_code_name", None)
 
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
-# So many of the costliest ops are in a line of progress.
+# The number of op types in the progress line.
 PROGRESS_OPS = 3
 
-# So many kinds of runs are told of where their times are all there is.
+# The most kinds of runs to list in the text of a capture that has times but no ops.
 MOST_TIMED = 5
 
 
@@ -123,7 +125,7 @@ class Capture:
         return capture
 
     def finish(self, recorded: Recording, name: str = "") -> None:
-        """Take what was recorded; from now on it can be looked at."""
+        """Take what was recorded; from now on the capture can be looked at."""
         self._recorded = recorded
         self._captured = captured_graphs(recorded.graphs)
         self._measurement = _measured(recorded, _busiest(self._captured), name)
@@ -131,11 +133,11 @@ class Capture:
     def counting(
         self, counts: Callable[[], tuple[int, ...]], costliest: Callable[[int], list[tuple[str, float]]]
     ) -> None:
-        """Take what tells how many runs were seen and traced so far, and which ops cost how many seconds a run."""
+        """Take the functions that give the progress: runs seen and traced so far; op types with their seconds a run."""
         self._counts, self._costliest = counts, costliest
 
     def progress(self) -> str | None:
-        """One line on how far the capture is, None if there is nothing to say yet.
+        """One line on the progress of the capture; None if nothing ran yet.
 
         >>> capture = Capture()
         >>> capture.counting(lambda: (312, 14), lambda limit: [("MatMul", 0.0012), ("Conv2D", 8e-4)][:limit])
@@ -150,17 +152,17 @@ class Capture:
 
     @property
     def recorded(self) -> Recording:
-        """All that was recorded, graph by graph, before the cells of a notebook were named."""
+        """All that was recorded, graph by graph, with the files of cells in place of their numbers."""
         return _once_over(self._recorded)
 
     @property
     def measurement(self) -> Measurement:
-        """How it was measured."""
+        """How the capture was measured."""
         return _once_over(self._measurement)
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
-        """One profile a graph, in the order first seen."""
+        """One profile for each graph, in the order first seen."""
         return tuple(graph.profile for graph in self._graphs)
 
     @property
@@ -177,7 +179,7 @@ class Capture:
         return self.view(view, **options).to_dataframe()
 
     def view(self, view: str | None = None, **options: Any) -> View:
-        """A view of the busiest graph, by default of the steady runs of its busiest kind."""
+        """A view of the busiest graph, by default of the runs of its busiest kind after the warm-up."""
         graph = self._shown()
         given = {"order_by": "micros", **self.options, **options}
         chosen = view or given.pop("view", "op")
@@ -187,35 +189,35 @@ class Capture:
         return graph.profile.view(chosen, **asked)
 
     def text(self, view: str | None = None, **options: Any) -> str:
-        """The head line and a view of the busiest graph as text, without what tells nothing there.
+        """The head line and a view of the busiest graph as text.
 
-        That is the frames of libraries in code view, and where there are but CPUs the columns of accelerators.
+        In code view the frames of libraries are left out; if all ran on CPUs, so are the columns of accelerators.
         """
         if _busiest(self._graphs) is None:
             return self._why_empty()
         whole = self.view(view, **options)
         shown = self.view(view, **{**options, **print_options(whole, {**self.options, **options})})
         left_out = len(whole) - len(shown)
-        told = [f"... {counted_rows(left_out)} of libraries left out: see .view('code')"] if left_out else []
-        return "\n".join([self.measurement.sentence(), *self._notes(), repr(shown), *told])
+        rest = [f"... {counted_rows(left_out)} of libraries left out: see .view('code')"] if left_out else []
+        return "\n".join([self.measurement.sentence(), *self._notes(), repr(shown), *rest])
 
     def widget(self, view: str | None = None, **options: Any) -> TfprofWidget:
-        """All graphs to look at, the busiest first: tables, charts and timeline, with live options."""
+        """A widget that shows all graphs, the busiest first: tables, charts and timeline, with live options."""
         from tfprof_widget.widget.traits import TfprofWidget
 
-        return TfprofWidget(self._exhibit(view, **options))
+        return TfprofWidget(self._to_show(view, **options))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile of the busiest graph as tfprof's ProfileProto."""
         self.profile.save(path)
 
     def save_report(self, path: str | PathLike[str]) -> None:
-        """Write one page that shows what the widget shows, sliders included, wherever it is opened."""
+        """Write one HTML page that works like the widget, sliders included, in any browser and without a kernel."""
         from tfprof_widget.widget.report import report
 
-        write_whole(path, report(self._exhibit()).encode())
+        write_whole(path, report(self._to_show()).encode())
 
-    def _exhibit(self, view: str | None = None, **options: Any) -> Shown:
+    def _to_show(self, view: str | None = None, **options: Any) -> Shown:
         from tfprof_widget.widget.shown import Shown, ShownGraph, starting_options
 
         busiest = self._shown()
@@ -237,7 +239,7 @@ class Capture:
 
     @property
     def _graphs(self) -> tuple[CapturedGraph, ...]:
-        """The graphs to show: the recorded ones, with the numbers of cells."""
+        """The captured graphs, with the numbers of cells in their frames."""
         return _once_over(self._captured)
 
     def _shown(self) -> CapturedGraph:
@@ -248,7 +250,7 @@ class Capture:
         return graph
 
     def _asked(self, graph: CapturedGraph) -> dict[str, Any]:
-        """The options given with the capture, on the steady runs of the busiest kind unless they say otherwise."""
+        """The options given with the capture; if these choose no runs, with the steady runs of the busiest kind."""
         asked = dict(self.options)
         if "run_name_regexes" not in asked and asked.get("step", -1) < 0:
             asked["run_name_regexes"] = _steady_regexes(graph)
@@ -273,41 +275,51 @@ class Capture:
         return {"text/plain": repr(self), "text/html": lines + self.view()._repr_html_()}
 
     def _ipython_display_(self) -> None:
-        """Show the widget where there is one, else what can be shown without; at a terminal what `print` prints."""
+        """Show the widget; if it cannot be made, the reason and a table; at a terminal the text."""
         from IPython.display import display
 
         bundle: Any = self._repr_mimebundle_()
         if "text/html" in bundle and not _shows_text_alone():
             try:
                 self.widget()._ipython_display_()
-            except (ImportError, ProfileError) as error:
-                bundle["text/html"] = f"<p>{escape(str(error))}</p>{bundle['text/html']}"
+            except Exception as error:
+                bundle["text/html"] = f"<p>{escape(_why_no_widget(error))}</p>{bundle['text/html']}"
             else:
                 return
         display(bundle, raw=True)
 
 
 def _timed(runs: KindOfRun) -> str:
-    """How long the runs of a kind took of which no ops were recorded."""
+    """The times of the runs of a kind without recorded ops, in a line."""
     steady = runs.seen - runs.warm_ups
     first = f"the first {written_seconds(runs.warm_up_seconds)}" if runs.warm_ups else ""
     others = f"then {steady:,} of {written_seconds(runs.run_seconds)}" if steady > 0 else ""
     return f"timed: {runs.name}: {', '.join(filter(None, [first, others]))}"
 
 
-def _once_over(found: Found | None) -> Found:
+def _once_over(found: Value | None) -> Value:
     if found is None:
         raise ProfileError("the capture is not over; look at it after the block")
     return found
 
 
 def _shows_text_alone() -> bool:
-    """Whether what is displayed now goes to a terminal."""
+    """Whether IPython displays text only, as at a terminal."""
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
     formatter = getattr(shell, "display_formatter", None)
-    return formatter is not None and formatter.active_types == ["text/plain"]
+    return getattr(formatter, "active_types", None) == ["text/plain"]
+
+
+def _why_no_widget(error: Exception) -> str:
+    """Why a table stands in the widget's place, with what anywidget and ipywidgets no longer have."""
+    if isinstance(error, ImportError | ProfileError):
+        return str(error)
+    gone = gone_names("anywidget", "ipywidgets")
+    lacking = [f"{each.package} {version(each.package)} has no {each.name}" for each in gone]
+    way_out = "; install an earlier one, or a tfprof-widget of its time" if gone else ""
+    return f"the widget cannot be shown: {', '.join(lacking) or error_text(error)}{way_out}"
 
 
 def _measured(recorded: Recording, graph: CapturedGraph | None, name: str) -> Measurement:
@@ -335,7 +347,7 @@ def _measured(recorded: Recording, graph: CapturedGraph | None, name: str) -> Me
 
 
 def _busiest(graphs: tuple[CapturedGraph, ...]) -> CapturedGraph | None:
-    """The graph whose traced kinds of runs did most work, those that ran but once, as initializers do, aside."""
+    """The graph whose traced kinds of runs did most work; those that ran only once, as initializers, count last."""
     traced = [graph for graph in graphs if graph.profile.main_kind or _busiest_runs(graph) is not None]
     return max(traced, key=lambda graph: max(_rank(graph.profile, runs) for runs in graph.kinds), default=None)
 
@@ -381,6 +393,6 @@ def _steady_regexes(graph: CapturedGraph) -> tuple[str, ...]:
 
 
 def _kinds(graph: CapturedGraph) -> str:
-    """The names of the kinds of runs of a graph, the first few."""
+    """The names of the first two kinds of runs of a graph."""
     names = [runs.name for runs in graph.kinds]
     return ", ".join(names[:2]) + (" …" if len(names) > 2 else "")

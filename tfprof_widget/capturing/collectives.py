@@ -1,12 +1,12 @@
-"""Tells where TensorFlow's profiler may crash the process: where an activity ends in another thread than it began in.
+"""Tells where TensorFlow's profiler may crash the process: around collectives, ops in which several devices take part.
 
-The only such activity is CollectiveExecutor::CompleteParams, in which TensorFlow finds out who takes part in a
-collective. That was seen by recording what begins and ends where, in sessions, functions, Keras fits, tf.data and its
-service, parameter servers, DTensor and all strategies. When recording stops, TensorFlow writes into the records of
-activities that ended elsewhere, by addresses from which they may have moved. In a worker that is not the first of its
-cluster this happens at each collective; in one process with several devices, when a group of them meets for the first
-time. The change that mended it (in July 2026, after TensorFlow 2.21) also added a function to the profiler, by which a
-mended TensorFlow is known.
+The profiler crashes when an activity ends in another thread than it began in: as recording stops, TensorFlow writes
+into the records of such activities by their old addresses, from which the records may have moved. The only such
+activity is CollectiveExecutor::CompleteParams, in which TensorFlow finds out who takes part in a collective. (All
+threads of sessions, functions, Keras fits, tf.data and its service, parameter servers, DTensor and all strategies were
+recorded to find that out.) In a worker that is not the first of its cluster it runs at each collective; in one process
+with several devices, when a group of them meets for the first time. The change that mended the profiler (in July 2026,
+after TensorFlow 2.21) also added a function to it, by which a mended TensorFlow is known.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ DTENSOR = "tensorflow.dtensor.python.api"
 DTENSOR_DEVICE = "tensorflow.dtensor.python.dtensor_device"
 FLUSH = "_ZN3tsl8profiler15TraceMeRecorder5FlushEv"
 COLLECTIVE = "Collective"
-"""How the types of ops begin in which several devices take part."""
+"""The types of all collective ops begin so."""
 
-HOW_TO_DARE = (
+HOW_TO_RECORD_COLLECTIVES = (
     "so only the times of its steps are here: TensorFlow's profiler may crash the process in collectives (that of 2.21 "
-    "crashed 15 of 25 pairs of workers); to record all the same: capture(collectives=True), %%tfprof --collectives"
+    "crashed 15 of 25 pairs of workers); to record ops anyway: capture(collectives=True), %%tfprof --collectives"
 )
 
 
 def is_mended(bindings: ModuleType) -> bool:
-    """Whether this TensorFlow's profiler, of which these are the bindings, finds the beginnings where they are.
+    """Whether the profiler of these bindings is mended, so that it does not crash in collectives.
 
     >>> is_mended(ModuleType("no bindings of TensorFlow's"))
     False
@@ -48,21 +48,21 @@ def is_mended(bindings: ModuleType) -> bool:
 
 
 def why_never() -> str:
-    """Why nothing can be recorded in this process without danger, empty if something can.
+    """Why TensorFlow's profiler may crash this process whatever it records; an empty text if it may not.
 
     >>> why_never()
     ''
     """
     context = getattr(sys.modules.get(CONTEXT), "context_safe", lambda: None)()
     if getattr(context, "_collective_ops_server_def", None) is not None:
-        return f"this process takes part in collectives of several workers, {HOW_TO_DARE}"
+        return f"this process takes part in collectives of several workers, {HOW_TO_RECORD_COLLECTIVES}"
     if getattr(sys.modules.get(DTENSOR), "_dtensor_singleton", None) is not None:
-        return f"this process runs DTensor, {HOW_TO_DARE}"
+        return f"this process runs DTensor, {HOW_TO_RECORD_COLLECTIVES}"
     return ""
 
 
 def has_collectives(graph: Any) -> bool:
-    """Whether several devices take part in an op of a graph, or of the functions that it calls.
+    """Whether a graph, or a function that it calls, has a collective op.
 
     >>> has_collectives(None)
     False
@@ -80,16 +80,16 @@ def has_collectives(graph: Any) -> bool:
 
 
 class StopsRecording(Protocol):
-    """What can be asked to record nothing for a while."""
+    """A recorder that can close its open window."""
 
     def release_profiler(self) -> None:
-        """Stop what is recorded now."""
+        """Close the window that is open now."""
 
 
 def collective_hooks(recorder: StopsRecording) -> dict[str, Callable[[ModuleType], Iterator[Hook]]]:
-    """By the module that is hooked, what stops a recording before a collective that it must not see.
+    """By module, the hooks that close the recorder's window before the profiler could crash in a collective.
 
-    These are the ones that the user's code makes eagerly, the first of each group, and all after workers were joined.
+    That is before the first eager collective of each group, and when workers are joined or DTensor begins.
 
     >>> sorted(collective_hooks(None))[0]
     'tensorflow.dtensor.python.dtensor_device'

@@ -15,9 +15,10 @@ from tfprof_widget.capturing.hooks import SHORTENERS, Hook, Patch, put_patches, 
 from tfprof_widget.capturing.session_hooks import SESSION
 from tfprof_widget.capturing.tf_profiler import BINDINGS, SESSION_TYPE, ProfilerTurns, TfProfiler, without_captures
 from tfprof_widget.ingest.parts.names import python_name
+from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.safely import deliver_interrupt
 
-# Where the functions are made, and by what: in Keras 3 on TensorFlow, and wherever Keras 2 is or was kept.
+# The modules and classes that make the functions of a model's steps: of Keras 3 on TensorFlow, and of each Keras 2.
 TRAINERS = {
     "keras.src.backend.tensorflow.trainer": "TensorFlowTrainer",
     "tf_keras.src.engine.training": "Model",
@@ -34,14 +35,14 @@ Stepping = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 
 
 class ModelSteps:
-    """The functions of models that were wrapped; `stepping` wraps one, given a name for its steps."""
+    """Wraps the functions in which Keras models make their steps; `stepping` makes a wrapper, given the steps' name."""
 
     def __init__(self, stepping: Stepping) -> None:
         self._stepping = stepping
         self._wrapped: list[tuple[Any, str, Any, Any]] = []
 
     def hooks(self, trainer: Any) -> Iterator[Hook]:
-        """What is replaced in a module of TRAINERS."""
+        """The methods to replace in a module of TRAINERS."""
         owner = getattr(trainer, TRAINERS[trainer.__name__], None)
         for name, (attribute, group) in STEPS.items():
             yield owner, name, self._making(attribute, group)
@@ -58,7 +59,7 @@ class ModelSteps:
         return list(found)
 
     def variables(self) -> dict[int, str]:
-        """The models' variables by the identity of their handles, each named by where its layer is."""
+        """The names of the models' variables, which begin with the layer's scope, by the identity of their handles."""
         found = {}
         for model in self._models():
             scopes = set(_scopes(model, ""))
@@ -78,7 +79,7 @@ class ModelSteps:
                 __tracebackhide__ = True
                 made = original(model, *arguments, **named)
                 self._wrap(model, attribute, group)
-                return made if made is None else getattr(model, attribute)  # Keras 2 keeps what is returned
+                return made if made is None else getattr(model, attribute)  # Keras 2 keeps the returned function
 
             return make
 
@@ -95,10 +96,10 @@ class ModelSteps:
 
 
 def _scopes(layer: Any, around: str) -> Iterator[str]:
-    """The scopes of a layer and of the layers that it is made of."""
+    """The scopes of a layer and of all layers in it."""
     scope = f"{around}/{layer.name}" if around else str(layer.name)
     yield scope
-    layers = getattr(layer, "_layers", None)  # Keras 2 has none, and lists of layers among them
+    layers = getattr(layer, "_layers", None)  # missing in Keras 2
     for each in layer._flatten_layers(recursive=False, include_self=False) if layers is None else layers:
         if hasattr(each, "name"):
             yield from _scopes(each, scope)
@@ -111,7 +112,7 @@ def _optimizer_variables(model: Any) -> Iterable[Any]:
 
 
 def _handle(variable: Any) -> Any:
-    """What TensorFlow knows a variable by: Keras 3 has its own around it, Keras 2 none."""
+    """The handle by which TensorFlow knows a variable; a variable of Keras 3 has TensorFlow's variable in `value`."""
     return variable.handle if hasattr(variable, "handle") else variable.value.handle
 
 
@@ -119,6 +120,7 @@ FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 ATOMIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.atomic_function"
 MONOMORPHIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.monomorphic_function"
 CONTEXT = "tensorflow.python.eager.context"
+TRACED_TIMES = "experimental_get_tracing_count"
 BACKWARD = "__backward_"
 
 
@@ -126,7 +128,7 @@ BACKWARD = "__backward_"
 def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
     """Tell the recorder of the steps in the block, in any thread, and of the functions that are called.
 
-    They give and raise what they would without it, and afterwards TensorFlow and Keras are as they were.
+    Steps and functions return and raise as they would without hooks; after the block no hook is left.
 
     >>> from tfprof_widget.capturing.sampling import Adaptive
     >>> with hooked_functions(FunctionSource(Adaptive())) as recorder:
@@ -158,8 +160,12 @@ def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
         for patch in reversed(patches):
             patch.undo()
         models.undo()
-        with suppress(Exception):
+        try:
             recorder.take_names_of_layers(models.layers(), models.variables())
+        except Exception as error:
+            recorder.note(
+                f"layers and variables have TensorFlow's names, for Keras' are not known ({error_text(error)})"
+            )
         recorder.release_profiler()
 
 
@@ -178,12 +184,12 @@ def _stepping(recorder: FunctionSource) -> Callable[[str, Callable[..., Any]], C
 
 
 def _function_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
-    """Calls of tf.functions from Python; those of others in their code are parts of them."""
+    """Hooks calls of tf.functions from Python; a call within another tf.function is part of that function's step."""
 
     def replace(original: Any) -> Callable[..., Any]:
         def __call__(function: Any, *arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
-            if not _executes_eagerly():
+            if not _executes_eagerly(recorder):
                 return original(function, *arguments, **named)
             before = _traced_times(function)
             with recorder.step(id(function), _name_of(function), function):
@@ -195,32 +201,33 @@ def _function_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Ho
 
         return __call__
 
-    yield getattr(module, "Function", None), "__call__", replace
+    function_type = getattr(module, "Function", None)
+    yield function_type, "__call__", replace
+    if not hasattr(function_type, TRACED_TIMES):
+        recorder.note(f"retraced functions count as steady steps, for this TensorFlow has no {TRACED_TIMES}")
 
 
 def _atomic_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
-    """What all calls of functions end in, also of loaded ones."""
+    """Hooks the method in which all calls of functions end, those of loaded functions too."""
     owner = getattr(module, "AtomicFunction", None)
-    name = "call_flat" if hasattr(owner, "call_flat") else "__call__"  # before 2.15 the latter
+    name = "call_flat" if hasattr(owner, "call_flat") else "__call__"  # before TensorFlow 2.15 `__call__`
     yield owner, name, _calling(recorder)
 
 
 def _monomorphic_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
-    """The same in TensorFlow 2.12, whose functions are not yet atomic."""
+    """Hooks the same method in TensorFlow 2.12, where its class has another name."""
     owner = getattr(module, "_EagerDefinedFunction", None)
     if owner is not None:
         yield owner, "call", _calling(recorder)
 
 
 def _calling(recorder: FunctionSource) -> Callable[[Any], Callable[..., Any]]:
-    """A call from Python that is in no step is one, but for the backward pass of a function."""
+    """Record a call from Python as a step, unless it is within a step or is the backward pass of a function."""
 
     def replace(original: Any) -> Callable[..., Any]:
         def call(function: Any, *arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
-            if not _executes_eagerly():
-                return original(function, *arguments, **named)
-            name = recorder.keep_function(function)
+            name = _name_kept(recorder, function) if _executes_eagerly(recorder) else BACKWARD
             if recorder.is_in_step or BACKWARD in name:
                 return original(function, *arguments, **named)
             with recorder.step(name, python_name(name), function):
@@ -235,14 +242,16 @@ def _calling(recorder: FunctionSource) -> Callable[[Any], Callable[..., Any]]:
 
 def _profiler_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
     original = getattr(module, SESSION_TYPE, None)
-    if original is not None:
-        ours = TfProfiler(without_captures(original))
-        yield module, SESSION_TYPE, ProfilerTurns(ours, recorder.release_profiler, recorder.hand_profiler_over)
-        recorder.use(ours, eagerly=_executes_eagerly(), is_safe=is_mended(module))
+    if original is None:
+        recorder.note(f"steps are only timed, for the profiler of this TensorFlow has no {SESSION_TYPE}")
+        return
+    ours = TfProfiler(without_captures(original))
+    yield module, SESSION_TYPE, ProfilerTurns(ours, recorder.release_profiler, recorder.hand_profiler_over)
+    recorder.use(ours, eagerly=_executes_eagerly(recorder), is_safe=is_mended(module))
 
 
 def _session_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
-    """Runs of sessions: they are no eager ops, and to trace them on an accelerator takes its one profiler."""
+    """End the window of eager ops before a session run: to trace the run on an accelerator needs the one profiler."""
 
     def replace(original: Any) -> Callable[..., Any]:
         def run(*arguments: Any, **named: Any) -> Any:
@@ -258,14 +267,32 @@ def _session_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hoo
             yield owner, name, replace
 
 
-def _executes_eagerly() -> bool:
+def _executes_eagerly(recorder: FunctionSource) -> bool:
+    """Whether ops run as they are made; False, with a note, where TensorFlow cannot be asked in the user's call."""
     context = sys.modules.get(CONTEXT)
-    return context is not None and bool(context.executing_eagerly())
+    try:
+        return context is not None and bool(context.executing_eagerly())
+    except Exception as error:
+        recorder.note(
+            "calls of functions are missing, for this TensorFlow does not tell whether it executes eagerly "
+            f"({error_text(error)})"
+        )
+        return False
+
+
+def _name_kept(recorder: FunctionSource, function: Any) -> str:
+    """The name of a function that is kept from now on; that of a backward pass where it cannot be kept."""
+    try:
+        return recorder.keep_function(function)
+    except Exception as error:
+        recorder.stop_after_error(error)
+        return BACKWARD
 
 
 def _traced_times(function: Any) -> int:
-    count = getattr(function, "experimental_get_tracing_count", None)
-    return count() if count is not None else 0
+    with suppress(Exception):
+        return int(getattr(function, TRACED_TIMES)())
+    return 0
 
 
 def _name_of(function: Any) -> str:

@@ -1,4 +1,4 @@
-"""Names function calls and steps of Keras models, and makes tables of their graphs and traces."""
+"""Records calls of functions and steps of Keras models: names them, and makes tables of their graphs and traces."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from tfprof_widget.profiles.data import EAGER, SHORTER, WARM_UP, ProfileTables
 class CalledFunctions:
     """The functions called so far, by the names that the runtime has for them.
 
-    They are kept until the capture is over: TensorFlow forgets a function with the last reference to it. What they call
-    in turn is found in their graphs, also if it was traced long before.
+    They are kept until the capture is over: TensorFlow drops a function with the last reference to it. The functions
+    that they call in turn are found in their graphs.
 
     >>> CalledFunctions().graphs({"__inference_step_12"})
     []
@@ -47,7 +47,7 @@ class CalledFunctions:
         self._known: dict[str, Any] = {}
 
     def add(self, function: Any, label: str = "") -> str:
-        """Keep a function (an AtomicFunction of TensorFlow's) and a word for what it calls; returns its name."""
+        """Keep a function (an AtomicFunction of TensorFlow's) and a label for it; returns its name."""
         name = function.name
         text = name.decode() if isinstance(name, bytes) else str(name)
         if text not in self._known:
@@ -67,10 +67,10 @@ OTHERS_OPS = (
 )
 WAIT_SECONDS = 0.2
 UNNOTICED_SECONDS = 0.1
-"""What tracing may cost more than it was asked to, without a word."""
+"""Tracing may cost more than asked for without a note, as long as it costs less than this."""
 
 LOOP = ": "
-"""Stands in the name of a kind between a library's loop and its function."""
+"""Stands in the name of a kind between a library's loop and the function, as in `fit: train_step`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +79,7 @@ class FunctionRun(RunUnderWay):
 
     @property
     def is_of_loop(self) -> bool:
-        """Whether a loop of a library's makes the steps, so that all of a step is in its function."""
+        """Whether a library's loop makes the steps, as `fit` does: then all of a step is in its function."""
         return LOOP in self.kind.name
 
 
@@ -110,7 +110,7 @@ class FunctionSource(SamplingRecorder):
         self.functions = CalledFunctions()
         self.traces: TraceStore[RecordedWindow, TraceTable] = TraceStore(self._read_window, room=room)
         self._windows = Windows(None, self.traces, self.lock, self.note, self.under_way)
-        self._dares = collectives
+        self._with_collectives = collectives
         self._reading = Reading(self.note, kept)
         self._met: set[str] = set()
         self._unrecorded: list[FunctionRun] = []
@@ -122,13 +122,13 @@ class FunctionSource(SamplingRecorder):
         self._started = self._closed = self.clock()
 
     def use(self, profiler: TfProfiler, *, eagerly: bool, is_safe: bool = True) -> None:
-        """Record with this profiler from now on; if `eagerly`, what runs before the first step too.
+        """Record with this profiler from now on; if `eagerly`, the ops before the first step too.
 
-        One that is not safe does not record what it may crash in, unless that is asked for.
+        With a profiler that is not safe, collectives are recorded only if the user asked for that.
         """
         with self.lock:
             self._windows.profiler = profiler
-            self._windows.is_careful = not (is_safe or self._dares)
+            self._windows.is_careful = not (is_safe or self._with_collectives)
             if eagerly and not isinstance(self.sampler.policy, Steps):
                 self._windows.open()
                 self._windows.add_step(EAGER)
@@ -149,7 +149,7 @@ class FunctionSource(SamplingRecorder):
 
     @contextmanager
     def step(self, key: Hashable, name: str, owner: Any) -> Iterator[None]:
-        """The block is a step of the kind `key`, unless it is in another; `owner` is kept, so that its id stays its."""
+        """Record the block as a step of the kind `key`, unless it is within one; `owner` is kept, so its id stays."""
         run = self.begin(key, name, owner)
         try:
             yield
@@ -159,7 +159,7 @@ class FunctionSource(SamplingRecorder):
         self.finished(run)
 
     def begin(self, key: Hashable, name: str, owner: Any) -> FunctionRun | None:
-        """Take note of a step that begins now; None within another step of this thread."""
+        """Take note of a step that begins now; gives None if this thread is in another step."""
         if self._thread.run is not None:
             return None
         if self.lets_pass:
@@ -203,18 +203,18 @@ class FunctionSource(SamplingRecorder):
             self.stop_after_error(error)
 
     def take_names_of_layers(self, layers: Iterable[str], variables: Mapping[int, str]) -> None:
-        """Take note of the scopes of layers, and of names of variables by the identity of their handles."""
+        """Keep the scopes of layers, and the names of variables by the identity of their handles."""
         self._layers += layers
         self._variables.update(variables)
 
     def mark_retraced(self) -> None:
-        """Say that the step that this thread is in traces a function again, and so is a warm-up."""
+        """Mark this thread's step as one that traces a function again, which counts as a warm-up."""
         run = self._thread.run
         if run is not None:
             run.is_retraced = True
 
     def _leave_out_first_collectives(self, function: Any) -> None:
-        """Leave this thread's step out of what is recorded if devices may meet in this function for the first time."""
+        """Record no ops of this thread's step if devices may meet in this function for the first time."""
         try:
             if not has_collectives(function.graph):
                 return
@@ -230,7 +230,7 @@ class FunctionSource(SamplingRecorder):
             self.stop_after_error(error)
 
     def release_profiler(self) -> None:
-        """Let another use TensorFlow's profiler."""
+        """Close the open window, so that another can use TensorFlow's profiler."""
         if self.process.is_another:
             return
         try:
@@ -242,7 +242,7 @@ class FunctionSource(SamplingRecorder):
     def hand_profiler_over(self) -> bool:
         """Let another capture use TensorFlow's profiler, after the steps under way; says whether it may now.
 
-        It waits for the lock a short while only: the other holds its own, and may be asked for the same.
+        This waits for the lock a short while only: the other capture holds its own lock, and this one may ask it too.
         """
         self._windows.is_wanted = True
         if self.process.is_another or not self.lock.acquire(timeout=WAIT_SECONDS):
@@ -258,7 +258,7 @@ class FunctionSource(SamplingRecorder):
             self.lock.release()
 
     def end_eager_ops(self) -> None:
-        """Record no more for now if only eager ops are being recorded."""
+        """Close the open window if it holds only eager ops."""
         if self._windows.is_of_eager_ops and not self.process.is_another:
             with self.lock:
                 if self._windows.is_of_eager_ops:  # no step may have begun while this waited
@@ -281,18 +281,18 @@ class FunctionSource(SamplingRecorder):
         return self._dropped
 
     def overhead_seconds(self) -> float:
-        """What opening, closing and reading windows took."""
+        """The time that opening, closing and reading windows took."""
         return self._windows.seconds + self._reading_seconds
 
     def judge_cost(self, overhead: float, untraced_seconds: float) -> None:
-        """Say so where tracing cost noticeably more than was asked for."""
+        """Note that tracing cost noticeably more than was asked for, if it did."""
         policy = self.sampler.policy
         if not isinstance(policy, Adaptive) or policy.allowance or overhead < UNNOTICED_SECONDS:
             return
         if overhead > policy.overhead * untraced_seconds:
             self.note(
                 f"tracing cost {written_seconds(overhead)}, more than the {written_percent(policy.overhead)} asked "
-                "for: two steps of what takes most are recorded whatever they cost, which weighs less in a longer cell"
+                "for: two steps of the costliest kind are always recorded; in a longer cell their share is smaller"
             )
 
     def read(self) -> list[GraphRecording]:
@@ -325,7 +325,7 @@ class FunctionSource(SamplingRecorder):
         return KindOfRun(EAGER, windows, windows, rest, found, 0.0, untraced=0, warm_ups=0)
 
     def _adjust(self, kind: KindTally, choice: Choice) -> None:
-        """Open or close a window before a step: a window is several steps, and as many go by before the next."""
+        """Open or close a window before a step; after a window, windows rest for as many steps as there were so far."""
         windows = self._windows
         if isinstance(self.sampler.policy, Adaptive):
             may_open = choice.traced and choice.number >= kind.resting_until
@@ -346,7 +346,7 @@ class FunctionSource(SamplingRecorder):
         self.sampler.add_overhead(windows.seconds - before)
 
     def _make_room(self) -> None:
-        """Turn traces into columns; other threads run on meanwhile."""
+        """Read waiting traces into tables if there is no room, or if it is cheap; other threads run on meanwhile."""
         seconds = self.traces.read_some()
         if seconds:
             with self.lock:
@@ -374,7 +374,7 @@ def _with_shorter(table: TraceTable, shorter: AbstractSet[int]) -> TraceTable:
 
 
 def _seconds_by_type(table: TraceTable) -> Iterator[OpSeconds]:
-    """What ops took in the steps, those of first runs and the others."""
+    """The time of each op type, in the steps of warm-up runs and in the others."""
     for are_warm_ups in (False, True):
         steps = [
             number
@@ -392,7 +392,7 @@ def _seconds_by_type(table: TraceTable) -> Iterator[OpSeconds]:
 
 
 def _op_seconds(tables: ProfileTables, name: str) -> float:
-    """What all ops in the steps of that name took."""
+    """The time of all ops in the steps of this name."""
     named = [place for place, each in enumerate(tables.step_names) if each == name]
     executions = tables.executions
     return float(executions.duration_nanos[np.isin(executions.step, named)].sum()) / 1e9

@@ -1,4 +1,4 @@
-"""Replaces functions of other packages while a block runs, unnoticed, and puts them back."""
+"""Replaces functions of other packages by hooks while a block runs, hides the hooks, and takes them out again."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tfprof_widget.lib.safely import deliver_interrupt
 
 PATCH = "_tfprof_widget_patch"
 
-# What is replaced: its owner, its name, and what makes the replacement of the original.
+# A function to replace: its owner, its name, and the function that makes the replacement from the original.
 Hook = tuple[Any, str, Callable[[Any], Callable[..., Any]]]
 
 
 class Noting(Protocol):
-    """Keeps sentences for the result, and what went wrong in the package itself."""
+    """Takes notes for the result, and errors of the package itself."""
 
     def note(self, warning: str) -> None:
         """Keep a sentence."""
@@ -32,9 +32,9 @@ class Noting(Protocol):
 
 
 class Patch:
-    """A function replaced by one that is made of it; `undo` puts it back.
+    """A function replaced by one that is made from it; `undo` puts the original back.
 
-    Patches may be undone in any order: one that lies under another is taken out with the last above it.
+    Patches may be undone in any order: one that lies under others is taken out with the last of those.
 
     >>> class Session:
     ...     def run(self): return "ran"
@@ -60,7 +60,7 @@ class Patch:
         """Put the original back, unless another package has put its own there meanwhile."""
         self.is_undone = True
         on_top = vars(self.owner).get(self.name)
-        if on_top is None:  # another package took it away, and will know why
+        if on_top is None:  # another package removed the function: leave it removed
             return
         while (patch := _patch_of(on_top)) is not None and patch.is_undone:
             on_top = patch.original
@@ -68,13 +68,13 @@ class Patch:
 
 
 def _patch_of(function: Any) -> Patch | None:
-    """The patch that put this function where it is; a wrapper of it may have the mark too."""
+    """The patch that put this function in place; None for a wrapper of it, which may have copied the mark."""
     patch = getattr(function, PATCH, None)
     return patch if patch is not None and patch.replaced is function else None
 
 
 def patches_of(function: Any) -> Iterator[Patch]:
-    """The patches that lie over one another where this function is, the last one first.
+    """The patches that lie over the original of this function, the last one first.
 
     >>> list(patches_of(print))
     []
@@ -85,7 +85,7 @@ def patches_of(function: Any) -> Iterator[Patch]:
 
 
 def put_patches(hooks: Callable[[], Iterator[Hook]], patches: list[Patch], recorder: Noting) -> None:
-    """Put the hooks in, each at the end of `patches`; one whose place is not there is noted, and the rest goes on."""
+    """Put the hooks in and add them to `patches`; a function that this TensorFlow lacks is noted and passed over."""
     try:
         for owner, name, replacement in hooks():
             if owner is None or name not in vars(owner):
@@ -97,20 +97,20 @@ def put_patches(hooks: Callable[[], Iterator[Hook]], patches: list[Patch], recor
 
 
 class RunRecorder(Noting, Protocol):
-    """Is told of runs, from any thread, and says which ones to trace; what it calls a run is its own affair."""
+    """Takes note of runs, in any thread, and says which to trace; hooks hand its runs back without looking at them."""
 
     @property
     def clock(self) -> Callable[[], float]:
         """Tells the time in seconds."""
 
     def begin(self, graph: Any, nodes: Iterable[str], *, untraceable: str = "") -> Any:
-        """Take note of a run that begins now: something with a flag `traced`, or None to let it pass."""
+        """Take note of a run that begins now; gives an object with a flag `traced`, or None to let the run pass."""
 
     def finished(self, run: Any, metadata: bytes | None = None) -> None:
-        """Take note that a run came to its end, and of the RunMetadata if it was traced."""
+        """Take note that a run has ended, with the RunMetadata if it was traced."""
 
     def watched(self, run: Any, since: float) -> None:
-        """Take note of the time that watching a run took beside the run, from then until now."""
+        """Take note that watching a run took the time from `since` until now, without the run itself."""
 
     def raised(self, run: Any) -> None:
         """Take note that a run ended in an exception."""
@@ -120,7 +120,7 @@ class RunRecorder(Noting, Protocol):
 
 
 class PassedCall:
-    """A call that is let pass, as the context of it: `arguments` and `keywords` are to call the original with."""
+    """The context of a call that is not watched; the original is called with `arguments` and `keywords`."""
 
     def __init__(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
         self.arguments = arguments
@@ -130,14 +130,14 @@ class PassedCall:
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
     def hand_over(self) -> None:
-        """Give the user what he asked for; what this raises is his."""
+        """Give the user the metadata asked for; what this raises reaches the user."""
 
 
 class WatchedCall(PassedCall):
-    """A run that has begun: the arguments to run it with, and what to do when it is over."""
+    """The context of a run that is watched: it has the arguments to run with, and tells the recorder of the end."""
 
     def __init__(self, recorder: RunRecorder, run: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
         super().__init__(arguments, keywords)
@@ -152,7 +152,7 @@ class WatchedCall(PassedCall):
             self.raised()
 
     def finished(self) -> None:
-        """Take note that the run gave its results; watching it began at the time `since`."""
+        """Tell the recorder that the run returned, and how long watching took."""
         try:
             try:
                 self.recorder.finished(self.run, self.metadata() if self.run.traced else None)
@@ -163,7 +163,7 @@ class WatchedCall(PassedCall):
             self.recorder.stop_after_error(error)
 
     def raised(self) -> None:
-        """Take note that the run raised an exception."""
+        """Tell the recorder that the run raised an exception."""
         try:
             try:
                 self.recorder.raised(self.run)
@@ -177,23 +177,23 @@ class WatchedCall(PassedCall):
         return None
 
     def release(self) -> None:
-        """Give back what the tracing took."""
+        """Free what tracing this run needed."""
 
 
 class CallWatcher(ABC):
-    """Is told of the calls of a function, and says what becomes of them."""
+    """Watches the calls of a function for a recorder."""
 
     def __init__(self, recorder: RunRecorder) -> None:
         self.recorder = recorder
 
     @abstractmethod
     def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
-        """Take note of a call; None lets it pass."""
+        """Take note of a call; gives None to let it pass."""
 
     def hook(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """The original under watch.
+        """The function to put in place of the original.
 
-        It is called from this one function, so that tracebacks grow by one frame, and holding no lock.
+        It alone calls the original, so that tracebacks grow by one frame only; and no lock is held meanwhile.
         """
 
         def hook(*arguments: Any, **keywords: Any) -> Any:
@@ -221,7 +221,7 @@ class CallWatcher(ABC):
 
 @contextmanager
 def when_imported(name: str, use: Callable[[ModuleType], None]) -> Iterator[None]:
-    """Hand a module over once: now if it is imported, else as soon as the block has imported it.
+    """Call `use` once with a module: now if it is imported, else as soon as the block has imported it.
 
     >>> import string
     >>> with when_imported("string", lambda module: print(module.digits)):
@@ -243,7 +243,7 @@ def when_imported(name: str, use: Callable[[ModuleType], None]) -> Iterator[None
 
 
 class _Awaiting(MetaPathFinder):
-    """Finds one module as the finders after it do, and hands it over when it has been executed."""
+    """Finds one module as the finders after it do, and calls `use` with it when it has been executed."""
 
     def __init__(self, name: str, use: Callable[[ModuleType], None]) -> None:
         self._name = name
@@ -262,7 +262,7 @@ class _Awaiting(MetaPathFinder):
         return spec
 
     def _put_on(self, loader: Any) -> None:
-        """Let the loader hand the module over; it may be one that all modules share, which is to be as it was."""
+        """Let the loader call `use` once; other modules may share the loader, so it is put back after that."""
         execute = loader.exec_module
 
         def execute_and_use(module: ModuleType) -> None:
@@ -288,7 +288,7 @@ FOLDER = str(Path(__file__).parent)
 
 
 def shortener_hooks(module: ModuleType) -> Iterator[Hook]:
-    """Hooks are left out as TensorFlow's own frames are."""
+    """Leave frames of hooks out of shortened tracebacks, as TensorFlow's own frames are."""
 
     def replace(original: Callable[[str], bool]) -> Callable[[str], bool]:
         return lambda file: not file.startswith(FOLDER) and original(file)
@@ -298,9 +298,9 @@ def shortener_hooks(module: ModuleType) -> Iterator[Hook]:
 
 
 def without_hooks(error: BaseException | None) -> None:
-    """Take the hooks out of an exception and out of those that led to it; the innermost frame stays.
+    """Take the frames of hooks out of an exception and of those that led to it; the innermost frame stays.
 
-    Nothing else of it changes: it is the same exception, to be raised on.
+    The exception stays the same object, to be raised on.
 
     >>> without_hooks(ValueError("raised by nobody"))
     """

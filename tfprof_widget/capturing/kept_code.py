@@ -1,6 +1,6 @@
-"""Keeps the code alive in which ops are made, where TensorFlow does not: its stack traces point to it all the same.
+"""Keeps the code alive in which ops are made, since TensorFlow's stack traces point to code that may be freed.
 
-TensorFlow 2.21 keeps the code of stacks of more than 16 frames, as those in a Jupyter kernel, and not that of others.
+TensorFlow 2.21 itself keeps alive only the code of stacks of more than 16 frames, as they are in a Jupyter kernel.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from tfprof_widget.lib.safely import HOOK
 
 FRAMEWORK = "tensorflow.python.framework.ops"
 MAKING = "_reconstruct_sequence_inputs"
-"""What TensorFlow calls for each op that it makes, right before it takes the stack: a hook on it is no part of that."""
+"""TensorFlow calls this for each op, right before it takes the op's stack, so that a hook is not in the stack."""
 
 FEW = 32
-"""So many frames' code is kept at most, some more than TensorFlow leaves out."""
+"""The code of stacks of at most so many frames is kept; TensorFlow itself keeps that of stacks of more than 16."""
 
 
 class KeptCode:
     """The code objects of all frames in which ops were made while `keeping_code`, and the positions of these ops.
 
-    Those of a notebook's cell, and of all that is executed once, are freed when they have run. An op's lines can be
-    told as long as this object lives.
+    Python frees the code of a notebook's cell when the cell has run. The lines of these ops can be read as long as
+    this object lives.
 
     >>> kept = KeptCode()
     >>> kept.hook(len)("an op"), kept.positions("a graph")
@@ -40,19 +40,19 @@ class KeptCode:
         self._until: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
     def positions(self, graph: Any) -> list[range]:
-        """Which of a graph's ops were made by code that is kept here, or by someone else who still keeps code."""
+        """Which of a graph's ops were made by code that this object keeps, or another that still keeps code."""
         others = (patch.replacement for patch in patches_of(getattr(sys.modules.get(FRAMEWORK), MAKING, None)))
         keepers = {id(each): each for each in (self, *(getattr(other, "__self__", None) for other in others))}
         found = [each._range(graph) for each in keepers.values() if isinstance(each, KeptCode)]
         return [each for each in found if len(each)]
 
     def end(self) -> None:
-        """Say that no more ops are watched; what is kept stays."""
+        """Watch no more ops; the code kept so far stays alive."""
         for graph, _ in list(self._since.items()):
             self._until[graph] = graph.version
 
     def hook(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """What TensorFlow calls when it makes an op."""
+        """The function that TensorFlow calls in place of the original when it makes an op."""
         kept, since = self._code, self._since
 
         def making(*arguments: Any, **named: Any) -> Any:
@@ -66,7 +66,7 @@ class KeptCode:
                 kept.update(zip(map(id, code), code, strict=True))
             graph: Any = maker.f_locals.get("graph") if maker is not None else None
             if hasattr(graph, "version") and graph not in since:
-                since[graph] = graph.version  # as many ops as there are: this one is not among them yet
+                since[graph] = graph.version  # the number of ops, this one not counted yet
             return original(*arguments, **named)
 
         return making
@@ -78,7 +78,7 @@ class KeptCode:
 
 
 def _maker(frame: FrameType | None) -> FrameType | None:
-    """The function of TensorFlow's that makes the op, from the frame of a hook."""
+    """The frame of TensorFlow's function that makes the op, given the frame of a hook."""
     while frame is not None and HOOK in frame.f_code.co_varnames:
         frame = frame.f_back
     return frame
@@ -94,7 +94,7 @@ def keeping_code(kept: KeptCode) -> Iterator[None]:
     patches: list[Patch] = []
 
     def put(framework: ModuleType) -> None:
-        with suppress(Exception):  # lines that are not known for it are told of where they are read
+        with suppress(Exception):  # the reader of stacks notes lines that are missing
             patches.append(Patch(framework, MAKING, kept.hook))
 
     try:

@@ -1,4 +1,4 @@
-"""Records runs of any source: whose they are, one tally of each kind, notes, and how recording fails."""
+"""Records runs of any source: whose they are, one tally of each kind, notes, and what follows an error of its own."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.safely import FORKED, RecordingProcess
 from tfprof_widget.profiles.data import WARM_UP
 
-COST_UNKNOWN = "what tracing cost is not known, since no runs of one kind were both traced and left untraced"
+COST_UNKNOWN = "the cost of tracing is not known, since no kind had both traced and untraced runs"
 
 _OPENED: ContextVar[tuple[OpeningThread, ...]] = ContextVar("tfprof_widget_opened", default=())
 
 
 class OpeningThread:
-    """The thread, or the task of asyncio, that a capture was opened in.
+    """The thread, or the asyncio task, in which a capture was opened.
 
-    What runs in a thread in which others were opened is theirs; what runs where none was is everyone's.
+    A run belongs to the captures opened in its thread; if there are none, to all captures.
 
     >>> first, second = OpeningThread(), OpeningThread()
     >>> with first.opened():
@@ -39,7 +39,7 @@ class OpeningThread:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Open it here for the block."""
+        """Let the capture be open in this thread for the block."""
         self.is_open = True
         _OPENED.set((*_OPENED.get(), self))
         try:
@@ -50,13 +50,13 @@ class OpeningThread:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether this is asked where only others were opened; tasks may outlive those."""
+        """Whether this capture was opened in another thread, while another one is open in the current thread."""
         opened = _OPENED.get()
         return self.is_open and self not in opened and any(each.is_open for each in opened)
 
 
 class Recorder:
-    """What is told of runs, from any thread; after an error of the package's own it lets all further runs pass.
+    """Keeps notes on runs, from any thread; after an error of the package itself it lets all further runs pass.
 
     >>> recorder = Recorder()
     >>> recorder.stop_after_error(ZeroDivisionError("division by zero"))
@@ -72,20 +72,20 @@ class Recorder:
         self.is_open = True
         self.opening_thread = OpeningThread()
         self.process = RecordingProcess()
-        self.lock = RLock()  # a handler of signals may run a session while this thread holds it
+        self.lock = RLock()  # re-entrant: a signal handler may run a session while its thread holds the lock
         self._notes: dict[str, None] = {}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The sentences that are to be told with the result."""
+        """The sentences to show with the result."""
         return tuple(self._notes)
 
     def note(self, sentence: str) -> None:
-        """Keep a sentence that is to be told with the result, once."""
+        """Keep a sentence to show with the result; a sentence kept twice is shown once."""
         self._notes.setdefault(sentence)
 
     def stop_after_error(self, error: Exception) -> None:
-        """Keep what went wrong in the package itself, the first time, and let all further runs pass."""
+        """Note the first error of the package itself, and let all further runs pass."""
         if self.is_open:
             self.is_open = False
             self.note(
@@ -94,7 +94,7 @@ class Recorder:
             )
 
     def counted(self, number: int) -> str:
-        """A number of runs, and the verb."""
+        """A number of runs with the verb, as in "2 runs were"."""
         return f"1 {self.runs.removesuffix('s')} was" if number == 1 else f"{number:,} {self.runs} were"
 
 
@@ -115,14 +115,19 @@ class RunUnderWay:
         return self.choice.traced
 
     @property
+    def is_first(self) -> bool:
+        """Whether this is the first run of its kind."""
+        return self.choice.is_first
+
+    @property
     def is_warm_up(self) -> bool:
-        """Whether it was the first of its kind, or traced a function again, so that others do not take as long."""
-        return self.choice.is_first or self.is_retraced
+        """Whether it was the first of its kind, or traced a function again: either takes longer than other runs."""
+        return self.is_first or self.is_retraced
 
     @property
     def name(self) -> str:
-        """What ran, and whether it was the first time."""
-        return self.kind.name + (WARM_UP if self.choice.is_first else "")
+        """The name of the run's step: the kind's name, marked if it is the first run."""
+        return self.kind.name + (WARM_UP if self.is_first else "")
 
 
 class SamplingRecorder(Recorder):
@@ -139,20 +144,17 @@ class SamplingRecorder(Recorder):
 
     @property
     def lets_pass(self) -> bool:
-        """Whether a run that begins now is none of this recorder's; asked without the lock."""
+        """Whether a run that begins now does not belong to this recorder; called without the lock."""
         return not self.is_open or self.process.is_another or self.opening_thread.is_elsewhere
 
     def begun(self, run: RunUnderWay) -> None:
-        """Take note that a run begins; who calls this holds the lock."""
+        """Take note that a run begins; the caller holds the lock."""
         if not self.under_way:
             self._busy_since = run.started
         self.under_way.add(run)
 
     def ended(self, run: RunUnderWay, *, raised: bool = False) -> bool:
-        """Take note that a run came to its end; False for one that ended after the recording.
-
-        Who calls this holds the lock.
-        """
+        """Take note that a run has ended; gives False if the recording ended before. The caller holds the lock."""
         if not self._withdrawn(run):
             return False
         assert run.ended is not None
@@ -166,12 +168,12 @@ class SamplingRecorder(Recorder):
         return True
 
     def withdraw(self, run: RunUnderWay) -> None:
-        """Take a run back that could not be watched after all."""
+        """Take back a run that could not be watched after all."""
         with self.lock:
             self._withdrawn(run)
 
     def add_overhead(self, seconds: float) -> None:
-        """Take note of time that watching and tracing took beside the runs."""
+        """Add time that watching and tracing took outside of the runs."""
         self.sampler.add_overhead(seconds)
         if not self.under_way:
             self._busy_seconds += seconds
@@ -182,11 +184,11 @@ class SamplingRecorder(Recorder):
         return sum(kind.seen for kind in kinds), sum(kind.traced for kind in kinds)
 
     def costliest(self, limit: int) -> list[tuple[str, float]]:
-        """The op types that take most of a run, by what was read so far: each with its seconds a traced run."""
+        """The costliest op types by the traces read so far, each with its seconds in a traced run."""
         return self.traces.costliest(limit)
 
     def recorded(self) -> Recording:
-        """Stop recording, and give all that was recorded."""
+        """Stop recording, and return all that was recorded."""
         if self.process.is_another:
             return Recording((), 0.0, 0.0, 0, (FORKED,))
         with self.lock:
@@ -212,22 +214,22 @@ class SamplingRecorder(Recorder):
         return Recording(tuple(graphs), wall_seconds, overhead, self.dropped_events(), self.notes)
 
     def wall_seconds(self) -> float:
-        """The time in which there were runs."""
+        """The time in which at least one run was under way."""
         return self._busy_seconds
 
     def overhead_seconds(self) -> float:
-        """What recording took beside the runs."""
+        """The time that recording took outside of the runs."""
         return self.sampler.overhead_seconds
 
     def judge_cost(self, overhead: float, untraced_seconds: float) -> None:
-        """Say so where recording cost more than was asked for."""
+        """Note that recording cost more than was asked for, if it did; a source may override this."""
 
     def dropped_events(self) -> int:
         """How many events TensorFlow's profiler had no room for."""
         return 0
 
     def end(self) -> None:
-        """End what records; the lock is held."""
+        """Let the source end what it still records; the lock is held."""
 
     @abstractmethod
     def read(self) -> Sequence[GraphRecording]:
@@ -244,7 +246,7 @@ class SamplingRecorder(Recorder):
         return True
 
     def _overhead(self) -> float | None:
-        """What recording cost but for reading at the end; None if nothing tells how much longer runs took for it."""
+        """The time that recording added, without reading at the end; None if it is not known how it slowed runs."""
         cost = self.sampler.measured_cost() if self.counts()[1] else 0.0
         if cost is None:
             self.note(COST_UNKNOWN)

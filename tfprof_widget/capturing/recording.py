@@ -1,4 +1,4 @@
-"""Holds what was recorded, and how it was measured."""
+"""Holds what capturing gives: the tables and kinds of runs of each graph, and how they were measured."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from tfprof_widget.profiles.data import EAGER, ProfileTables
 
 @dataclass(frozen=True)
 class KindOfRun:
-    """The runs of one kind: the same graph and fetches, or the same function or step of a model.
+    """The runs of one kind: of the same graph and fetches, or of the same function or step of a model.
 
-    `warm_up_seconds` is what the first run took, which traces, compiles and tunes; it is in neither sum. `untraced` is
-    the number of runs in `untraced_seconds`, None if they were not counted apart; `warm_ups` that in `warm_up_seconds`.
-    `median_seconds` is what half of the untraced runs took at most, None where it is not known.
+    `warm_up_seconds` is the time of warm-ups, which trace, compile and tune: the first run, and runs that retraced a
+    function. `traced_seconds` and `untraced_seconds` leave warm-ups out. `untraced` is the number of runs in
+    `untraced_seconds`, None if they were not counted separately; `warm_ups` is that of runs in `warm_up_seconds`.
+    `median_seconds` is the median of the untraced runs, None if it is not known.
 
     >>> KindOfRun("train", seen=9, traced=2, untraced_seconds=3.0, traced_seconds=4.0, warm_up_seconds=8.0).warm_ups
     1
@@ -43,7 +44,7 @@ class KindOfRun:
 
     @property
     def run_seconds(self) -> float:
-        """What one run took by the clock: an untraced one if there was any, else a traced one, else the first.
+        """The wall time of one run: the mean of untraced runs if there were any, else of traced ones, else the first.
 
         Of the untraced ones it is the median where it is known, else the mean.
 
@@ -58,7 +59,7 @@ class KindOfRun:
 
     @property
     def traced_run_seconds(self) -> float:
-        """What a traced run took by the clock, the first where no other was traced: tracing may slow it.
+        """The wall time of a traced run, which tracing may slow; that of the first run if no other was traced.
 
         >>> KindOfRun("train", 9, 2, 3.0, 4.0, 8.0, untraced=6).traced_run_seconds
         2.0
@@ -83,9 +84,9 @@ class GraphRecording:
 
 @dataclass(frozen=True)
 class Recording:
-    """All that was captured; `warnings` say in plain sentences what is missing and why.
+    """All that was captured; `warnings` are sentences that say what is missing and why.
 
-    `overhead_seconds` is None where nothing tells what tracing cost.
+    `overhead_seconds` is None if the cost of tracing is not known.
     """
 
     graphs: tuple[GraphRecording, ...]
@@ -114,7 +115,7 @@ class Recording:
 
 
 def joined(first: Recording, second: Recording) -> Recording:
-    """Two recordings of the same time as one.
+    """Two recordings of the same block as one.
 
     >>> joined(Recording((), 1.0, 0.1, 0, ("a",)), Recording((), 2.0, 0.0, 3, ())).warnings
     ('a',)
@@ -129,26 +130,25 @@ def joined(first: Recording, second: Recording) -> Recording:
 
 
 def _sum(first: float | None, second: float | None) -> float | None:
-    """The sum of two costs, not known where one of them is not."""
+    """The sum of two costs; None if one of them is None."""
     return None if first is None or second is None else first + second
 
 
 _NOTICED_SECONDS = 1.0
 
 SLOWED = 1.5
-"""So many times as long a traced run has to take before that is told."""
+"""A note says that tracing slowed the runs if traced runs took at least so many times as long as others."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """How a capture was measured: what ran, what of it was traced, and what that cost.
+    """How a capture was measured: what ran, how much of it was traced, and what tracing cost.
 
-    `shown` names the steps of the kind that does most of the work. Of such a step `op_seconds` is the summed time of
-    all ops, `ops_at_once` that time by the time in which any op ran, `traced_run_seconds` what it took by the clock,
-    and `run_seconds` what it took when it was not traced.
-    `coverage` is the share of the op time for which float operations are known. `overhead_seconds` is what capturing
-    cost, the tracing, the watching and the reading at the end; it is None where nothing tells, as when all runs were
-    traced and none is there to compare with.
+    `shown` is the name of the steps that do most of the work. Of such a step, `op_seconds` is the summed time of all
+    ops, `ops_at_once` is that time by the time in which any op ran, `traced_run_seconds` is the wall time, and
+    `run_seconds` is the wall time when it is not traced. `coverage` is the share of the op time for which float
+    operations are known. `overhead_seconds` is the time that tracing, watching and the reading at the end added; it is
+    None if that is not known, as when all runs were traced and there is no untraced run to compare with.
     """
 
     name: str
@@ -167,7 +167,7 @@ class Measurement:
 
     @property
     def runs_seen(self) -> int:
-        """How many runs there were; eager ops are none beside others."""
+        """How many runs there were; windows of eager ops count only if nothing else ran."""
         return sum(runs.seen for runs in self._counted())
 
     @property
@@ -179,7 +179,7 @@ class Measurement:
         return [runs for runs in self.runs if runs.name != EAGER] or self.runs
 
     def facts(self) -> Iterator[Fact]:
-        """What the head line says: runs traced, op and wall time, cost, coverage."""
+        """The facts of the head line: runs traced, op and wall time, cost, coverage."""
         seen = f"{self.runs_traced:,} of {self.runs_seen:,}"
         yield Fact("runs traced", seen, "runs whose operations were recorded, of all that were made")
         if self.shown and len(self.runs) > 1 and self.share is not None:
@@ -213,7 +213,7 @@ class Measurement:
         return min(max(seconds / self.wall_seconds, 0.0), 1.0)
 
     def _cost(self) -> Fact:
-        """What capturing cost: of a short cell it may be a large share, and yet nothing that anyone would notice."""
+        """The cost of capturing: a time below a second, since it may be a large share of a short cell; else a share."""
         spent, without = self.overhead_seconds, self.wall_seconds - (self.overhead_seconds or 0.0)
         share = "unknown" if spent is None or without <= 0 else written_percent(spent / without)
         if spent is None or spent >= _NOTICED_SECONDS:
@@ -224,7 +224,7 @@ class Measurement:
         return Fact("tracing cost", written_seconds(spent), help_)
 
     def sentence(self) -> str:
-        """The facts in a line, after the name."""
+        """The capture's name and its facts in one line."""
         return " · ".join(filter(None, [self.name, *map(str, self.facts())]))
 
 
@@ -248,7 +248,7 @@ def notes_on_untraced(kinds: Iterable[KindOfRun], wall_seconds: float) -> Iterat
 
 
 def note_on_slow_runs(runs: KindOfRun) -> str | None:
-    """Says that runs took much longer while they were traced, if they did.
+    """A note that runs took much longer while they were traced; None if they did not.
 
     >>> note_on_slow_runs(KindOfRun("train", 9, 2, 3.0, 2.0, 8.0, untraced=6))
     'traced runs of train took 1 s, others 500 ms: tracing slows small ops, whose times and gaps are too long here'

@@ -1,4 +1,4 @@
-"""Chooses which runs are traced: the first ones and then ever more seldom, so that tracing costs little."""
+"""Chooses which runs are traced: the first ones, then fewer and fewer, so that tracing costs little; tallies them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tfprof_widget.capturing.recording import KindOfRun
 
 # An adaptively traced run is followed by at least one untraced run to compare with, then by ever more of them.
 GROWTH = 1.25
-# A group that has no untraced run yet may have cost this share of its traced seconds: tracing takes up to 4 times.
+# Until a kind has an untraced run, tracing is assumed to be this share of its traced time: it slows runs up to 4 times.
 SUSPECTED_SHARE = 0.75
-# Most of a warm-up is setting up, so tracing is not suspected of more seconds than these.
+# Most of a warm-up is setting up, so tracing is assumed to be at most so many seconds of it.
 SUSPECTED_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Trace as long as the extra cost keeps within a share of the untraced time, or within some seconds in total.
+    """Trace while the extra cost is below `overhead`, a share of the untraced time, or below `allowance`, in seconds.
 
-    But what takes most of the time is traced once, whatever it costs: else there would be nothing to show.
+    One run of the kind that takes most of the time is traced in any case: else there would be nothing to show.
 
     >>> Adaptive(overhead=0.05)
     Adaptive(overhead=0.05, allowance=0.5)
@@ -39,7 +39,7 @@ class Adaptive:
 
 @dataclass(frozen=True)
 class Every:
-    """Trace each group's first run and every `count`-th after it.
+    """Trace the first run of each kind and every `count`-th after it.
 
     >>> Every(10)
     Every(count=10)
@@ -54,7 +54,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Steps:
-    """Trace each group's runs from `start` on and before `stop`, counted from 0; without a `stop` to the end.
+    """Trace the runs of each kind from `start` on and before `stop`, counted from 0; without a `stop` to the end.
 
     >>> Steps(10, 20)
     Steps(start=10, stop=20)
@@ -81,14 +81,14 @@ EVERYTHING = Every(1)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What becomes of a run: its number within its kind, and whether it is traced."""
+    """The number of a run within its kind, and whether the run is traced."""
 
     number: int
     traced: bool
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the first run of its kind, which sets up what later ones find ready.
+        """Whether this is the first run of its kind, which sets up what later runs use.
 
         >>> Choice(0, traced=True).is_first
         True
@@ -98,7 +98,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Tally:
-    """How many runs there were, and how long they took: each, and together."""
+    """How many runs there were, how many of them were traced, and how long they took, each and together."""
 
     runs: int = 0
     traced: int = 0
@@ -120,11 +120,11 @@ class Tally:
 
 @dataclass(slots=True, eq=False)
 class KindTally:
-    """The runs of one kind, which do the same work; the first is counted by itself, and so are those that retraced.
+    """The tally of runs of one kind; the first run is counted by itself, and so are runs that retraced a function.
 
-    `begun` counts those too that have not ended. The run of the number `due` may be traced, and windows rest until that
-    of the number `resting_until`. The `owner` is kept, so that no other object gets its identity. `traced_steps` are
-    the seconds that traced runs took, by the number of their step, without first runs and those that retraced.
+    `begun` also counts runs that have not ended. No run before number `due` is traced, and no window is opened before
+    run number `resting_until`. The `owner` is kept, so that no other object gets its identity. `traced_steps` maps the
+    step of a traced run to its seconds, without warm-ups.
 
     >>> kind = KindTally("train")
     >>> for number, seconds in enumerate([8.0, 2.0, 1.0]):
@@ -156,14 +156,14 @@ class KindTally:
 
     @property
     def cost(self) -> float | None:
-        """The seconds that tracing adds to a run, once traced and untraced ones were timed."""
+        """The seconds that tracing adds to a run; None until both traced and untraced runs were timed."""
         if not self.traced.runs or not self.untraced.runs:
             return None
         return max(0.0, self.traced.seconds / self.traced.runs - self.untraced.seconds / self.untraced.runs)
 
     @property
     def extra_seconds(self) -> float:
-        """The seconds that tracing added to all of these runs: measured, else suspected."""
+        """The seconds that tracing added to all of these runs: measured if possible, else assumed."""
         cost = self.cost
         if cost is not None:
             return cost * (self.traced.runs + self.first.traced)
@@ -174,11 +174,11 @@ class KindTally:
 
     @property
     def seconds(self) -> float:
-        """The seconds that all of these runs took, but for those that retraced."""
+        """The seconds that all of these runs took, without those that retraced a function."""
         return self.traced.seconds + self.untraced.seconds + self.first.seconds
 
     def runs(self) -> KindOfRun:
-        """As a result has it."""
+        """The tally as a recording has it."""
         tallies = (self.first, self.retraced, self.traced, self.untraced)
         return KindOfRun(
             name=self.name,
@@ -203,7 +203,7 @@ class KindTally:
 class Sampler:
     """Chooses the runs to trace by a policy, and keeps the one tally of each kind.
 
-    It is told how long the runs took, and looks at no clock. Calls must not overlap.
+    It reads no clock: callers of `ran` say how long a run took. Calls must not overlap.
 
     >>> sampler = Sampler(Every(2))
     >>> train = sampler.kind("train", lambda: KindTally("train"))
@@ -227,7 +227,7 @@ class Sampler:
         return found
 
     def choose(self, kind: KindTally, *, traceable: bool = True, cost: float = 0.0) -> Choice:
-        """Say whether the next run of a kind, which starts now, is traced; `cost` is known to come beside the run.
+        """Choose whether the next run of a kind, which starts now, is traced; `cost` is added outside of the run.
 
         >>> Sampler(EVERYTHING).choose(KindTally("a partial run"), traceable=False)
         Choice(number=0, traced=False)
@@ -237,7 +237,7 @@ class Sampler:
         return Choice(number, traceable and self._wants(kind, number, cost))
 
     def ran(self, kind: KindTally, choice: Choice, seconds: float, *, is_retraced: bool = False) -> None:
-        """Note how long a run took that has come to its end."""
+        """Add a run that has ended to the tally of its kind."""
         extra_before = kind.extra_seconds
         kind.add(choice, seconds, is_retraced=is_retraced)
         if choice.is_first or not is_retraced:
@@ -246,7 +246,7 @@ class Sampler:
             self._extra_seconds += kind.extra_seconds - extra_before
 
     def add_overhead(self, seconds: float) -> None:
-        """Note seconds that tracing cost beside the runs; `overhead_seconds` sums them up."""
+        """Add seconds that tracing cost outside of the runs to `overhead_seconds`."""
         self.overhead_seconds += seconds
         self._seconds += seconds
         self._extra_seconds += seconds
@@ -261,7 +261,7 @@ class Sampler:
         return sum(measured) if measured else None
 
     def affordable_seconds(self) -> float:
-        """What tracing may cost from now on; negative where it cost too much, without end where that is no matter.
+        """The seconds that tracing may still cost; negative if it cost too much, infinite if its cost is not bounded.
 
         >>> Sampler(Adaptive()).affordable_seconds(), Sampler(EVERYTHING).affordable_seconds()
         (0.5, inf)
@@ -281,7 +281,7 @@ class Sampler:
                 return self._affords(kind, number, cost)
 
     def _affords(self, kind: KindTally, number: int, cost: float) -> bool:
-        """Whether a run is due and within what tracing may cost; one that is not within stays due."""
+        """Whether a run is due and tracing it is affordable; if it is not affordable, the next run is due."""
         if number < kind.due:
             return False
         is_missing = number > 0 and not kind.traced.runs and kind.seconds >= self._longest_seconds
@@ -294,7 +294,7 @@ class Sampler:
 def policy(
     overhead: float | None = None, every: int | None = None, steps: Any = None, trace_all: bool = False
 ) -> Policy:
-    """What to trace, from the arguments of `capture`.
+    """The policy that the arguments of `capture` ask for.
 
     >>> policy(every=10), policy(steps=range(10, 20))
     (Every(count=10), Steps(start=10, stop=20))

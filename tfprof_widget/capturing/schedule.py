@@ -1,4 +1,4 @@
-"""Chooses the steps of a loop that are asked for, and has done what is due at each."""
+"""Counts the session runs of a loop as steps for ProfileContext, and says which to trace and when to dump."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tfprof_widget.profiles.options import check_step
 
 WARM_UP_STEPS = 10
 MOST_TRACED_STEPS = 100
-# Where no steps are asked for: once so many of a graph's nodes were seen to run, only runs of a new kind are traced,
+# If the user names no steps: until this share of a graph's nodes was seen to run, runs of known kinds are traced too.
 ENOUGH_COVERAGE = 0.5
-# and before that every fifth or so of the others.
+# The chance that such a run is traced; runs of a new kind always are.
 SHARE_OF_TRACED = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class DueAtStep:
-    """What is due at a step, as the runs of a loop are called by their numbers."""
+    """What is due at a step, which is a session run of the loop: tracing it, dumping the profile after it."""
 
     step: int
     traced: bool = False
@@ -29,7 +29,7 @@ class DueAtStep:
 
 
 class Schedule:
-    """Numbers the steps from 0, whatever thread they run in, and says what is due at each.
+    """Numbers the steps from 0, in whatever thread they run, and says what is due at each.
 
     >>> schedule = Schedule(trace_steps=[1], dump_steps=[1])
     >>> schedule.next(["train"]), schedule.next(["train"])
@@ -54,7 +54,7 @@ class Schedule:
         self._random = Random(111)  # the same steps each time a program runs
 
     def next(self, nodes: Iterable[str]) -> DueAtStep:
-        """What is due at the next step, which is a run that fetches these nodes."""
+        """What is due at the next step, a run that fetches these nodes."""
         fetched = frozenset(nodes)
         with self._lock:
             step = self.steps
@@ -64,22 +64,22 @@ class Schedule:
             return DueAtStep(step, traced, step in self.dump_steps)
 
     def trace(self, steps: set[int]) -> None:
-        """Let these steps be traced too."""
+        """Trace these steps too."""
         with self._lock:
             self.trace_steps |= steps
 
     def trace_next(self) -> None:
-        """Let the step be traced that begins next."""
+        """Trace the step that begins next."""
         with self._lock:
             self.trace_steps.add(self.steps)
 
     def dump_next(self) -> None:
-        """Let there be a dump at the step that begins next."""
+        """Dump the profile after the step that begins next."""
         with self._lock:
             self.dump_steps.add(self.steps)
 
     def missed(self, steps: Iterable[int]) -> list[int]:
-        """Those of the steps that no run has reached.
+        """The steps among these that no run has reached.
 
         >>> Schedule([], []).missed([20, 10])
         [10, 20]
@@ -97,7 +97,7 @@ class Schedule:
 
 
 def checked_steps(name: str, steps: Any) -> set[int]:
-    """The steps of an argument of that name.
+    """The steps that the user gave in the argument `name`, checked.
 
     >>> checked_steps("dump_steps", 20)
     Traceback (most recent call last):
@@ -121,15 +121,20 @@ class StepRun:
 
     @property
     def traced(self) -> bool:
-        """Whether its metadata is wanted."""
+        """Whether this run is traced."""
         return self.due.traced
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first run of all."""
+        return not self.due.step
 
 
 class StepRecorder(Recorder):
-    """Counts every run as a step, from any thread, and tells of the end of each at which something is due.
+    """Counts every run as a step, in any thread, and calls `ended` after each step at which something is due.
 
     >>> schedule = Schedule(trace_steps=[1], dump_steps=[])
-    >>> recorder = StepRecorder(schedule, ended=print, tell=print)
+    >>> recorder = StepRecorder(schedule, ended=print, warn=print)
     >>> recorder.begin("a graph", ["train"])
     >>> recorder.finished(recorder.begin("a graph", ["train"]), b"metadata")
     StepRun(graph='a graph', due=DueAtStep(step=1, traced=True, dumped=False)) b'metadata'
@@ -138,14 +143,14 @@ class StepRecorder(Recorder):
     doing = "ProfileContext"
 
     def __init__(
-        self, schedule: Schedule, ended: Callable[[StepRun, bytes | None], None], tell: Callable[[str], None]
+        self, schedule: Schedule, ended: Callable[[StepRun, bytes | None], None], warn: Callable[[str], None]
     ) -> None:
         super().__init__()
         self.untraceable: dict[str, None] = {}
-        self._schedule, self._ended, self._tell = schedule, ended, tell
+        self._schedule, self._ended, self._warn = schedule, ended, warn
 
     def begin(self, graph: Any, nodes: Iterable[str], *, untraceable: str = "") -> StepRun | None:
-        """Number a run, and return it if something is due at it; one that none can trace is no step."""
+        """Number a run; gives it if something is due at it. A run that cannot be traced is no step."""
         if not self.is_open or self.process.is_another:
             return None
         if untraceable:
@@ -155,7 +160,7 @@ class StepRecorder(Recorder):
         return StepRun(graph, due) if due.traced or due.dumped else None
 
     def finished(self, run: StepRun, metadata: bytes | None = None) -> None:
-        """Have done what is due at the end of a run, for one run at a time."""
+        """Call `ended` for a run, for one run at a time."""
         if self.process.is_another:
             return
         with self.lock:
@@ -163,15 +168,15 @@ class StepRecorder(Recorder):
                 self._ended(run, metadata)
 
     def raised(self, run: StepRun) -> None:
-        """Have done what is due at the end of a run that raised, and so has no metadata."""
+        """Call `ended` for a run that raised, and so has no metadata."""
         self.finished(run)
 
     def watched(self, run: StepRun, since: float) -> None:
-        """What watching costs is not counted here."""
+        """Do nothing: ProfileContext does not report what watching costs."""
 
     def withdraw(self, run: StepRun) -> None:
-        """A run that could not be watched stays a step."""
+        """Do nothing: a run that could not be watched stays a step."""
 
     def note(self, sentence: str) -> None:
-        """Pass a sentence on to the user at once: the loop may go on for days."""
-        self._tell(sentence)
+        """Tell the user a sentence at once: the loop may go on for days."""
+        self._warn(sentence)

@@ -17,22 +17,38 @@ SOFTWARE_TRACE = 1
 FULL_TRACE = 3
 PROFILER = "tensorflow.python.profiler.profiler_v2"
 HOSTS = frozenset({"CPU", "XLA_CPU"})
+UNKNOWN_CLUSTER = (
+    "the ops of other tasks are missing if sessions are of a cluster, for this TensorFlow does not tell: its sessions "
+    "have no sess_str"
+)
+UNKNOWN_PROFILING = (
+    "kernels of accelerators are missing, for this TensorFlow does not tell whether its profiler is on, beside which a "
+    "run traced so thoroughly would fail"
+)
 
 
 class TraceLevels:
-    """Lends the FULL_TRACE to one run at a time, where it is of use, and a SOFTWARE_TRACE to all others."""
+    """Chooses the trace level of each run: FULL_TRACE for one run at a time that can use it, else SOFTWARE_TRACE."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Callable[[str], None] = lambda sentence: None) -> None:
+        self._note = note
         self._accelerated: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
         self._borrowers: dict[int, object] = {}
 
     def borrow(self, session: Any, borrower: object) -> int:
-        """The level for a run of this session, until it is given back."""
-        if getattr(session, "sess_str", None):
+        """The level for a run of this session; the run gives it back when it ends."""
+        if not hasattr(session, "sess_str"):
+            self._note(UNKNOWN_CLUSTER)
+        elif session.sess_str:
             return FULL_TRACE
-        if not self._has_accelerator(session) or is_profiling() or self._meets_first(session, borrower):
+        if not self._has_accelerator(session):
             return SOFTWARE_TRACE
-        first = self._borrowers.setdefault(FULL_TRACE, borrower)  # in one go, whatever the other threads do
+        profiling = is_profiling()
+        if profiling is None:
+            self._note(UNKNOWN_PROFILING)
+        if profiling is not False or self._meets_first(session, borrower):
+            return SOFTWARE_TRACE
+        first = self._borrowers.setdefault(FULL_TRACE, borrower)  # atomic, since other threads may do the same
         return FULL_TRACE if first is borrower else SOFTWARE_TRACE
 
     def give_back(self, borrower: object) -> None:
@@ -41,35 +57,37 @@ class TraceLevels:
             del self._borrowers[FULL_TRACE]
 
     def _meets_first(self, session: Any, borrower: Any) -> bool:
-        """Whether devices may meet in this run for the first time, which TensorFlow's profiler may crash in."""
-        is_first = getattr(getattr(borrower, "choice", None), "warm_up", False)
-        return is_first and has_collectives(session.graph)
+        """Whether devices may meet in this run for the first time: TensorFlow's profiler may crash then."""
+        return getattr(borrower, "is_first", False) and has_collectives(session.graph)
 
     def _has_accelerator(self, session: Any) -> bool:
         known = self._accelerated.get(session)
         if known is None:
             try:
                 known = any(device.device_type not in HOSTS for device in session.list_devices())
-            except Exception:  # a closed session: the run itself is to say so
+            except Exception:  # a closed session: the run itself will raise
                 return False
             self._accelerated[session] = known
         return known
 
 
-def is_profiling() -> bool:
-    """Whether tf.profiler.experimental was started and not yet stopped.
+def is_profiling() -> bool | None:
+    """Whether tf.profiler.experimental was started and not yet stopped; None where TensorFlow does not tell.
 
     >>> is_profiling()
     False
     """
-    return getattr(sys.modules.get(PROFILER), "_profiler", None) is not None
+    module = sys.modules.get(PROFILER)
+    if module is None:
+        return False
+    return module._profiler is not None if hasattr(module, "_profiler") else None
 
 
 MADE_FROM = "_tfprof_widget_made_from"
 PARTIAL_RUN = "TensorFlow gives partial_run neither options nor metadata; use Session.run for what is to be profiled"
 UNKNOWN_CALLABLE = (
-    "of callables, such as a tf_keras model's, that were made before tfprof_widget could learn what they run; "
-    "make them in the captured code, a model's by compiling it there"
+    "callables, such as a tf_keras model's, cannot be traced if they were made before tfprof_widget could see what "
+    "they run; make them in the captured code, a model's by compiling the model there"
 )
 
 
@@ -86,7 +104,7 @@ class SessionRuns(CallWatcher):
         self.answers: dict[Any, bytes] = {}
 
     def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
-        """Take note of a run, and trace it if its turn has come."""
+        """Take note of a run, and trace it if the recorder chooses it."""
         session, options, feeds, fetches, targets, metadata = arguments
         name = self.bindings.TF_OperationName
         nodes = [name(output.oper) for output in fetches] + [name(target) for target in targets]
@@ -103,7 +121,7 @@ class SessionRuns(CallWatcher):
             raise
 
     def answering(self, original: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
-        """`TF_GetBuffer`, for the buffers of users that a traced run has left empty: TensorFlow alone can fill them."""
+        """`TF_GetBuffer` that also reads users' buffers that a traced run left empty: only TensorFlow can fill them."""
 
         def hook(buffer: Any) -> bytes:
             answer = self.answers.pop(buffer, None) if self.answers else None
@@ -113,7 +131,7 @@ class SessionRuns(CallWatcher):
 
 
 class _TracedRun(WatchedCall):
-    """A traced run, with its own buffer for options, and one for metadata unless the user's gets step stats too."""
+    """A traced run: with its own buffer for options, and for metadata unless the user too asked for step stats."""
 
     def __init__(
         self, runs: SessionRuns, run: Any, session: Any, options: Any, what: Sequence[Any], metadata: Any
@@ -128,10 +146,10 @@ class _TracedRun(WatchedCall):
         super().__init__(runs.recorder, run, (session, self.options_buffer, *what, self.buffer), {})
 
     def metadata(self) -> bytes:
-        """The run's metadata; what is not step stats is kept for the user."""
+        """The run's metadata; if the user asked for metadata but not for step stats, the rest is kept for the user."""
         metadata = self.runs.get_buffer(self.buffer)
         if self.users_metadata is not None and not self.is_asked_for:
-            self.runs.answers[self.users_metadata] = metadata  # rather too much than nothing, if the next line fails
+            self.runs.answers[self.users_metadata] = metadata  # fallback if stripping step stats fails
             self.runs.answers[self.users_metadata] = _without_step_stats(self.runs.run_metadata.FromString(metadata))
         return metadata
 
@@ -144,7 +162,7 @@ class _TracedRun(WatchedCall):
 
 
 class CallableRuns(CallWatcher):
-    """Watches `BaseSession._Callable`, whose options are fixed when it is made: a twin with others does the tracing."""
+    """Watches calls of `BaseSession._Callable`. Its options are fixed: a twin with a trace level does the tracing."""
 
     def __init__(self, recorder: RunRecorder, levels: TraceLevels) -> None:
         super().__init__(recorder)
@@ -152,7 +170,7 @@ class CallableRuns(CallWatcher):
         self._twins: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()
 
     def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
-        """Take note of a call, and trace it if its turn has come and it is known what is called."""
+        """Take note of a call, and trace it if the recorder chooses it and it is known what the callable runs."""
         called = arguments[0]
         made_from = getattr(called, MADE_FROM, None)
         if made_from is None:
@@ -162,7 +180,7 @@ class CallableRuns(CallWatcher):
         run = self.recorder.begin(called._session.graph, nodes, untraceable=reason)
         if run is None:
             return None
-        is_closed = getattr(called._session, "_closed", False)  # then the error is to be TensorFlow's, not the twin's
+        is_closed = getattr(called._session, "_closed", False)  # then let the user's callable raise, not its twin
         if is_closed or not run.traced:
             return WatchedCall(self.recorder, run, arguments, keywords)
         try:
@@ -173,7 +191,7 @@ class CallableRuns(CallWatcher):
             raise
 
     def twin(self, called: Any, level: int) -> Any:
-        """A callable that does the same as this one, and traces it."""
+        """A callable that runs the same as this one, at the given trace level."""
         made_from = getattr(called, MADE_FROM)
         if made_from.run_options.trace_level >= level:
             return called
@@ -206,7 +224,7 @@ class _TracedCall(WatchedCall):
         self.runs.levels.give_back(self.run)
 
     def hand_over(self) -> None:
-        """Fill the user's metadata."""
+        """Fill in the user's metadata, with step stats only if the user asked for them."""
         if not self.users_metadata or self.serialized.metadata is None:
             return
         self.users_metadata.ParseFromString(self.serialized.metadata)
@@ -215,7 +233,7 @@ class _TracedCall(WatchedCall):
 
 
 class _Serialized:
-    """Stands in for a RunMetadata, and keeps what is to be parsed as it is."""
+    """Stands in for a RunMetadata, and keeps the bytes that TensorFlow would parse into it."""
 
     metadata: bytes | None = None
 
@@ -225,7 +243,7 @@ class _Serialized:
 
 
 class PartialRuns(CallWatcher):
-    """Watches `BaseSession._call_tf_sessionprun`, for the count only."""
+    """Watches `BaseSession._call_tf_sessionprun`: partial runs are counted but cannot be traced."""
 
     def __init__(self, recorder: RunRecorder, bindings: Any) -> None:
         super().__init__(recorder)
@@ -240,7 +258,7 @@ class PartialRuns(CallWatcher):
 
 
 def remembering(original: Callable[..., None]) -> Callable[..., None]:
-    """`_Callable.__init__`, keeping with the callable what it was made from."""
+    """`_Callable.__init__` that keeps with the callable the options from which it was made."""
 
     def hook(made: Any, *arguments: Any, **keywords: Any) -> None:
         __tracebackhide__ = True
@@ -270,9 +288,9 @@ SESSION = "tensorflow.python.client.session"
 
 @contextmanager
 def hooked_sessions(recorder: RunRecorder) -> Iterator[None]:
-    """Tell the recorder of every session run in the block, in any thread, and trace those that it wants.
+    """Tell the recorder of every session run in the block, in any thread, and trace the runs that it chooses.
 
-    The runs give and raise what they would without it, and afterwards TensorFlow is as it was.
+    Runs return and raise as they would without hooks; after the block no hook is left.
 
     >>> from tfprof_widget.capturing.session_source import SessionSource
     >>> from tfprof_widget.capturing.sampling import Adaptive
@@ -297,7 +315,7 @@ def hooked_sessions(recorder: RunRecorder) -> Iterator[None]:
 
 @contextmanager
 def remembered_callables() -> Iterator[None]:
-    """Let callables that are made in the block be traced by a capture that comes later.
+    """Remember what callables made in the block run, so that a later capture can trace them.
 
     >>> with remembered_callables():
     ...     pass  # model.fit(...)
@@ -317,10 +335,10 @@ def remembered_callables() -> Iterator[None]:
 
 
 def _hooks(session: ModuleType, recorder: RunRecorder) -> Iterator[Hook]:
-    """What is replaced: its owner, its name, and what makes the replacement."""
+    """The functions of TensorFlow to replace."""
     bindings, base = getattr(session, "tf_session", None), getattr(session, "BaseSession", None)
     callables = getattr(base, "_Callable", None)
-    levels = TraceLevels()
+    levels = TraceLevels(recorder.note)
     runs = SessionRuns(recorder, levels, bindings, session.config_pb2.RunOptions, session.config_pb2.RunMetadata)
     yield bindings, "TF_GetBuffer", runs.answering
     yield base, "_call_tf_sessionrun", runs.hook

@@ -1,4 +1,4 @@
-"""Names session runs by what they fetch, and makes tables of each graph and its runs."""
+"""Records session runs: names them by what they fetch, and makes tables of each graph and its runs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
 LONGEST_NAME = 60
 MOST = 512 << 20
-"""So much metadata is kept of all runs: in columns it takes about as much memory again."""
+"""The most bytes of metadata to keep of all runs; their tables take about as much memory again."""
 
 
 @dataclass(slots=True, eq=False)
 class _GraphRuns:
-    """A graph that runs: its kinds of runs by what they fetch, and what was traced of them."""
+    """A graph that runs: its kinds of runs by what they fetch, and what was gathered of it."""
 
     graph: Any
     gathered: Gathered
@@ -43,7 +43,7 @@ class _GraphRuns:
     op_types: dict[str, str] = field(default_factory=dict)
 
     def kind(self, nodes: tuple[str, ...]) -> KindTally:
-        """The kind of the runs that fetch these nodes; no other runs of this graph have its name."""
+        """The kind of the runs that fetch these nodes, under a name that no other kind of this graph has."""
         found = self.kinds.get(nodes)
         if found is None:
             name = run_name(nodes)
@@ -53,7 +53,7 @@ class _GraphRuns:
         return found
 
     def op_type(self, node: str) -> str:
-        """A node's op; as in a profile, where the graph lacks it the op that ran, else its name."""
+        """A node's op type: the graph's; if the graph lacks the node, the one that ran; else the node's name."""
         if node not in self.op_types:
             self.op_types[node] = self.gathered.details.ops.get(node) or node
             with suppress(Exception):
@@ -94,7 +94,7 @@ class SessionSource(SamplingRecorder):
         self._untraceable: Counter[str] = Counter()
 
     def begin(self, graph: Any, nodes: Iterable[str], *, untraceable: str = "") -> SessionRun | None:
-        """Take note of a run of the nodes fetched that begins now; None if it is to be let pass.
+        """Take note of a run that begins now and fetches these nodes; gives None to let it pass.
 
         `untraceable` is the reason why no run like this can be traced, if there is one.
         """
@@ -117,7 +117,7 @@ class SessionSource(SamplingRecorder):
         return run
 
     def finished(self, run: SessionRun, metadata: bytes | None = None) -> None:
-        """Take note that a run came to its end, and of the RunMetadata if it was traced."""
+        """Take note that a run has ended, with the RunMetadata if it was traced."""
         with self.lock:
             if not self.ended(run):
                 return
@@ -127,7 +127,7 @@ class SessionSource(SamplingRecorder):
             self.traces.read_some()
 
     def watched(self, run: SessionRun, since: float) -> None:
-        """Take note of the time that watching a run took beside the run, from then until now."""
+        """Take note that watching a run took the time from `since` until now, without the run itself."""
         with self.lock:
             if run.ended is not None:
                 self.add_overhead(run.started - since + self.clock() - run.ended)
@@ -147,10 +147,10 @@ class SessionSource(SamplingRecorder):
         return [graph for graph in graphs if graph is not None]
 
     def _has_room(self) -> bool:
-        """Whether another run may be traced, however many were asked for."""
+        """Whether there is room for the trace of another run."""
         if self.traces.is_full:
             megabytes = self.traces.nbytes >> 20
-            self.note(f"tracing stopped at {megabytes:,} MB of metadata; fewer runs are enough: --every 10")
+            self.note(f"tracing stopped at {megabytes:,} MB of metadata; trace fewer runs: --every 10")
         return not self.traces.is_full
 
     def _read_run(self, traced: tuple[SessionRun, bytes]) -> ReadTrace[tuple[SessionRun, ReadRun]] | None:
@@ -185,7 +185,7 @@ class SessionSource(SamplingRecorder):
 
 
 def _seconds_by_type(of: _GraphRuns, table: RunTable) -> Counter[str]:
-    """What the ops took; what a GPU did is told by stream, and once more for all streams."""
+    """The seconds of each op type; kernels count on all streams of a GPU together, and not again on each stream."""
     counts = canonical(table.devices) | accelerator_streams(table.devices)
     counted = counts[table.device] if len(table) else np.zeros(0, np.bool_)
     nanos = np.bincount(table.node[counted], table.values["duration_nanos"][counted])

@@ -1,4 +1,4 @@
-"""Opens and closes sessions of TensorFlow's own profiler, and makes way for anyone else who wants one."""
+"""Opens and closes sessions of TensorFlow's own profiler, and ends them when anyone else wants one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Any
 
 from tfprof_widget.capturing.hooks import patches_of
 
-# A profiler's session should take the level as an option, but TensorFlow 2.21 refuses every value that Python can give.
+# The level is an option of the profiler's session, but TensorFlow 2.21 refuses every value that Python can give.
 LEVEL = "_ZN3tsl8profiler8internal13g_trace_levelE"
 DEFAULT, VERBOSE = 2, 3
 
 
 def record_cheap_ops(bindings: ModuleType) -> bool:
-    """Raise the level of the session that has just begun, until it ends; False where TensorFlow lets nobody do that.
+    """Let the session that has just begun record cheap ops too; gives False if this TensorFlow has no such level.
 
-    `bindings` are those of the profiler, whose file is linked with TensorFlow's library.
+    `bindings` is the profiler's module, whose file is linked with TensorFlow's library.
 
     >>> record_cheap_ops(ModuleType("no bindings of TensorFlow's"))
     False
@@ -40,27 +40,27 @@ def record_cheap_ops(bindings: ModuleType) -> bool:
 BINDINGS = "tensorflow.python.profiler.internal._pywrap_profiler"
 PUBLIC = "tensorflow.python.profiler.profiler_v2"
 SESSION_TYPE = "ProfilerSession"
-_OPTIONS: dict[str, int] = {}  # others than the default ones it does not take, and says so
+_OPTIONS: dict[str, int] = {}  # the session takes no options but the default ones, and warns of others
 _LIBRARIES = ("/tensorflow/", "/keras/", "/tf_keras/", "/tfprof_widget/")
 
 
 class ProfilerBusy(Exception):
-    """Another session of the profiler is active; says whose as far as that is known."""
+    """Another session of the profiler is active; the text says who started it, if that is known."""
 
 
 class ProfilerShared(Exception):
-    """Another capture of this process records, and was asked to make way after its step."""
+    """Another capture in this process records, and was asked to close its window after its step."""
 
 
 class ProfilerDisk(Exception):
-    """The profiler could not write what it recorded, which it does before it gives it; says where and why."""
+    """The profiler could not write its recording to a temporary directory; the text says which and why."""
 
 
 class TfProfiler:
-    """The profiler of this process, of which there is one; `session_type` is TensorFlow's own.
+    """TensorFlow's profiler, of which a process has one; `session_type` is TensorFlow's class of its sessions.
 
-    Of the session that began last, `has_cheap_ops` says whether it records all ops, and `started` when it began, in
-    nanoseconds since the epoch.
+    `has_cheap_ops` says whether the last session records cheap ops too, and `started` when it began, in nanoseconds
+    since the epoch.
 
     >>> TfProfiler(None).is_open
     False
@@ -76,10 +76,10 @@ class TfProfiler:
         self._directory = ""
 
     def open(self) -> None:
-        """Start recording, as soon as another capture makes way.
+        """Start recording, as soon as another capture that records has closed its window.
 
-        Raises ProfilerShared if that takes a while, ProfilerBusy if someone else records, and ProfilerDisk where there
-        is no place for it.
+        Raises ProfilerShared if that takes a while, ProfilerBusy if someone else records, and ProfilerDisk if no
+        temporary directory can be made.
         """
         try:
             directory = tempfile.mkdtemp(prefix="tfprof_widget-")
@@ -107,7 +107,7 @@ class TfProfiler:
             shutil.rmtree(directory, ignore_errors=True)
 
     def _started(self, directory: str) -> Any:
-        """A session that records; other captures are asked once to make way for it."""
+        """A session that records; another capture that records is asked once to close its window."""
         for is_last in (False, True):
             session = self.session_type()
             self.started = time_ns()
@@ -136,9 +136,10 @@ class TfProfiler:
 
 @dataclass(frozen=True)
 class ProfilerTurns:
-    """A replacement of TensorFlow's session type: `release` is called before others than captures get a session.
+    """A replacement of TensorFlow's session type, by which a capture ends its session when others want one.
 
-    `hand_over` is what another capture calls; it says whether this one is out of the way already.
+    `release` is called before anyone but a capture makes a session. Another capture calls `hand_over`, which says
+    whether this capture has closed its window already.
     """
 
     profiler: TfProfiler
@@ -146,7 +147,7 @@ class ProfilerTurns:
     hand_over: Callable[[], bool]
 
     def __call__(self, original: Any) -> Callable[..., Any]:
-        """What takes the place of the original."""
+        """The function that takes the place of the original."""
 
         def make(*arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
@@ -158,7 +159,7 @@ class ProfilerTurns:
 
 
 def without_captures(session_type: Any) -> Any:
-    """TensorFlow's own session type, of what is in its place while others capture.
+    """TensorFlow's own session type, given the function that captures put in its place.
 
     >>> without_captures(int)
     <class 'int'>
@@ -169,19 +170,19 @@ def without_captures(session_type: Any) -> Any:
 
 
 def _captures() -> Iterator[ProfilerTurns]:
-    """The captures that go on in this process."""
+    """The captures that are under way in this process."""
     for patch in patches_of(getattr(sys.modules.get(BINDINGS), SESSION_TYPE, None)):
         if isinstance(patch.replacement, ProfilerTurns):
             yield patch.replacement
 
 
 def _disk(reason: str) -> str:
-    """Where it was to be written, without the name that differs each time, and why that failed."""
+    """The directory for temporary files, and why writing there failed."""
     return f"{tempfile.tempdir or 'there is none'}: {reason}"
 
 
 def _caller() -> str:
-    """Where in the user's program the code is that is running: the innermost frame outside of the libraries."""
+    """The line of the user's program that is running: the innermost frame outside of the libraries."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""Keeps traces as bytes, then as tables, and adds up which ops cost most so far."""
+"""Keeps traces, first as bytes and then as tables, and adds up which op types cost most so far."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Generic, TypeVar
 from tfprof_widget.lib.safely import postpone_ctrl_c
 
 ROOM = 64 << 20
-"""So many bytes lie as they came at most: to read them takes about as long as to record them did."""
+"""The most bytes of traces to keep unread: reading them takes about as long as recording them did."""
 
 READING_SHARE = 0.02
-"""The share of the time since the beginning that may be spent to read what lies there before it is too much."""
+"""The share of the time so far that may go to reading traces before there is need to."""
 
 SECONDS_A_BYTE = 5e-8
-"""What reading takes, until it is known better."""
+"""The time of reading, until the first trace was read."""
 
 JOINED_SHARE = 0.25
-"""To join what was read with the graph takes so much of the time to read it."""
+"""The time of joining a trace with the graph, as a share of the time of reading the trace."""
 
 Trace = TypeVar("Trace")
 Table = TypeVar("Table")
@@ -29,7 +29,7 @@ Table = TypeVar("Table")
 
 @dataclass(frozen=True)
 class OpSeconds:
-    """What op types took in some runs, and whether those were the first of their kind.
+    """The seconds of each op type in some runs, and whether these runs were warm-ups.
 
     >>> OpSeconds(2, {"MatMul": 0.5}).by_type
     {'MatMul': 0.5}
@@ -42,7 +42,7 @@ class OpSeconds:
 
 @dataclass(frozen=True)
 class ReadTrace(Generic[Table]):
-    """A trace that was read: its table, the bytes that are kept for it, and what op types took."""
+    """A trace that was read: its table, the bytes that it takes, and the seconds of op types."""
 
     table: Table
     nbytes: int
@@ -50,9 +50,9 @@ class ReadTrace(Generic[Table]):
 
 
 class TraceStore(Generic[Trace, Table]):
-    """The traces of one capture, of any source; `read` turns one into a table, or gives None for what is lost.
+    """The traces of one capture, of any source; `read` turns a trace into a table, or gives None if that fails.
 
-    Threads may call it at the same time.
+    Several threads may call the store at the same time.
 
     >>> traces = TraceStore(lambda text: ReadTrace(text.upper(), len(text), (OpSeconds(2, {"MatMul": 0.5}),)))
     >>> traces.add("trace", size=5)
@@ -80,12 +80,12 @@ class TraceStore(Generic[Trace, Table]):
         self._totals: dict[bool, tuple[int, Counter[str]]] = {}
 
     def add(self, trace: Trace, size: int) -> None:
-        """Keep a trace of so many bytes; a run is in one trace only."""
+        """Keep a trace of `size` bytes; no run may be in two traces."""
         self._waiting.append((trace, size))
 
     @property
     def nbytes(self) -> int:
-        """The bytes that are kept."""
+        """The bytes of all traces, read and unread."""
         return self._waiting_bytes + self._read_bytes
 
     @property
@@ -95,15 +95,15 @@ class TraceStore(Generic[Trace, Table]):
 
     @property
     def waiting_seconds(self) -> float:
-        """What it will take to read and join the traces that lie there, as far as is known."""
+        """How long it will take to read and join the unread traces, estimated from earlier ones."""
         return self.reading_seconds(self._waiting_bytes)
 
     def reading_seconds(self, size: int) -> float:
-        """What it takes to read and join a trace of so many bytes, as far as is known."""
+        """How long it takes to read and join a trace of `size` bytes, estimated from earlier ones."""
         return size * self._seconds_a_byte * (1 + JOINED_SHARE)
 
     def read_some(self) -> float:
-        """Read what there is no room for, else one trace if that costs little; returns the seconds that it took."""
+        """Read all traces if they exceed the room, else one trace if that costs little; returns the seconds taken."""
         started = self._clock()
         with postpone_ctrl_c():
             if not self._waiting or not self._reading.acquire(blocking=False):
@@ -120,15 +120,15 @@ class TraceStore(Generic[Trace, Table]):
         return seconds
 
     def all(self) -> list[Table]:
-        """All traces, read."""
+        """Read what is unread, and return the tables of all traces."""
         with self._reading:
             self._read_waiting()
             return list(self._tables)
 
     def costliest(self, limit: int) -> list[tuple[str, float]]:
-        """The op types that take most of a run, by what was read so far: each with its seconds a run.
+        """The costliest op types by the traces read so far, each with its seconds in one run.
 
-        Those of first runs are told until others come.
+        Warm-up runs count only until another run was read.
         """
         runs, totals = self._totals.get(False) or self._totals.get(True) or (1, Counter[str]())
         return [(op, seconds / runs) for op, seconds in totals.most_common(limit)]
@@ -156,6 +156,6 @@ class TraceStore(Generic[Trace, Table]):
         self._read_bytes += found.nbytes
         for each in found.op_seconds:
             runs, totals = self._totals.get(each.are_warm_ups, (0, Counter[str]()))
-            totals = totals.copy()  # another thread may be telling of it
+            totals = totals.copy()  # another thread may be in `costliest`
             totals.update(each.by_type)
             self._totals = {**self._totals, each.are_warm_ups: (runs + each.runs, totals)}

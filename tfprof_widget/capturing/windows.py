@@ -1,4 +1,4 @@
-"""Records windows of whole steps, sized by what they cost."""
+"""Records windows: whole steps that TensorFlow's profiler records in one go, as many as their cost allows."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tfprof_widget.lib.safely import postpone_ctrl_c
 from tfprof_widget.profiles.data import EAGER, WARM_UP
 
 FIRST_STEPS = 2
-"""A first step sets up, so that another is needed; nothing is known of what they cost."""
+"""The size of the first window of a kind: its first step only sets up, so that a second one is needed."""
 
 MOST_STEPS = 8
 
 EMPTY_SECONDS = 0.004
-"""What a window costs that holds nearly nothing."""
+"""The cost of a window that holds nearly nothing."""
 
 
 @dataclass
 class WindowCosts:
-    """What a step cost in the window that was closed last, by the kind of the window's first step.
+    """The cost of a step in the last window of each kind; a window's kind is that of its first step.
 
     >>> costs = WindowCosts()
     >>> costs.add("train", 2, 0.204)
@@ -37,11 +37,11 @@ class WindowCosts:
     _seconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, kind: str, steps: int, seconds: float) -> None:
-        """Take note of what a window cost."""
+        """Take note of the cost of a window of so many steps."""
         self._seconds[kind] = max(seconds - EMPTY_SECONDS, 0.0) / steps
 
     def of_one(self, kind: str) -> float:
-        """What a window of one step of this kind costs, as far as that is known.
+        """The cost of a window of one step of this kind, estimated from the last window.
 
         >>> WindowCosts().of_one("train")
         0.004
@@ -49,7 +49,7 @@ class WindowCosts:
         return EMPTY_SECONDS + self._seconds.get(kind, 0.0)
 
     def affordable_steps(self, kind: str, seconds: float) -> int:
-        """How many steps a window may hold that is to cost so much, at least one.
+        """How many steps, at least one, a window may hold to cost no more than so many seconds.
 
         >>> WindowCosts().affordable_steps("train", 9.0), WindowCosts().affordable_steps("train", -1.0)
         (2, 1)
@@ -64,7 +64,7 @@ class WindowCosts:
 
 
 EAGER_SECONDS = 1.0
-"""How long ops are recorded that no step is made of: to write them down takes long."""
+"""How long eager ops are recorded while no step runs: they are many, and recording them is slow."""
 
 SHARED = (
     "fewer steps were recorded, for another capture in this process recorded meanwhile: TensorFlow has one profiler, "
@@ -77,7 +77,7 @@ FULL_STEPS, FULL_SECONDS = 250, 2.0
 
 @dataclass(frozen=True, slots=True)
 class RecordedWindow:
-    """What was recorded of some steps: an XSpace, and when recording began, in nanoseconds since the epoch."""
+    """The recording of some steps: an XSpace, and when recording began, in nanoseconds since the epoch."""
 
     xspace: bytes
     steps: Sequence[Step]
@@ -85,12 +85,11 @@ class RecordedWindow:
 
 
 class Windows:
-    """The windows of one capture; whoever calls its methods holds the `lock`, as its own watch does.
+    """Opens and closes the windows of one capture. Callers hold the `lock`; the thread that watches takes it too.
 
-    `note` is told sentences for the result. If it `is_careful`, none is opened where that may crash the process.
-    `seconds` is what opening and closing took, `costs` what windows cost with the reading that is to follow.
-    `under_way` are the steps that have begun. `is_wanted` says that another capture waits for the open window to be
-    closed.
+    `note` keeps sentences for the result. If `is_careful`, no window is opened where that may crash the process.
+    `seconds` is the time of opening and closing, `costs` has the costs of windows including their reading. `under_way`
+    are the steps that have begun. `is_wanted` says that another capture waits for the open window to be closed.
 
     >>> windows = Windows(None, TraceStore(print), threading.RLock(), print, set())
     >>> windows.is_open, windows.seconds
@@ -140,11 +139,11 @@ class Windows:
 
     @property
     def is_full(self) -> bool:
-        """Whether the open window is so long that it is better closed, and another opened."""
+        """Whether the open window is so long that it should be closed and another opened."""
         return self._counted >= FULL_STEPS or perf_counter() - self._opened >= FULL_SECONDS
 
     def open(self, steps: int = FIRST_STEPS) -> None:
-        """Open a window that has room for so many steps, if that is possible."""
+        """Open a window with room for so many steps; if it cannot be opened, note why."""
         if self.profiler is None or self.is_open:
             return
         if self.is_careful and (danger := why_never()):
@@ -152,7 +151,7 @@ class Windows:
             return
         if self.traces.is_full:
             megabytes = self.traces.nbytes >> 20
-            self._note(f"recording stopped at {megabytes:,} MB of traces; fewer steps are enough: --every 10")
+            self._note(f"recording stopped at {megabytes:,} MB of traces; trace fewer steps: --every 10")
             return
         started = perf_counter()
         try:
@@ -217,9 +216,9 @@ class Windows:
         )
 
     def add_step(self, name: str) -> int | None:
-        """Say that a step begins now; returns its number, or None if no window is open.
+        """Take note that a step begins now; returns its number, or None if no window is open.
 
-        What a window holds of eager ops is one step, however often other steps interrupt it.
+        The eager ops of a window are one step, however often other steps interrupt it.
         """
         if not self.is_open:
             return None
@@ -241,7 +240,7 @@ class Windows:
         self._steps = [step for step in self._steps if step.number != number]
 
     def rest(self) -> None:
-        """Say that a step has ended."""
+        """Take note that a step has ended."""
         self._active = perf_counter()
 
     def _watch(self, closed: threading.Event) -> None:

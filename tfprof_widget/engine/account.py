@@ -1,4 +1,4 @@
-"""Which nodes count, and how often: the answer to `account_type_regexes`."""
+"""Decides which nodes count and how often, by `account_type_regexes`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ def accounted(profile: ProfileData, options: Options) -> Flags:
 def times_accounted(profile: ProfileData, options: Options) -> Integers:
     """How many of `account_type_regexes` match a type of each node.
 
-    Native's op and code views count a node once for every regex that matches it; with the native
-    clock we do so too.
+    Native tfprof's op and code views count a node once for every regex that matches it; so does `timing='tfprof'`.
     """
     count = np.zeros(len(profile.nodes), np.int64)
     types = type_names(profile)
@@ -37,12 +36,12 @@ def times_accounted(profile: ProfileData, options: Options) -> Integers:
 
 
 def type_names(profile: ProfileData) -> Names:
-    """The profile's dictionary of types, with the regexes matched against it so far."""
+    """The profile's names of types, which keep the answers to regexes."""
     return profile.cache.kept("types", lambda: Names(profile.nodes.type_names))
 
 
 def row_weights(profile: ProfileData, options: Options) -> Integers:
-    """How often the rows of op and code view count each node: never, once or, with the native clock, more often."""
+    """How often the rows of op and code view count each node: 0, 1 or, with `timing='tfprof'`, more times."""
     if options.account_type_regexes == EVERYTHING:
         return np.ones(len(profile.nodes), np.int64)
     times = times_accounted(profile, options)
@@ -50,5 +49,5 @@ def row_weights(profile: ProfileData, options: Options) -> Integers:
 
 
 def _any_of(lists: Lists, marked: Flags) -> Flags:
-    """Whether each list holds a marked value; no list is empty, as every node has its op for a type."""
+    """Whether each list holds a marked value; no list is empty, because every node has its op as a type."""
     return np.logical_or.reduceat(marked[lists.values], lists.start[:-1])

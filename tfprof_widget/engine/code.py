@@ -1,4 +1,4 @@
-"""The code view: the tree of the Python frames in which the nodes were created, gradients under the forward lines."""
+"""Grows the tree of the code view: the Python frames that made the nodes, with gradients under the forward lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_FUNCTION, KEPT_OF_LONGER = 19, 17
 
 @dataclass(eq=False)
 class FramePlace:
-    """A place of the tree while it grows: children by name, in the order they were first met."""
+    """A place of the growing tree: its children by name, in the order in which they were first met."""
 
     name: str
     number: int
@@ -29,7 +29,7 @@ class FramePlace:
 
 
 class FrameTree:
-    """The tree while it grows: its frames are numbered as they are met."""
+    """The growing tree; its frames are numbered in the order in which they are met."""
 
     def __init__(self, traces: CodeStacks) -> None:
         self.root = FramePlace(ROOT_NAME, 0)
@@ -38,9 +38,9 @@ class FrameTree:
         self._names = _frame_names(traces)
 
     def leaves(self, stacks: Indices, suffix: str = "") -> Integers:
-        """The number of the innermost frame of each stack, grown into the tree when first met."""
+        """The number of the innermost frame of each stack; frames that are not in the tree yet are added."""
         first = np.full(len(self._stacks), len(stacks))
-        first[stacks[::-1]] = np.arange(len(stacks))[::-1]  # of those that are there repeatedly the last counts
+        first[stacks[::-1]] = np.arange(len(stacks))[::-1]  # if a frame is there repeatedly, the last one counts
         leaf = np.zeros(len(self._stacks), np.int64)
         for met in np.sort(first[first < len(stacks)]).tolist():
             leaf[stacks[met]] = self._leaf(int(stacks[met]), suffix).number
@@ -59,7 +59,7 @@ class FrameTree:
 
 
 def frame_name(file: str, line: int, function: str) -> str:
-    """How tfprof writes a frame; long function names are cut, by bytes as native counts them.
+    """A frame as tfprof writes it; long function names are cut, by bytes as in native tfprof.
 
     >>> frame_name("/home/me/train.py", 7, "build_the_whole_model")
     'train.py:7:build_the_whole_m...'
@@ -81,7 +81,7 @@ def forward_name(name: str) -> str | None:
         return None
     start = prefix + len("gradients/")
     if suffix < start:
-        return name[start:]  # native's length wraps around here, and so takes the rest
+        return name[start:]  # native tfprof's length wraps around here, and so it takes the rest
     return name[start:suffix] or None
 
 
@@ -100,7 +100,7 @@ def code_tree(names: Sequence[str], traces: CodeStacks) -> Tree:
 
 
 def code_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
-    """What is accounted in a code tree; a place is kept if it or anything below it is accounted."""
+    """The code tree after accounting; a place is kept if it or a place below it is accounted."""
     weight = row_weights(profile, options)[tree.rows]
     picked = prefix_sums(weight > 0)
     marked = picked[tree.row_start[1:]] > picked[tree.row_start[:-1]]
@@ -110,7 +110,7 @@ def code_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
 
 
 def _forward_names(names: Sequence[str], traces: CodeStacks, has_stack: Flags) -> dict[int, str]:
-    """By row, the node that it is a gradient of, of those that are gradients."""
+    """The name of the forward node of each gradient, by the gradient's row."""
     named = {row: forward_name(name) for row, name in enumerate(names) if "_grad/" in name}
     told = {row: names[forward] for row, forward in traces.forward.items()}
     return {row: name for row, name in {**named, **told}.items() if name is not None and has_stack[row]}
@@ -119,7 +119,7 @@ def _forward_names(names: Sequence[str], traces: CodeStacks, has_stack: Flags) -
 def _gradients(
     names: Sequence[str], traces: CodeStacks, is_forward: Flags, forward_of: Mapping[int, str]
 ) -> tuple[Integers, Indices]:
-    """The gradients of forward nodes that have a stack, by the names of these, and these stacks."""
+    """The gradients whose forward node has a stack, sorted by the name of the forward node, and these stacks."""
     wanted = set(forward_of.values())
     stack_of = (
         {name: int(traces.stack[row]) for row, name in enumerate(names) if name in wanted and is_forward[row]}
@@ -137,7 +137,7 @@ def _frame_names(traces: CodeStacks) -> list[str]:
 
 
 def _flatten(root: FramePlace, rows: Integers, leaves: Integers) -> Tree:
-    """The tree, in which rows go to the frames with these numbers."""
+    """The finished tree; each row goes to the frame whose number is in `leaves`."""
     names: list[str] = []
     parents: list[int] = []
     numbers: list[int] = []

@@ -1,4 +1,4 @@
-"""Which places of a tree are shown: the answer to the name regexes, the thresholds and the depth."""
+"""Decides which places of a tree are shown, by the name regexes, the thresholds and the depth."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ OWN_THRESHOLDS = ("params", "float_ops", "runs")
 
 @dataclass(frozen=True, eq=False)
 class Display:
-    """What decides about showing: the places' names, their sums, and the peculiarities of the view.
+    """What decides whether a place is shown: the names and sums of the places, and two rules of the view.
 
-    `own_thresholds`: scope and graph view compare parameters, float operations and runs of the place
-    itself, code view those of its subtree (and no runs). `cuts_itself`: in code view a place that is
-    trimmed goes with its subtree, in the others only what is below it.
+    `own_thresholds`: scope and graph view compare thresholds on parameters, float operations and runs with the place
+    itself; code view compares them with its subtree, and ignores the one on runs. `cuts_itself`: code view hides a
+    trimmed place and its subtree; the other views hide only what is below it.
     """
 
     names: Names
@@ -61,7 +61,7 @@ def visible_places(display: Display, options: Options) -> Flags:
 
 
 def _started(end: Integers, depth: Integers, start: Flags) -> tuple[Integers, Flags]:
-    """Depths counted from the topmost matching places, and what is at or below these."""
+    """Depths counted from the topmost matching places, and whether each place is at or below one of these."""
     start = start.copy()
     start[0] = False
     start &= above(end, start) == 0
@@ -71,7 +71,7 @@ def _started(end: Integers, depth: Integers, start: Flags) -> tuple[Integers, Fl
 
 
 def _trimmed(end: Integers, visible: Flags | None, trimmed: Flags, cuts_itself: bool) -> Flags:
-    """What of the visible is not below a visible place that is trimmed."""
+    """The visible places that are not below a visible place that is trimmed."""
     if trimmed[0]:
         return np.zeros(len(trimmed), np.bool_)
     if visible is not None:
@@ -83,7 +83,7 @@ def _trimmed(end: Integers, visible: Flags | None, trimmed: Flags, cuts_itself: 
 
 
 def thresholds(options: Options, measures: Measures) -> list[tuple[str, int]]:
-    """The measures of which at least something is asked, and how much in the units of their columns."""
+    """The measures that have a threshold, each with its threshold in units of the column."""
     asked = [(measure, getattr(options, option)) for measure, option in _THRESHOLDS]
     return [(measure, least * measures.unit(measure)) for measure, least in asked if least > 0]
 

@@ -1,4 +1,4 @@
-"""From a profile, a view's name and options to the View: which modules do the work, and what is kept between views."""
+"""Runs the steps from a profile and options to the rows of a view, and keeps results for the next view."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def _forest(profile: ProfileData, view: str, options: Options) -> Forest:
 
 
 def view_tree(profile: ProfileData, view: str) -> Tree:
-    """The tree that a view is made of, grown once a profile."""
+    """The tree of a view, which is grown once for each profile."""
     return profile.cache.kept(("tree", view), lambda: _TREES[view](profile))
 
 
 def check_options(profile: ProfileData, options: Options) -> None:
-    """Say what is wrong with the options for this profile, whatever view they are for.
+    """Raise an error if the options do not fit the profile, whatever view they are for.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> check_options(demo_profile(), Options.of(step=3))
@@ -94,7 +94,7 @@ _FORESTS = {"scope": scope_forest, "graph": graph_forest, "code": code_forest, "
 
 
 def _device_matches(profile: ProfileData, tree: Tree, options: Options) -> Flags | None:
-    """Whether a place has a node on a matching device, None where every device will do."""
+    """Whether each place has a node on a matching device; None if every device matches."""
     if options.device_regexes == EVERYTHING:
         return None
     nodes = profile.nodes

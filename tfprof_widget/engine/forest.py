@@ -1,4 +1,4 @@
-"""A tree after accounting: its kept places, which of them count themselves, and how often each row counts."""
+"""Holds a tree after accounting: its kept places, which of them count themselves, and how often each row counts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tfprof_widget.lib.arrays import Flags, Integers
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """The kept places of a tree with the rows that count, and how often each does.
+    """The kept places of a tree with the rows that count, and how often each row counts.
 
-    A place is kept, but not accounted, if it is there only for the sake of what is below it.
+    A place that is kept but not accounted is there only because of the places below it.
     """
 
     tree: Tree

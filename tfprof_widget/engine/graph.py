@@ -1,4 +1,4 @@
-"""The graph view: the depth-first spanning tree from the nodes that are nobody's input along their inputs."""
+"""Grows the tree of the graph view: a depth-first walk along inputs, from the nodes that are no node's input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfprof_widget.profiles.tables import Lists
 
 
 def graph_tree(names: Sequence[str], inputs: Lists) -> Tree:
-    """The spanning tree in the order of the walk; a cycle that nothing else consumes is not reached.
+    """The spanning tree in the order of the walk; a cycle whose nodes feed no other node is not reached.
 
     >>> inputs = Lists(np.array([0, 0, 1, 3]), np.array([0, 0, 1]))  # b(a), c(a, b)
     >>> tree = graph_tree(["a", "b", "c"], inputs)
@@ -32,14 +32,14 @@ def graph_tree(names: Sequence[str], inputs: Lists) -> Tree:
 
 
 def graph_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
-    """What is accounted in a graph tree; only accounted places are kept, the others hand their children up."""
+    """The graph tree after accounting; only accounted places are kept, and others pass their children up."""
     marked = np.zeros(len(tree), np.bool_)
     marked[1:] = accounted(profile, options)[tree.rows]
     return Forest.of(tree, marked, marked, marked[1:].astype(np.int64))
 
 
 def _walk(count: int, inputs: Lists) -> tuple[list[int], list[int]]:
-    """The nodes in the order first met, and the place of the node from which each was met."""
+    """The nodes in the order first reached, and the place from which each was reached."""
     start, source = inputs.start.tolist(), inputs.values.tolist()
     consumed = set(source)
     met = bytearray(count + 1)

@@ -1,4 +1,4 @@
-"""Which names match tfprof's regexes: RE2's syntax, full matches, and time linear in the names."""
+"""Matches names with regexes in RE2's syntax, in full and in linear time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import re2
 from tfprof_widget.lib.arrays import Flags, Integers
 from tfprof_widget.profiles.options import EVERYTHING
 
-# A regex of these parts only cannot match a line end, so it may be run over all names joined as lines.
+# A regex of these parts alone cannot match a line end, so it can be run over all names, joined as lines.
 _WITHIN_A_LINE = re.compile(
     r"(?:[^\\\[\]()^$\x00-\x1f]|\\[^A-Za-z0-9\x00-\x1f]|\\[dw]|\((?!\?)|\(\?:|\)|\[[ -Z_-~]+\])*"
 )
@@ -24,7 +24,7 @@ _FEW = 8
 
 
 class Names:
-    """Names to match regexes against; the answer for each regex is kept.
+    """Names to match regexes with; the answer to each regex is kept.
 
     >>> names = Names(["a/b", "a/c"])
     >>> names.matching("show_name_regexes", ["a/b", "x.*"]).tolist()
@@ -43,7 +43,7 @@ class Names:
         """Whether each name matches one of the regexes in full; `option` is named when RE2 refuses one."""
         found = np.zeros(len(self.names), np.bool_)
         if tuple(regexes) == EVERYTHING:
-            return ~found  # native takes this spelling for "all", names with line ends included
+            return ~found  # native tfprof takes this spelling as "all names", also names with line ends
         for regex in regexes:
             found |= self.matching_one(option, regex)
         return found
@@ -54,7 +54,7 @@ class Names:
         if mask is None:
             mask = self._masks[regex] = self._match(compiled(option, regex), regex)
             if len(self._masks) > KEPT_MASKS:
-                self._masks.pop(next(iter(self._masks)), None)  # the oldest: someone is typing
+                self._masks.pop(next(iter(self._masks)), None)  # drop the oldest: a user types regexes letter by letter
         return mask
 
     def _match(self, pattern: Any, regex: str) -> Flags:
@@ -76,7 +76,7 @@ class Names:
 
     @cached_property
     def _ends(self) -> Integers:
-        """Where the lines end."""
+        """The position of each line's end."""
         lengths = np.fromiter(map(len, self.names), np.int64, len(self.names))
         return np.cumsum(lengths + 1) - 1
 
@@ -85,14 +85,14 @@ class Names:
         return self._lines.count(b"\n") == len(self.names)
 
     def _are_few(self, literals: list[str] | None) -> TypeGuard[list[str]]:
-        """Whether these are of `.*literal.*`, and a call for each time that it is there costs less than a regex."""
+        """Whether these are of `.*literal.*`, whose literal is so rare that finding each is cheaper than a regex."""
         match literals:
             case ["", literal, ""]:
                 return self._lines.count(literal.encode()) < len(self.names) // _FEW
         return False
 
     def _match_few(self, literal: str) -> Flags:
-        """The names with a literal anywhere in them."""
+        """Whether each name contains the literal."""
         sought = literal.encode()
         positions = []
         position = self._lines.find(sought)
@@ -104,7 +104,7 @@ class Names:
         return found
 
     def _match_lines(self, regex: str) -> Flags:
-        """One pass of RE2 over all names, by runs of names that match: faster than a call a name."""
+        """One pass of RE2 over all names, by runs of matching names: faster than a call for each name."""
         options = re2.Options()
         options.never_capture = True
         options.log_errors = False
@@ -134,7 +134,7 @@ def compiled(option: str, regex: str) -> Any:
 
 
 def _literals(regex: str) -> list[str] | None:
-    """The literal parts of a regex that has no other operator than `.*`, else None."""
+    """The literal parts of a regex whose only operator is `.*`; None for any other regex."""
     parts: list[str] = []
     position = 0
     while True:
@@ -148,7 +148,7 @@ def _literals(regex: str) -> list[str] | None:
 
 
 def _holds(literals: list[str]) -> Callable[[str], bool]:
-    """Whether a name is the literals in this order with anything between them."""
+    """A test whether a name consists of the literals in this order with anything between them."""
     if len(literals) == 1:
         return literals[0].__eq__
     first, *middle, last = literals

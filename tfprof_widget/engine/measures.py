@@ -1,4 +1,4 @@
-"""What each graph node cost in the chosen step and clock: one exact integer column a measure."""
+"""Measures each graph node in the chosen steps, with one column of exact integers for each measure."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ TIMES = ("micros", "accelerator_micros", "cpu_micros")
 BYTES = ("bytes", "peak_bytes", "residual_bytes", "output_bytes")
 MEASURES = (*TIMES, *BYTES, "runs", "float_ops", "params")
 
-# Divisible by 1 to 10, so that the usual means have no rest; see `_common_divisor`.
+# Divisible by 1 to 10, so that the usual means are exact; see `_common_divisor`.
 LARGEST_DIVISOR = 5040
 
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """A column an entry of MEASURES over the graph nodes.
+    """A column over the graph nodes for each entry of MEASURES.
 
-    Times count `1 / time_scale` microseconds and everything else `1 / scale`: the mean over steps
-    stays a whole number that way, and sums of it stay exact.
+    Times are in units of `1 / time_scale` microseconds and all else in units of `1 / scale`. So means over steps are
+    whole numbers, and their sums stay exact.
     """
 
     columns: Mapping[str, Integers]
@@ -57,7 +57,7 @@ def measures(profile: ProfileData, options: Options) -> Measures:
 
 
 def measures_of(profile: ProfileData, steps: tuple[int, ...], *, exact: bool) -> Measures:
-    """The mean of some steps, which is not kept: there may be many workers to go through.
+    """The mean of some steps; it is not kept, because there may be many workers.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> int(measures_of(demo_profile(), (0,), exact=True).columns["micros"].sum())
@@ -80,10 +80,10 @@ def _whole_time(found: Measures) -> Fraction:
 
 
 def _added_up(profile: ProfileData, groups: Sequence[tuple[int, ...]], exact: bool) -> Measures:
-    """The sum over groups of steps of each one's mean."""
+    """The sum of the means of some groups of steps."""
     scale = _common_divisor(list(map(len, groups))) if exact else 1
     columns = _means(profile, groups[0], exact, scale)
-    for steps in groups[1:]:  # one after another: there may be many
+    for steps in groups[1:]:  # one group after another: there may be many
         for name, values in _means(profile, steps, exact, scale).items():
             check_sum(name, columns[name], values)
             columns[name] += values
@@ -96,7 +96,7 @@ def _means(profile: ProfileData, steps: tuple[int, ...], exact: bool, scale: int
     count, totals = len(profile.nodes), profile.step_totals
     rows = _rows(profile, steps)
     node = totals.node[rows]
-    # Sorted by node, so that the rows of each are one after another: sums go through memory once, in its order.
+    # Sorted by node, so that the rows of a node follow one another, and sums read memory once, in order.
     first = np.flatnonzero(np.diff(node, prepend=ABSENT))
     divisor = np.diff(first, append=len(node)) if not exact else np.full(len(first), max(len(steps), 1))
     means = {}
@@ -112,7 +112,7 @@ def _rows(profile: ProfileData, steps: tuple[int, ...]) -> slice | Integers:
     """The rows of the step totals of some steps, in ascending order."""
     if len(profile.steps) < 2:
         return slice(None)
-    # Made with the first view, whatever its steps, for the next step to be shown quickly.
+    # Made with the first view, whatever its steps, so that the next step is shown quickly.
     of_steps = profile.cache.kept("rows of steps", lambda: _rows_of_steps(profile))
     if len(steps) == len(profile.steps):
         return slice(None)
@@ -142,7 +142,7 @@ def _recorded(totals: StepTotals, rows: slice | Integers, exact: bool) -> dict[s
 
 
 def _common_divisor(numbers: Sequence[int]) -> int:
-    """The common denominator of the groups' means, bounded so that scaled sums stay far from 2**63."""
+    """The common denominator of the groups' means, bounded so that scaled sums stay far below 2**63."""
     divisor = math.lcm(*(max(number, 1) for number in numbers))
     return divisor if divisor <= LARGEST_DIVISOR else LARGEST_DIVISOR
 
@@ -154,9 +154,9 @@ def _divided(name: str, sums: Integers, divisor: Integers, scale: int) -> Intege
     if not rest.any():
         return sums * factor
     whole, rest = np.divmod(np.abs(sums) * scale, divisor)
-    if scale > 1:  # there may be a rest only where the divisor does not divide the scale
+    if scale > 1:  # rounding is needed only if the divisor does not divide the scale
         whole += 2 * rest >= divisor
-    mean: Integers = np.sign(sums) * whole
+    mean: Integers = np.sign(sums) * whole  # native tfprof divides as C++ does, towards zero
     return mean
 
 

@@ -1,4 +1,4 @@
-"""The op view: one row an op type, each row's total its own and that of all rows after it."""
+"""Ranks op types for the op view: a row's total is its own value and those of all rows after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfprof_widget.profiles.options import EVERYTHING, Options
 
 
 def op_tree(profile: ProfileData) -> Tree:
-    """A flat tree: a place an op type, in byte order, with its graph nodes in byte order of name."""
+    """A flat tree with a place for each op type, in byte order, and its graph nodes in byte order of name."""
     nodes = profile.nodes
     counts = np.bincount(nodes.op, minlength=len(nodes.ops)).astype(np.int64)
     return Tree(
@@ -29,7 +29,7 @@ def op_tree(profile: ProfileData) -> Tree:
 
 
 def op_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
-    """What is accounted of the op types: those with a node that is."""
+    """The op types after accounting: those with an accounted node."""
     weight = row_weights(profile, options)[tree.rows]
     picked = prefix_sums(weight > 0)
     accounted = picked[tree.row_start[1:]] > picked[tree.row_start[:-1]]
@@ -71,7 +71,7 @@ def _ranking(sums: Sums, order_by: str) -> Integers:
 
 
 def _totals_of(sums: Sums, places: Integers) -> Columns:
-    """The totals of some op types: of each, and of all after it."""
+    """The totals of some op types, each with those of all op types after it."""
 
     def make(name: str) -> Integers:
         if name == "hidden":
@@ -84,7 +84,7 @@ def _totals_of(sums: Sums, places: Integers) -> Columns:
 
 
 def _shown(options: Options, display: Display, places: Integers, total: Columns) -> Integers:
-    """Which of the ranked rows are shown: from the start row to the first trimmed one, `max_depth` rows on."""
+    """The ranked rows that are shown: the start row and at most `max_depth` more, up to the first trimmed one."""
     names = display.names
 
     def matching(option: str) -> Flags:

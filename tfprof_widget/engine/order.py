@@ -1,4 +1,4 @@
-"""The order of rows: siblings by a key, each followed by what is below it."""
+"""Sorts siblings by a key, each followed by the rows below it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tfprof_widget.lib.arrays import LARGEST_INTEGER, Integers
 
 
 def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:
-    """The rows in the order to show them: under each parent by ascending key, ties as they were.
+    """The rows in the order in which they are shown: under each parent by ascending key; ties keep their order.
 
     The rows come in preorder, the root first; `size` counts the rows of each subtree. The place of a row
     is the sum, over itself and all above it, of one plus the sizes of the siblings before.
@@ -19,10 +19,10 @@ def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:
     """
     count = len(parent)
     by_parent = _by_parent(parent, key)
-    # Narrow numbers, as all of this is about memory; what overflows on the way is right again in the differences.
+    # Narrow integers, because memory decides the speed; sums that overflow cancel out in the differences.
     sizes = size.astype(np.int32)[by_parent]
     before = np.cumsum(sizes, dtype=np.int32) - sizes
-    # The first sibling of each group gives what was before the group; it is found by its parent.
+    # The sum before a group of siblings is at its first sibling, which is found by its parent.
     sorted_parent = parent[by_parent]
     first = np.zeros(count + 1, np.int32)
     first[sorted_parent[::-1]] = before[::-1]
@@ -38,7 +38,7 @@ def ordered(parent: Integers, size: Integers, key: Integers) -> Integers:
 
 
 def _by_parent(parent: Integers, key: Integers) -> Integers:
-    """A stable sort by parent and then key; by one number that holds both, where they fit into one."""
+    """A stable sort by parent and then by key; both are put into one number if they fit."""
     lowest = int(key.min())
     span = int(key.max()) - lowest + 1
     if span * (len(parent) + 1) > LARGEST_INTEGER:

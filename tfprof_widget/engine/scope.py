@@ -1,4 +1,4 @@
-"""The scope view: the tree of name parts, with a place made for every scope that is not itself a node."""
+"""Grows the tree of the scope view from the parts of names; a scope that is not a node gets a place of its own."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tfprof_widget.lib.arrays import Indices
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
 
-# The type that native gives to the scopes it makes up, which `account_type_regexes` can match.
+# The type that native tfprof gives to scopes that are not nodes; `account_type_regexes` can match it.
 SCOPE_TYPE = "_kTFScopeParent"
 
 
 def scope_tree(names: Sequence[str]) -> Tree:
-    """The tree of the parts of names that are sorted and distinct.
+    """The tree of the parts of names, which are sorted and distinct.
 
     >>> tree = scope_tree(["a/b", "a/c/d", "e"])
     >>> list(zip(tree.names, tree.parent.tolist()))
@@ -39,7 +39,7 @@ def scope_tree(names: Sequence[str]) -> Tree:
 
 
 def scope_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
-    """What is accounted in a scope tree; a place is kept if it or anything below it is accounted."""
+    """The scope tree after accounting; a place is kept if it or a place below it is accounted."""
     node = tree.single
     scopes = Names([SCOPE_TYPE]).matching("account_type_regexes", options.account_type_regexes)
     marked = np.full(len(tree), scopes[0])
@@ -58,7 +58,7 @@ def _missing_scopes(names: dict[str, int]) -> set[str]:
 
 
 def _parts_key(names: Sequence[str]) -> Callable[[str], list[str] | str]:
-    """A sort key that puts each scope right before what is inside it: no part sorts before a part's end."""
+    """A sort key that puts each scope right before the names in it: the end of a part sorts before any character."""
     if any("\0" in name for name in names):
         return lambda name: name.split("/")
     return lambda name: name.replace("/", "\0")

@@ -1,4 +1,4 @@
-"""Which steps of which workers the options choose."""
+"""Chooses steps and workers by the options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfprof_widget.profiles.options import Options
 
 
 def chosen_steps(profile: ProfileData, options: Options) -> tuple[int, ...]:
-    """The indices of the steps to look at: those of the number, or whose run has a matching name, of all workers meant.
+    """The indices of the chosen steps: by number or by the name of the run, of the chosen workers.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> chosen_steps(demo_profile(), Options.of())
@@ -36,7 +36,7 @@ def chosen_steps(profile: ProfileData, options: Options) -> tuple[int, ...]:
 
 
 def by_worker(profile: ProfileData, steps: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The same steps, a group a worker.
+    """The same steps in groups, one for each worker.
 
     >>> from dataclasses import replace
     >>> from tfprof_widget.demo import demo_profile

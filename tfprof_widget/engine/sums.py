@@ -1,4 +1,4 @@
-"""Own values and totals of the places of a tree, as differences of prefix sums, and the order that they give."""
+"""Adds up own values and totals of the places of a tree by prefix sums, and orders the places by them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfprof_widget.lib.arrays import Integers, check_sum
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """The measures of a forest in one step and clock; each column is made when it is first asked for.
+    """The sums over a forest for one choice of steps and clock; each column is made when it is first asked for.
 
     >>> from tfprof_widget.engine.tree import Tree
     >>> tree = Tree("abc", np.array([-1, 0, 1]), np.array([1, 0]), np.array([0, 0, 1, 2]))
@@ -50,12 +50,12 @@ class Sums:
         tree, made = self.forest.tree, ("order", order_by)
         if made not in self._made:
             key = self.key(order_by, view)
-            is_by_name = key is tree.name_rank  # which is the same in every step
+            is_by_name = key is tree.name_rank  # the order by name is the same in every step
             self._made[made] = tree.by_name if is_by_name else ordered(tree.parent.astype(np.int64), tree.size, key)
         return self._made[made]
 
     def key(self, order_by: str, view: str) -> Integers:
-        """What siblings are sorted by, ascending."""
+        """The key by which siblings are sorted, ascending."""
         tree = self.forest.tree
         if order_by in MEASURES:
             return -self.total(order_by)

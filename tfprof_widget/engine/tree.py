@@ -1,4 +1,4 @@
-"""A tree in preorder: a subtree is a range, so that sums over subtrees are differences of prefix sums."""
+"""Stores a tree in preorder: a subtree is a range, so sums over subtrees are differences of prefix sums."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Tree:
         return node
 
     def contracted(self, kept: Flags, counted: Flags) -> Tree:
-        """The tree of the kept places and counted rows; what was below a dropped place goes to the next above it.
+        """The tree of the kept places and counted rows; places below a dropped one go to the next kept place above.
 
         The root has to be kept, and the rows of dropped places must not be counted.
 
@@ -96,7 +96,7 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Contracted(Tree):
-    """Some places of a whole tree, of which it is told quicker what else would be found out place by place."""
+    """Some places of a whole tree; it takes from the whole tree what would be slower to compute place by place."""
 
     whole: Tree
     places: Integers
@@ -129,7 +129,7 @@ def subtree_end(parent: NDArray[np.integer]) -> Integers:
 
 
 def above(end: Integers, weight: Integers | Flags) -> Integers:
-    """The sum of the weights of the ancestors of each place, its own left out.
+    """The sum of the weights of each place's ancestors, without its own weight.
 
     >>> above(np.array([4, 3, 3, 4]), np.array([1, 1, 1, 1])).tolist()
     [0, 1, 2, 1]
@@ -141,7 +141,7 @@ def above(end: Integers, weight: Integers | Flags) -> Integers:
 
 
 def subtree_sizes(end: Integers, places: Integers) -> Integers:
-    """How many of some places, given in preorder, are in the subtree of each.
+    """How many of these places, given in preorder, are in the subtree of each of them.
 
     >>> subtree_sizes(np.array([6, 5, 4, 4, 5, 6]), np.array([0, 2, 3, 5])).tolist()
     [4, 2, 1, 1]
@@ -151,7 +151,7 @@ def subtree_sizes(end: Integers, places: Integers) -> Integers:
 
 
 def nearest_above(size: Integers) -> Integers:
-    """The parent of each row in preorder, the root first, from the sizes of their subtrees.
+    """The parent of each row, from the sizes of the subtrees; rows are in preorder, the root first.
 
     >>> nearest_above(np.array([4, 2, 1, 1])).tolist()
     [-1, 0, 1, 0]
@@ -160,7 +160,7 @@ def nearest_above(size: Integers) -> Integers:
     depth = above(rows + size, np.ones(len(size), np.int64))
     levels = np.argsort(depth, kind="stable")
     keys = depth[levels] * len(size) + levels
-    # The parent is the last row before that is one level higher.
+    # The parent is the last row before it that is one level higher.
     found = np.searchsorted(keys, (depth - 1) * len(size) + rows) - 1
     parent = levels[np.maximum(found, 0)]
     parent[depth == 0] = -1

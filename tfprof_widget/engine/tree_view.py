@@ -1,4 +1,4 @@
-"""The views that are trees (scope, graph, code): display, order, then the shown rows' columns."""
+"""Makes the rows of the tree views (scope, graph, code): selects places, orders them, and fills their columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfprof_widget.profiles.options import Options
 def tree_view(profile: ProfileData, view: str, options: Options, display: Display) -> ViewData:
     """The rows of a tree view: the shown places, ordered, with their own values and totals."""
     sums, forest = display.sums, display.sums.forest
-    # Native's code view ignores the option; by its clock so do we.
+    # Native tfprof's code view ignores the option, and so does `timing='tfprof'`.
     heeded = view != "code" or options.timing == "exact"
     displayed_only = options.account_displayed_op_only and heeded
     visible = visible_places(display, options)
@@ -39,10 +39,10 @@ def tree_view(profile: ProfileData, view: str, options: Options, display: Displa
 
 
 def _in_order(view: str, options: Options, sums: Sums, visible: Flags, displayed_only: bool) -> Integers:
-    """The visible places as they are shown.
+    """The visible places in the order in which they are shown.
 
-    If whatever is above a visible place is visible too, and totals do not depend on what is visible, the
-    order is that of all places with the others left out.
+    If every place above a visible place is visible too, and totals do not depend on what is visible, the order is that
+    of all places without the others.
     """
     tree = sums.forest.tree
     places = np.flatnonzero(visible)
@@ -65,12 +65,12 @@ def _in_order(view: str, options: Options, sums: Sums, visible: Flags, displayed
 
 
 def _totals(sums: Sums, places: Integers) -> Columns:
-    """Totals over all that is accounted, shown or not."""
+    """Totals over all accounted places, shown or not."""
     tree = sums.forest.tree
 
     def make(name: str) -> Integers:
         match name:
-            case "definitions":  # every place but the root, which stands for no graph node
+            case "definitions":  # all places except the root, which is no graph node
                 count: Integers = tree.end[places] - places - (places == 0)
                 return count
             case "hidden":
@@ -89,7 +89,7 @@ def _displayed_totals(sums: Sums, places: Integers) -> Columns:
         rows = np.argsort(places)
         preorder = places[rows]
         size = subtree_sizes(sums.forest.tree.end, preorder)
-        # Native counts the root itself among the definitions here, and only here.
+        # Only here native tfprof counts the root among the definitions.
         values = size if name == "definitions" else _over_subtrees(sums.own(name)[preorder], size)
         result = np.empty(len(places), np.int64)
         result[rows] = values

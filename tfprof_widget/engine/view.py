@@ -51,10 +51,10 @@ class Columns(Mapping[str, Integers]):
 class ViewData:
     """The shown rows in order, as columns.
 
-    `places` are the rows' places in the tree of `forest`. `own` and `total` hold a column a measure, `total`
-    also "definitions", the graph nodes that a total counts, and "hidden", those of them that are accounted and
-    not shown. The first entry of a `grand_total` is the root's. Divide times by `time_scale` to get
-    microseconds, all else but the last two by `scale`.
+    `places` are the rows' places in the tree of `forest`. `own` and `total` have a column for each measure. `total`
+    also has "definitions", the graph nodes that a total counts, and "hidden", the accounted ones among them that are
+    not shown. The first entry of a `grand_total` is the root's. Divide times by `time_scale` to get microseconds, and
+    all other columns except "definitions" and "hidden" by `scale`.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> view = demo_profile().view("scope", max_depth=2, order_by="micros")
@@ -104,7 +104,7 @@ class ViewData:
 
     @cached_property
     def accounted(self) -> Flags:
-        """Whether a row counts itself, or is there only for the sake of what is below it."""
+        """Whether a row counts itself; if not, it is shown only because of the rows below it."""
         return self.forest.accounted[self.places]
 
     @cached_property

@@ -1,1 +1,1 @@
-"""Everything that reads recorded data into a Profile."""
+"""Makes profiles of whatever was recorded: graphs, runs, traces, files, and TensorFlow's objects in this process."""

@@ -1,4 +1,4 @@
-"""Runs the stages over the tables and makes the profile: the one place that does."""
+"""Makes the tables, runs stages over them, and makes the profile; no other module makes one."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tfprof_widget.profiles.data import ProfileData, ProfileTables, table_values
 from tfprof_widget.profiles.tables import Lists, Nodes, _lists
 
 LARGEST_PORT = 2**31 - 1
-# Each scope has the whole name up to it, so that one name of many levels becomes as many long names.
+# Each scope has the whole name up to it, so one name with many levels becomes as many long names.
 MOST_SCOPE_CHARACTERS = 2**26
 COMMON_LEVELS = 100
 
 
 Stage = Callable[[ProfileTables], ProfileTables]
-"""What changes tables before a profile is made of them."""
+"""A function that changes tables before a profile is made of them."""
 
 
 def assemble(tables: ProfileTables, *stages: Stage) -> ProfileData:
-    """The profile of the tables that the last stage gives; one that no stage changes is itself.
+    """The profile of the tables that the last stage gives; a profile without stages is returned as it is.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> assemble(demo_profile(), lambda tables: tables.having(step_names=("train",))).step_names
@@ -50,7 +50,7 @@ def tables_of(
     transfers: TransferRows,
     **others: Any,
 ) -> ProfileTables:
-    """The tables of nodes, runs and op logs; a node that only runs know is among `columns` already."""
+    """The tables of nodes, runs and op logs; `columns` has the nodes that only runs know, too."""
     _check_levels(columns.names)
     order = sorted(range(len(columns.names)), key=columns.names.__getitem__)
     row_of = {columns.names[index]: row for row, index in enumerate(order)}
@@ -72,7 +72,7 @@ def tables_of(
 
 
 def _check_levels(names: Sequence[str]) -> None:
-    """Refuse names so deep that their scopes would take all memory; what few levels graphs have costs nothing."""
+    """Refuse names so deep that their scopes would take all memory; graphs have few levels, so this costs nothing."""
     deepest, characters = "", 0
     for name in names:
         levels = name.count("/")
@@ -122,7 +122,7 @@ def _nodes(
 
 
 def _inputs(inputs: list[list[str]], row_of: Mapping[str, int]) -> tuple[Lists, Indices]:
-    """The sources of each node's inputs, and the outputs of them that are taken.
+    """The source of each input of each node, and the output of the source that it takes.
 
     An input is `name`, `name:port` or, for a control input, `^name`.
     """
@@ -139,7 +139,7 @@ def _inputs(inputs: list[list[str]], row_of: Mapping[str, int]) -> tuple[Lists, 
 
 
 def _port(written: str) -> int:
-    """The output that is meant; no node has more of them than fit the column, whatever damaged input says."""
+    """The number of an output; no node has more outputs than fit the column, so larger numbers are damage."""
     if not written.isdecimal():
         return 0
     return int(written) if len(written) < len(str(LARGEST_PORT)) else LARGEST_PORT
@@ -153,7 +153,7 @@ def _types(
     device: Indices,
     op_logs: Sequence[NodeDetails],
 ) -> tuple[tuple[str, ...], Lists]:
-    """Each node's types: its op, its device and those of the op log; a dictionary in byte order and sets over it."""
+    """The types of each node: its op, its device and those of the op log, as sets of indices into a sorted list."""
     own = [
         (row_of[name], type_name)
         for op_log in op_logs

@@ -44,7 +44,7 @@ _FED_OR_FETCHED = re.compile(r"_(?:arg|retval)_(.+)_\d+_\d+", re.DOTALL)
 
 
 def check_belonging(ran: Iterable[str], graph: Container[str]) -> None:
-    """Refuse a run of which no node belongs to the graph; warn of one of which most do not.
+    """Refuse a run if none of its nodes belongs to the graph; warn if most of them do not.
 
     >>> check_belonging(["loss/_0__cf__0", "_retval_loss_0_0"], {"loss"})
     >>> check_belonging(["x"], {"loss"})
@@ -69,7 +69,7 @@ def check_belonging(ran: Iterable[str], graph: Container[str]) -> None:
 
 
 def _stem(name: str) -> str:
-    """The name that the runtime made this one of; one that starts with `_` is the runtime's own."""
+    """The name from which the runtime made this one; a name that starts with `_` is the runtime's own."""
     fed = _FED_OR_FETCHED.fullmatch(name)
     return fed[1] if fed else name.removeprefix(_FOLDED)
 
@@ -83,10 +83,10 @@ def _belongs(name: str, graph: Container[str]) -> bool:
 
 
 class Gathered:
-    """Graphs, steps and op logs as they come; `tables` gives those of all that came so far.
+    """Collects graphs, steps and op logs; `tables` gives the tables of everything that was added so far.
 
-    What a live graph does not give is noted. Shapes that it does not know are completed from its runs: always where
-    FLOPs are counted, and where inputs are shown unless `completes_shapes` is false.
+    If a part of a live graph cannot be read, a note says so. Shapes that a live graph does not know are completed from
+    its runs: always for counting FLOPs, and for showing inputs unless `completes_shapes` is false.
 
     >>> gathered = Gathered()
     >>> gathered.add_graph(b"")
@@ -121,7 +121,7 @@ class Gathered:
     def add_graph(self, graph: Any) -> None:
         """Add the nodes that are new in `graph`; None adds nothing.
 
-        A tf.Graph brings its own op log; what a given one says of a node goes before it.
+        A tf.Graph has an op log of its own; what a given op log says of a node is taken before it.
         """
         if graph is None:
             return
@@ -140,15 +140,15 @@ class Gathered:
         self,
         functions: Iterable[tuple[str, Any]],
         traces: Sequence[TraceTable] = (),
-        words: BetterNames = NO_BETTER_NAMES,
+        better_names: BetterNames = NO_BETTER_NAMES,
     ) -> None:
-        """Add functions with the variables that they capture and what they call, and what the traces hold of them.
+        """Add functions with their captured variables, the functions that they call, and their runs in the traces.
 
-        `functions` are the FuncGraphs by the runtime's names for them; a step is in one trace only. As with a tf.Graph,
-        what a given op log says of a node goes before what is known of it here.
+        `functions` are pairs of the runtime's name and the FuncGraph; a step is in one trace only. As with a tf.Graph,
+        what a given op log says of a node is taken before what the functions say.
         """
         with pause_gc():
-            graphs = read_functions(functions, self.stacks, words, self.reading)
+            graphs = read_functions(functions, self.stacks, better_names, self.reading)
             columns = read_graph(graphs.definition, self.shapes, self._known())
             found = resolve(traces, graphs, columns, self.shapes)
         self._function_op_log = graphs.op_log
@@ -161,7 +161,7 @@ class Gathered:
         self._kernels, self._compiled = found.kernels, found.compiled
 
     def add_op_log(self, op_log: Any) -> None:
-        """Add what `op_log` says of the nodes that are known by now; None adds nothing."""
+        """Add what `op_log` says of the nodes that were added so far; None adds nothing."""
         if op_log is None:
             return
         with pause_gc():
@@ -171,14 +171,14 @@ class Gathered:
             self.op_logs.append(read_op_log(sealed, self.stacks, self._known()))
 
     def add_checkpoint(self, path: str | PathLike[str] | None) -> None:
-        """Take variables' values from a TensorFlow checkpoint; None adds nothing."""
+        """Take values of variables from a TensorFlow checkpoint; None adds nothing."""
         if path is not None:
             self.checkpoint = open_checkpoint(path)
 
     def add_profile(self, profile: Any, but_steps: Iterable[int] = ()) -> None:
-        """Add a saved profile, a ProfileProto: the nodes and steps in it that are new, and what it says of its nodes.
+        """Add a saved profile, a ProfileProto: its nodes and steps that are new, and what it says of its nodes.
 
-        `but_steps` are left out as well.
+        Steps in `but_steps` are left out too.
         """
         with pause_gc():
             message = as_message(profile, "ProfileProto", "profile")
@@ -194,7 +194,7 @@ class Gathered:
         self.misses_accelerator_stream |= stored.misses_accelerator_stream
 
     def read(self, run_meta: Any) -> ReadRun:
-        """Read a RunMetadata, to be added then or later, and keep what it tells beside times.
+        """Read a RunMetadata, which may be added later, and keep the details that it has of nodes.
 
         >>> from tfprof_widget.demo import recorded
         >>> len(Gathered().read(recorded("run_meta")).table)
@@ -207,16 +207,16 @@ class Gathered:
     def add_step(self, step: int, run_meta: Any, name: str = "", *, belongs: bool = False) -> None:
         """Add a run; several runs of one step are added up, but the same run twice is refused.
 
-        `name` tells what ran, for `run_name_regexes`. That the run is one of the graph is checked, unless it is known
-        that it `belongs`.
+        `name` is the name of what ran, for `run_name_regexes`. It is checked that the run is one of the graph, unless
+        `belongs` says that this is known.
 
-        A node that the graph lacks is added with its name for an op, as natively; of a run that belongs, with the op
-        that ran, for the bodies of loops and functions are such nodes.
+        A node that the graph lacks is added with its name as its op, as in native tfprof. If the run belongs, the node
+        is added with the op that ran: bodies of loops and functions have such nodes.
         """
         self.add_run(step, self.read(run_meta), name, belongs=belongs)
 
     def add_run(self, step: int, read: ReadRun, name: str = "", *, belongs: bool = False) -> None:
-        """Add a run that is read already, as `add_step` does."""
+        """Add a run that was read before, as `add_step` does."""
         check_step(step)
         with pause_gc():
             run = read.table_over(self.names, self.shapes)
@@ -238,16 +238,16 @@ class Gathered:
         self.misses_accelerator_stream |= misses_streams(run.devices)
         self._added.add(digest)
         self.step_names[step] = name or self.step_names.get(step, "")
-        self._live_op_log = None  # shapes that it completes count too
+        self._live_op_log = None  # the op log depends on shapes, which this run may complete
 
     @property
     def is_live(self) -> bool:
-        """Whether a graph of this process is among them, which tells of its nodes what an op log would."""
+        """Whether a graph of this process was added; such a graph tells of its nodes what an op log would."""
         return self._live is not None or self._function_op_log is not None
 
     @property
     def formulas(self) -> Literal["all", "registered"]:
-        """Whose FLOP formulas count: an op log that comes without a live graph says all there is to say."""
+        """Whose FLOP formulas count; with an op log but no live graph, only those that the user registered."""
         return "registered" if self.op_logs and not self.is_live else "all"
 
     def tables(self) -> ProfileTables:

@@ -21,7 +21,7 @@ Entry = TypeVar("Entry", int, str)
 
 @dataclass(frozen=True, eq=False)
 class JoinedRuns:
-    """The runs as tables, with the dictionaries that their columns index."""
+    """The runs as tables, with the lists of devices and the like into which their columns are indices."""
 
     steps: tuple[int, ...]
     devices: tuple[str, ...]
@@ -32,7 +32,7 @@ class JoinedRuns:
 
 @dataclass(frozen=True, eq=False)
 class OwnDevices:
-    """Each node's own device, and which executions count, which were elsewhere, and which count memory."""
+    """Each node's own device, and which executions count, which ran on other devices, and which count memory."""
 
     own: Indices
     kept: Flags
@@ -43,10 +43,10 @@ class OwnDevices:
 def own_devices(
     node: NDArray[np.integer], device: NDArray[np.integer], devices: tuple[str, ...], count: int
 ) -> OwnDevices:
-    """Find the devices of `count` nodes: the first canonical device that a node ran on is its own.
+    """Find the own device of each of `count` nodes: the first canonical device that the node ran on.
 
-    What it ran on another canonical device counts for nothing. Memory counts on the node's own device only; natively
-    also on a device without a name while the node has none.
+    Executions on other canonical devices do not count. Memory counts on the node's own device; as in native tfprof it
+    also counts on a device without a name as long as the node has no device.
 
     >>> devices = ("/device:cpu:0", "/device:cpu:1")
     >>> own_devices(np.array([0, 0, 1]), np.array([1, 0, 0]), devices, 2).kept.tolist()
@@ -63,9 +63,9 @@ def own_devices(
 
 
 def join_runs(runs: Columns, row_of: Mapping[str, int]) -> JoinedRuns:
-    """One table of the executions of all nodes that have a row, on their own devices, and one of those elsewhere.
+    """Join runs into a table of the executions on their nodes' own devices, and one of those on other devices.
 
-    Columns are made whole one by one, so that all of them together take little more memory than what comes of them.
+    Columns are unpacked one by one, so that this takes little more memory than its result.
     """
     steps = tuple(sorted({step for step, _ in runs}))
     devices = tuple(sorted({device for _, run in runs for device in run.devices}))
@@ -112,7 +112,7 @@ def join_runs(runs: Columns, row_of: Mapping[str, int]) -> JoinedRuns:
 def runs_of(
     step: Indices, digests: tuple[bytes, ...], ends: Integers, found: OwnDevices, elsewhere: ExecutionTables | None
 ) -> RecordedRuns:
-    """The table of runs; `ends` are the executions' rows after the last of each run."""
+    """The table of runs; `ends` are the rows at which the executions of each run end."""
 
     def counted(chosen: Flags) -> Integers:
         bounds = pairwise([0, *ends.tolist()])
@@ -124,7 +124,7 @@ def runs_of(
 
 
 def _over_runs(kind: Any, counts: Sequence[int], pieces: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """A column of all runs, of the piece that each run has of it."""
+    """A column over all runs, joined from the piece of each run."""
     column = np.empty(sum(counts), kind)
     first = 0
     for count, piece in zip(counts, pieces, strict=True):
@@ -134,7 +134,7 @@ def _over_runs(kind: Any, counts: Sequence[int], pieces: Iterable[NDArray[Any]])
 
 
 def _nodes(runs: Columns, row_of: Mapping[str, int]) -> Iterator[Indices]:
-    """The row of the node of each execution, run by run; most runs are over the same names."""
+    """The node of each execution as its row, run by run; most runs have the same names."""
     rows: dict[int, Indices] = {}
     for _, run in runs:
         known = id(run.node_names)
@@ -154,10 +154,10 @@ def _places(dictionary: tuple[Entry, ...]) -> dict[Entry, int]:
 def _own_devices(
     node: NDArray[np.integer], device: NDArray[np.integer], devices: tuple[str, ...], count: int
 ) -> tuple[Indices, Integers]:
-    """The first canonical device of each node, and at which execution it was met (past the last if never)."""
+    """The first canonical device of each node, and the execution that ran on it first (past the last one if none)."""
     backwards = np.flatnonzero(canonical(devices)[device] & (node >= 0))[::-1]
     first = np.full(count, len(node), np.int64)
-    first[node[backwards]] = backwards  # of several of one node the last that is assigned stays
+    first[node[backwards]] = backwards  # if a node has several, the assignment that comes last stays
     own = np.full(count, ABSENT, np.int32)
     is_met = first < len(node)
     own[is_met] = device[first[is_met]]
@@ -165,7 +165,7 @@ def _own_devices(
 
 
 def _details(runs: Columns, chosen: Flags) -> tuple[Outputs, Allocations]:
-    """The outputs and allocations of the executions that are chosen, and numbered anew."""
+    """The outputs and allocations of the chosen executions, which are numbered anew."""
     outputs = _detail(runs, chosen, [run.outputs for _, run in runs])
     allocations = _detail(runs, chosen, [run.allocations for _, run in runs])
     sizes = allocations("bytes", np.int64)
@@ -188,7 +188,7 @@ def _details(runs: Columns, chosen: Flags) -> tuple[Outputs, Allocations]:
 
 
 def _detail(runs: Columns, chosen: Flags, tables: Sequence[PackedColumns]) -> Callable[[str, Any], NDArray[Any]]:
-    """Gives the columns of what belongs to executions: `execution` is the execution's row among the chosen."""
+    """A function that gives a column of outputs or allocations; `execution` is a row among the chosen executions."""
     counts = [len(table["execution"]) for table in tables]
     starts = np.cumsum([0, *(len(run) for _, run in runs)])[:-1].tolist()
     execution = _over_runs(
@@ -206,7 +206,7 @@ def _detail(runs: Columns, chosen: Flags, tables: Sequence[PackedColumns]) -> Ca
 
 
 def counted_micros(executions: Executions) -> Integers:
-    """How long each execution took as native counts: whole microseconds, and one for less."""
+    """How long each execution took as native tfprof counts: whole microseconds, at least one."""
     return np.where(executions.duration_micros == 0, 1, executions.duration_micros)
 
 
@@ -216,20 +216,20 @@ def add_up(executions: Executions, devices: tuple[str, ...]) -> StepTotals:
     An execution on an accelerator's stream adds accelerator time; one on the node's own device adds
     CPU time and a run; on other devices it adds nothing. Without a start it adds nothing either.
 
-    It goes step by step, for all steps at once would take several times the memory of what comes of it.
+    This is done step by step, because all steps at once would take several times the memory of the result.
     """
     steps_seen = np.zeros(int(executions.node.max(initial=ABSENT)) + 1, np.int64)
     for _, of_step in _by_step(executions):
         ran = np.zeros(len(steps_seen), np.bool_)
         ran[of_step.node] = True
         steps_seen += ran
-    place = np.cumsum(steps_seen) - steps_seen  # of each node in the next step that it is seen in
+    place = np.cumsum(steps_seen) - steps_seen  # the row of each node in the next step in which it is seen
     columns = {name: np.zeros(int(steps_seen.sum()), np.int64) for name in _COLUMNS}
     for step, of_step in _by_step(executions):
         nodes, sums = _of_step(of_step, devices)
         places = place[nodes]
         for name, values in {"node": nodes, "step": np.full(len(nodes), step), **sums}.items():
-            if values.any():  # what is never written to takes no memory
+            if values.any():  # memory that is never written to is not used
                 columns[name][places] = values
         place[nodes] += 1
     for name in columns.keys() - _NO_SUMS:

@@ -24,11 +24,11 @@ from tfprof_widget.profiles.tables import ExecutedKernel
 
 @dataclass(frozen=True)
 class RunDetails:
-    """What runs tell of nodes beside times: the kernels that ran, the ops of nodes that no graph has, output shapes.
+    """What runs tell of nodes besides times: the kernels that ran, ops of nodes that no graph has, output shapes.
 
-    Of kernels the first label of a node counts that tells one; in `replacing` they are of the runtime's own kernels,
-    which only replace what the graph says of its nodes. Of ops the first run counts in which a node is seen, and in it
-    the last label. `shapes` has the different shapes that a node put out, where they are kept.
+    The kernel of a node is the first one that a label tells. `replacing` has only the runtime's own kernels, which
+    replace what the graph says of a node. The op of a node is the one of the last label in the first run with the node.
+    `shapes` has the different shapes that a node put out, if shapes are kept.
 
     >>> run, details = SealedRun(), RunDetails()
     >>> stats = run.step_stats.dev_stats.add().node_stats
@@ -46,7 +46,7 @@ class RunDetails:
     keeps_shapes: bool = False
 
     def take_label(self, name: str, label: str, graph: Container[str], ran: dict[str, str]) -> None:
-        """Take the label of an execution; `ran` are the ops of this run, where the node is new with it."""
+        """Take the label of an execution; `ran` gets its op if this run is the first one with the node."""
         is_unknown = name not in graph
         if is_unknown and name not in self.ops:
             ran[name] = op_of_label(label) or ran.get(name, "")
@@ -59,7 +59,7 @@ class RunDetails:
                 self.replacing[name] = label
 
     def take_shapes(self, name: str, outputs: Sequence[Any]) -> None:
-        """Take the shapes that an execution put out."""
+        """Take the shapes of an execution's outputs."""
         if self.keeps_shapes and outputs:
             seen = self.shapes.setdefault(name, [])
             put_out = tuple([output.tensor_description.shape for output in outputs])
@@ -67,14 +67,14 @@ class RunDetails:
                 seen.append(put_out)
 
     def add(self, later: RunDetails) -> None:
-        """Take what is new in those of later runs."""
+        """Take what is new in the details of later runs."""
         pairs = (self.any, later.any), (self.replacing, later.replacing), (self.ops, later.ops)
         for ours, theirs in pairs:
             for name, told in theirs.items():
                 ours.setdefault(name, told)
 
     def kernels(self, graph: Container[str]) -> dict[str, ExecutedKernel]:
-        """The kernels of nodes that the graph lacks, and those of its nodes that are the runtime's own types."""
+        """The kernels of nodes that the graph lacks, and the runtime's own kernels of nodes that it has."""
         chosen = {name: label for name, label in self.any.items() if name not in graph}
         chosen |= {name: label for name, label in self.replacing.items() if name in graph}
         return {name: kernel for name, label in chosen.items() if (kernel := _kernel(label)) is not None}
@@ -86,7 +86,7 @@ _LABEL = re.compile(r" = (\w+)\(")
 
 
 def op_of_label(label: str) -> str:
-    """The op that an execution tells in its label `name = Op(inputs)`, empty if it tells none.
+    """The op in the label of an execution, `name = Op(inputs)`; empty if there is none.
 
     >>> op_of_label("loop/body/MatMul = _MklMatMul(a, b)"), op_of_label("no label")
     ('_MklMatMul', '')
@@ -109,9 +109,9 @@ def _numbers() -> array[int]:
 
 @dataclass(frozen=True)
 class _ExecutionRows:
-    """What is read of executions, allocators, allocations and outputs: row after row in flat arrays.
+    """Rows of executions, allocators, allocations and outputs, as they are read, in flat arrays.
 
-    Read in one pass, since to keep a message for each row at hand costs more than to read it.
+    They are read in one pass, because keeping a message for each row costs more than reading it.
     """
 
     names: NodeNames = field(default_factory=NodeNames)
@@ -125,7 +125,7 @@ class _ExecutionRows:
     shapes: dict[bytes | None, int] = field(default_factory=dict)
 
     def add(self, stat: Any, name: str, device: int) -> None:
-        """Add one NodeExecStats, of the node of that name."""
+        """Add one NodeExecStats of the node with this name."""
         row = len(self.node)
         self.node.append(self.names.code(name))
         self.device.append(device)
@@ -160,24 +160,24 @@ _ALLOCATION = attrgetter("requested_bytes", "allocated_bytes", "ptr")
 
 @dataclass(frozen=True, eq=False)
 class ReadRun:
-    """The table of a run, with the shapes that its outputs index, and its transfers."""
+    """A run that was read: its table, the shapes of its outputs, and its transfers."""
 
     table: RunTable
     shapes: tuple[tuple[int, ...], ...]
     transfers: tuple[Transfer, ...]
 
     def over(self, names: NodeNames) -> ReadRun:
-        """The same with another dictionary of names, which is made to have all that run here."""
+        """The same run with indices into another list of names, to which missing names are added."""
         return replace(self, table=self.table.over(names))
 
     def table_over(self, names: NodeNames, shapes: Shapes) -> RunTable:
-        """The table with other dictionaries, which are made to have all that is here."""
+        """The table with indices into other lists of names and shapes, to which missing ones are added."""
         codes = np.array([shapes.index(shape) for shape in self.shapes], np.int64)
         return self.table.over(names).with_shapes(codes)
 
 
 def read_run(run: SealedRun, details: RunDetails, graph: Container[str] = ()) -> ReadRun:
-    """Read a RunMetadata in one pass, and add to the details; what is not needed for nodes of `graph` is left out.
+    """Read a RunMetadata in one pass, and add to `details` what is needed beside the nodes of `graph`.
 
     >>> run = SealedRun()
     >>> device = run.step_stats.dev_stats.add(device="/device:CPU:0")
@@ -237,7 +237,7 @@ def _times(times: NDArray[np.int64]) -> dict[str, Integers]:
         "start_micros": start_micros,
         "duration_micros": duration_micros,
         "start_nanos": np.where(start_nanos > 0, start_nanos, _nanos(start_micros)),
-        # A clock that is set back meanwhile has an execution end before it began.
+        # If the clock is set back during an execution, it ends before it began.
         "duration_nanos": np.maximum(np.where(duration_nanos > 0, duration_nanos, _nanos(duration_micros)), 0),
         "thread": thread,
     }
@@ -252,7 +252,7 @@ def _nanos(micros: Integers) -> Integers:
 
 
 def _memory(times: NDArray[np.int64], allocators: NDArray[np.int64]) -> dict[str, Integers]:
-    """Bytes by execution: what allocators report of it, and the temporary and persistent memory beside."""
+    """The bytes of each execution: what allocators report, and temporary and persistent memory."""
     *_, temporary, persistent = times
     execution, total, peak, live, in_use, on_accelerator = allocators
     most_in_use = np.zeros(len(temporary), np.int64)
@@ -306,5 +306,5 @@ def _shape(sealed: bytes | None, shapes: Shapes) -> int:
 
 def _allocations(allocations: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     execution, micros, sizes, on_accelerator = allocations
-    _nanos(micros)  # which a timeline takes them to
+    _nanos(micros)  # a timeline places them there
     return {"execution": execution, "micros": micros, "bytes": sizes, "on_accelerator": on_accelerator > 0}

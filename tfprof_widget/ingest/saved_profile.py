@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 Port = TypeVar("Port")
 
-# A profile lacks few of the inputs that its nodes number; to make room for more would be to let damage take all memory.
+# A profile lacks few of the inputs that its nodes count. More gaps are damage, which could take all memory.
 MOST_MISSING = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class StoredProfile:
-    """A ProfileProto as columns, with the graph that its nodes make: their names, ops, inputs and attributes."""
+    """A ProfileProto as columns, with a graph of its nodes: their names, ops, inputs and attributes."""
 
     nodes: NodeTable
     graph: GraphDef
@@ -40,7 +40,7 @@ def read_stored_profile(
     known: Container[str] = (),
     known_steps: Container[int] = (),
 ) -> StoredProfile:
-    """The columns of a ProfileProto; the nodes and steps that are known already are left out.
+    """The columns of a ProfileProto, without nodes and steps that are known already.
 
     >>> from tfprof_widget.lib.messages import ProfileNode, ProfileProto
     >>> profile = ProfileProto(nodes={0: ProfileNode(name="a", op="Add")})
@@ -67,7 +67,7 @@ def read_stored_profile(
 
 
 def _check(profile: ProfileProto) -> None:
-    """Refuse numbers that no writer gives: of steps below 0, and of inputs or outputs with gaps without end."""
+    """Refuse numbers that no program writes: steps below 0, and numbers of inputs or outputs with endless gaps."""
     missing = 0
     for node in profile.nodes.values():
         for ports in (node.inputs, node.output_shapes):
@@ -95,7 +95,7 @@ def _first_of_each_name(nodes: Iterable[ProfileNode]) -> list[ProfileNode]:
 
 
 def _graph(profile: ProfileProto, nodes: list[ProfileNode]) -> GraphDef:
-    """The graph; an input that the profile lacks has an empty name."""
+    """The graph of the nodes; an input that the profile lacks has an empty name."""
     from tfprof_widget.lib.messages import GraphDef
 
     graph = GraphDef()
@@ -138,7 +138,7 @@ def _op_log(profile: ProfileProto, nodes: list[ProfileNode], stacks: StackBuilde
 def _runs(
     profile: ProfileProto, nodes: list[ProfileNode], known_steps: Container[int]
 ) -> Iterator[tuple[int, RunTable]]:
-    """What ran in each step; which devices are a node's own depends on the order, so all of a phase come first."""
+    """The runs of each step, phase by phase: a node's own device depends on the order of its executions."""
     steps = {step: StoredExecutions() for step in profile.steps if step not in known_steps}
     for node in nodes:
         for step, found in node.execs.items():
@@ -150,7 +150,7 @@ def _runs(
 
 
 def by_worker(profile: ProfileProto) -> dict[str, ProfileProto]:
-    """The profile of each worker with its own step numbers, by name; empty where the profile tells of no workers.
+    """The profile of each worker by name, with the worker's own step numbers; empty if there are no workers.
 
     >>> from tfprof_widget.lib.messages import ProfileNode, ProfileProto
     >>> message = ProfileProto(steps=[0, 1], step_workers=["a", "b"], worker_steps=[7, 7])
@@ -185,7 +185,7 @@ def _of_worker(profile: ProfileProto, worker: str) -> ProfileProto:
 
 
 def _keep(node: ProfileNode, own: dict[int, int]) -> None:
-    """Keep what the node did in these steps, by their other numbers, and the device on which it did."""
+    """Keep only what the node did in these steps, under their new numbers, and the device that it ran on."""
     execs = {own[step]: found for step, found in node.execs.items() if step in own}
     kept = type(node)()
     for step, found in execs.items():

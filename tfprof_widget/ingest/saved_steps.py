@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Phase(Enum):
-    """When executions are to be read: those on a device without a name count before the node has its own device."""
+    """The order of reading: executions on a device without a name come before the node's own device is known."""
 
     NAMELESS = 1
     PLACED = 2
@@ -29,7 +29,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class StoredExecution:
-    """One execution of a node on a device, with what it allocated; `started` is 0 where it only was seen."""
+    """One execution of a node on a device, with its allocations; `started` is 0 if the node was only seen."""
 
     node: str
     device: str
@@ -40,7 +40,7 @@ class StoredExecution:
 
     @property
     def counted(self) -> int:
-        """Its duration as natively counted, and stored."""
+        """Its duration as native tfprof counts and stores it."""
         return max(self.duration, 1)
 
 
@@ -75,8 +75,8 @@ class StoredExecutions:
 def _executions(node: ProfileNode, step: ExecProfile) -> dict[Phase, list[StoredExecution]]:
     """The executions of a node in a step.
 
-    Of what ran on a device without a name memory is stored, and no times; of what ran elsewhere, neither. The first
-    start and the last end of all are stored.
+    For executions on a device without a name only memory is stored, and no times. For those on other devices neither is
+    stored. The first start and the last end of all executions are stored.
     """
     own = step.cpu_execs if node.canonical_device in step.cpu_execs else step.accelerator_execs
     times = list(_times(own, node.canonical_device))
@@ -99,11 +99,11 @@ def _executions(node: ProfileNode, step: ExecProfile) -> dict[Phase, list[Stored
 def _placed(
     node: ProfileNode, step: ExecProfile, own: list[tuple[int, int]], memories: Sequence[ExecMemory]
 ) -> list[StoredExecution]:
-    """What ran on the node's own device, where times and memory are stored apart, and on accelerators' streams."""
+    """Executions on the node's own device, whose times and memory are stored apart, and on accelerators' streams."""
     placed = []
     for (start, duration), memory in zip_longest(own, memories):
         if memory is not None:
-            duration = memory.memory_micros - start  # 0 where natively 1 is counted
+            duration = memory.memory_micros - start  # 0 where native tfprof counts 1
         placed.append(StoredExecution(node.name, node.canonical_device, start, duration, memory))
     for execs in (step.cpu_execs, step.accelerator_execs):
         for device in sorted(execs):
@@ -127,7 +127,7 @@ def _times(execs: Any, device: str) -> Iterator[tuple[int, int]]:
 def _nameless(
     node: str, memories: Sequence[ExecMemory], step: ExecProfile, *, is_end_told: bool
 ) -> list[StoredExecution]:
-    """Executions that start and end within the step as stored, and at whose end the memory was recorded."""
+    """Executions within the stored start and end of the step; their memory was recorded when they ended."""
     last = max((memory.memory_micros for memory in memories), default=0)
     executions = []
     for memory in memories:
@@ -139,7 +139,7 @@ def _nameless(
 
 
 def _elsewhere(node: str, devices: list[str], step: ExecProfile, told: list[StoredExecution]) -> list[StoredExecution]:
-    """An execution on each of some devices whose times are not stored; one of them has what is not told yet."""
+    """An execution on each device without stored times; the last one covers the step if no other execution does."""
     started = [each for each in told if each.start > 0]
     first = min((each.start for each in started), default=0)
     last = max((each.start + each.counted for each in started), default=0)
@@ -153,7 +153,7 @@ def _elsewhere(node: str, devices: list[str], step: ExecProfile, told: list[Stor
 def _with_allocations(
     found: dict[Phase, list[StoredExecution]], allocations: tuple[Any, ...]
 ) -> dict[Phase, list[StoredExecution]]:
-    """Which execution made an allocation is not stored: the first that has memory gets them all."""
+    """Give all allocations to the first execution with memory: which one made an allocation is not stored."""
     for executions in found.values():
         for place, execution in enumerate(executions):
             if allocations and execution.memory is not None:

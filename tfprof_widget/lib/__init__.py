@@ -1,1 +1,1 @@
-"""What knows nothing of profiles: arrays, errors, messages, text, and safety around the work."""
+"""Serves all rooms and knows nothing of profiles: arrays, errors, messages, text, safe writing and interrupts."""

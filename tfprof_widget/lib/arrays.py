@@ -16,7 +16,7 @@ _PART = 2**20
 
 
 def check_sum(name: str, *columns: NDArray[Any], factor: int = 1) -> None:
-    """Refuse values whose sum, times `factor`, does not fit 64 bits: a wrapped sum would be a silent lie.
+    """Refuse values whose sum, times `factor`, does not fit 64 bits: it would wrap around without an error.
 
     >>> check_sum("bytes", np.array([2**62]), np.array([2**62]))
     Traceback (most recent call last):
@@ -34,7 +34,7 @@ def check_sum(name: str, *columns: NDArray[Any], factor: int = 1) -> None:
 
 
 def _parts(column: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The column piece by piece: a copy of all of it, as other numbers, might not fit the memory."""
+    """The column in pieces: a copy of the whole column in another type might not fit into memory."""
     for first in range(0, len(column), _PART):
         yield column[first : first + _PART]
 

@@ -13,7 +13,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 class ProfileError(Exception):
-    """An input that cannot be profiled: says which one, why, and what to do.
+    """Raised for an input that cannot be profiled: says which one, why, and what to do.
 
     >>> raise ProfileError("run_meta: truncated; write it again")
     Traceback (most recent call last):
@@ -21,14 +21,14 @@ class ProfileError(Exception):
     tfprof_widget.ProfileError: run_meta: truncated; write it again
     """
 
-    __module__ = "tfprof_widget"  # the name that users import it by, in tracebacks too
+    __module__ = "tfprof_widget"  # tracebacks then show the name that users import
 
     def __init__(self, message: str) -> None:
         super().__init__(shortened(visible_lines(message)))
 
 
 def shortened(message: str, most: int = LONGEST_MESSAGE) -> str:
-    """A message with its start, where it says what is wrong, and its end: a name in it may have a million characters.
+    """The start and the end of a long message: it says at its start what is wrong, and a name in it may be very long.
 
     >>> shortened("node 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' is damaged", 20)
     "node 'aaaa…s damaged"
@@ -40,7 +40,7 @@ def shortened(message: str, most: int = LONGEST_MESSAGE) -> str:
 
 
 class ProfileWarning(UserWarning):
-    """An input that was profiled, but not as its owner may expect.
+    """Warns that an input was profiled, but not as the user may expect.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -57,7 +57,7 @@ class ProfileWarning(UserWarning):
 
 
 def warn_user(message: str) -> None:
-    """Warn at the line of the user's that called the package.
+    """Warn at the line of the user's code that called the package.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -73,7 +73,7 @@ def warn_user(message: str) -> None:
 
 
 def error_text(error: BaseException) -> str:
-    """An error of another package's in a few words, for a note.
+    """An error of another package in a few words, for a note.
 
     >>> error_text(KeyError("op"))
     "KeyError: 'op'"

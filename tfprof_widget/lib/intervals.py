@@ -23,9 +23,9 @@ class Intervals:
 
     @classmethod
     def of(cls, start: Integers, end: Integers) -> Intervals:
-        """The times that any of these stretches covers; one that ends before it starts is over at once."""
-        # Nothing goes on between two starts if by then as many have ended as have started. So each side is sorted by
-        # itself, which takes a fraction of the time that it takes to bring the pairs in order.
+        """The union of these stretches; a stretch that ends before it starts is empty."""
+        # There is a gap before a start if as many stretches have ended by then as have started. So starts and ends are
+        # sorted separately, which takes a fraction of the time that sorting the pairs takes.
         start, end = np.sort(start), np.maximum(start, end)
         end.sort()
         last = np.flatnonzero(start[1:] > end[:-1])
@@ -33,7 +33,7 @@ class Intervals:
 
     @property
     def length(self) -> int:
-        """The time that they cover.
+        """The time that the stretches cover.
 
         >>> Intervals.of(np.array([0, 2]), np.array([3, 4])).length
         4
@@ -41,7 +41,7 @@ class Intervals:
         return int((self.end - self.start).sum())
 
     def without(self, other: Intervals) -> Intervals:
-        """The parts of these that the others do not cover.
+        """The parts of these stretches that `other` does not cover.
 
         >>> one, other = Intervals.of(np.array([0]), np.array([9])), Intervals.of(np.array([2, 8]), np.array([4, 12]))
         >>> one.without(other).drawn()
@@ -53,7 +53,7 @@ class Intervals:
         return Intervals.of(start[kept], end[kept])
 
     def shared(self, other: Intervals) -> int:
-        """For how long these and the others go on at once.
+        """The time that both cover.
 
         >>> one, other = Intervals.of(np.array([0]), np.array([9])), Intervals.of(np.array([2, 8]), np.array([4, 12]))
         >>> one.shared(other)
@@ -62,7 +62,7 @@ class Intervals:
         return self.length - self.without(other).length
 
     def gaps(self, shortest: int = 1) -> Intervals:
-        """The stretches between these, as far as they are so long.
+        """The gaps between these stretches that are at least `shortest` long.
 
         >>> Intervals.of(np.array([0, 4, 9]), np.array([3, 5, 10])).gaps(2).drawn()
         '5-9'
@@ -70,7 +70,7 @@ class Intervals:
         return Intervals(self.end[:-1], self.start[1:]).at_least(shortest)
 
     def covers(self, moment: Integers) -> Flags:
-        """Which moments these contain.
+        """Whether a stretch contains each moment.
 
         >>> Intervals.of(np.array([0, 4]), np.array([3, 5])).covers(np.array([2, 3, 4])).tolist()
         [True, False, True]
@@ -82,7 +82,7 @@ class Intervals:
         return found
 
     def hold(self, start: Integers, end: Integers) -> Flags:
-        """Which of these stretches one of them contains as a whole.
+        """Whether one of these stretches contains each of the stretches given by `start` and `end` as a whole.
 
         >>> some = Intervals.of(np.array([5, 0, 30]), np.array([20, 10, 40]))
         >>> some.hold(np.array([8, 15]), np.array([15, 25])).tolist()
@@ -95,7 +95,7 @@ class Intervals:
         return found
 
     def at_least(self, length: int) -> Intervals:
-        """Those that are as long as this.
+        """The stretches that are at least `length` long.
 
         >>> Intervals.of(np.array([0, 5]), np.array([3, 6])).at_least(2).drawn()
         '0-3'
@@ -104,7 +104,7 @@ class Intervals:
         return Intervals(self.start[kept], self.end[kept])
 
     def drawn(self) -> str:
-        """For people to read.
+        """The stretches as text, for tests.
 
         >>> Intervals.of(np.array([0]), np.array([3])).drawn()
         '0-3'
@@ -113,7 +113,7 @@ class Intervals:
 
 
 def last_started(starts: Sequence[int] | Integers, moments: Integers) -> Integers:
-    """The place among the starts, which ascend, of what was last started by each moment.
+    """The index of the last start at or before each moment; the starts ascend.
 
     >>> last_started([10, 20], np.array([5, 10, 15, 20])).tolist()
     [-1, 0, 0, 1]

@@ -1,4 +1,4 @@
-"""Builds protobuf classes, and reads a message from bytes, from text or from one of TensorFlow's."""
+"""Builds protobuf classes, and reads a message from bytes, from text or from TensorFlow's own class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKAGE = "tfprof_widget"
 if not TYPE_CHECKING:  # type checkers have the stubs, and so find the names that do not exist
 
     def __getattr__(name: str) -> Any:
-        if name.startswith("_"):  # asked for by tools, and no message is named so: build nothing
+        if name.startswith("_"):  # tools ask for such names, and no message has one: build nothing
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return message_class(name)
 
@@ -62,7 +62,7 @@ def _class_of(pool: DescriptorPool, descriptor: Any) -> Any:
 
 @cache
 def _filled_pool() -> DescriptorPool:
-    """The process's own pool, where TensorFlow's messages are too, with the files that it has not got yet."""
+    """The process's default pool, which also has TensorFlow's messages, completed by the missing files."""
     from google.protobuf import descriptor_pb2, descriptor_pool
 
     pool = descriptor_pool.Default()
@@ -94,10 +94,11 @@ def as_message(value: object, kind: Literal["OpLogProto"], source: str) -> OpLog
 @overload
 def as_message(value: object, kind: str, source: str) -> Any: ...
 def as_message(value: object, kind: str, source: str) -> Any:
-    """The message of that kind which `value` is or holds; `source` is the argument's name, for errors.
+    """The message that `value` is or holds; `source` is the name of the argument, for errors.
 
-    A message of that name is returned as it is, TensorFlow's too: its fields have the same names. Bytes
-    become ours. For a GraphDef, anything with `as_graph_def` will do, and the text format.
+    A message of that kind is returned unchanged, also one of TensorFlow's classes, which have the same fields. Bytes
+    become a message of this package's class. A GraphDef may also be given as an object with `as_graph_def`, or in the
+    text format.
 
     >>> as_message(b"\\n\\x03\\n\\x01a", "GraphDef", "graph").node[0].name
     'a'
@@ -132,7 +133,7 @@ def as_sealed(value: object, kind: Literal["OpLogProto"], source: str) -> Sealed
 @overload
 def as_sealed(value: object, kind: Literal["RunMetadata"], source: str) -> SealedRun: ...
 def as_sealed(value: object, kind: Literal["GraphDef", "OpLogProto", "RunMetadata"], source: str) -> Any:
-    """As `as_message`, but with the parts left as bytes that most nodes share: they are read once, later.
+    """As `as_message`, but the parts that many nodes have in common stay bytes, and are read once, later.
 
     >>> as_sealed("node { name: 'a' }", "GraphDef", "graph").node[0].name
     'a'
@@ -143,7 +144,7 @@ def as_sealed(value: object, kind: Literal["GraphDef", "OpLogProto", "RunMetadat
             message = sealed.FromString(value)
             if message.ListFields() or not value:
                 return message
-    # in one order, for merging chooses among graphs by their bytes
+    # in a fixed order, because merging chooses among graphs by their bytes
     return sealed.FromString(as_message(value, kind, source).SerializeToString(deterministic=True))
 
 
@@ -160,7 +161,7 @@ def _way_out(kind: str) -> str:
 
 def _shown(value: object) -> str:
     if value is not None and not isinstance(value, str | os.PathLike):
-        return type(value).__name__  # the rest may be long, and long to print
+        return type(value).__name__  # the rest may be long, and slow to print
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:100]}…"
 
@@ -176,7 +177,7 @@ def _from_bytes(data: bytes, kind: str, source: str) -> Any:
     if kind == "GraphDef":
         try:
             return _parsed_text(data.decode())
-        except ValueError as error:  # neither UTF-8 nor, as ParseError is one too, the text format
+        except ValueError as error:  # not UTF-8, or not the text format: ParseError is a ValueError too
             reason += f"; as text: {error}"
     raise ProfileError(
         f"{source}: these {len(data)} bytes are no {kind} ({reason});"

@@ -19,7 +19,7 @@ from tfprof_widget.lib.errors import ProfileError
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """Run the block without garbage collection, and leave the collector as it was.
+    """Run the block without garbage collection, and then switch the collector on again if it was on.
 
     >>> with pause_gc():
     ...     gc.isenabled()
@@ -40,14 +40,14 @@ Handler = Callable[[int, FrameType | None], Any]
 
 PACKAGE = __name__.partition(".")[0] + "."
 HOOK = "__tracebackhide__"
-"""A local variable of the functions of ours that call the user's code."""
+"""Functions of this package that call the user's code have a local variable of this name."""
 
 
 class Interrupts:
-    """The handler of Ctrl-C while something is captured, in place of the `handler` that there was.
+    """The handler of Ctrl-C while something is captured; it replaces `handler`.
 
-    An interrupt comes at once where the user's code runs, or what that calls. Where code of ours runs it waits for
-    `deliver`, which is called as soon as ours is done.
+    An interrupt takes effect at once while the user's code runs, or code that the user's code calls. While this
+    package's code runs, the interrupt waits for `deliver`, which the package calls as soon as it is done.
     """
 
     def __init__(self, handler: Handler) -> None:
@@ -57,21 +57,21 @@ class Interrupts:
         self._received: tuple[int, FrameType | None] | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Hand the interrupt on, now or later."""
+        """Pass the interrupt on, now or when the package's code is done."""
         if self.holders and not self.is_reading and _is_ours(frame):
             self._received = number, frame
         else:
             self.handler(number, frame)
 
     def deliver(self) -> None:
-        """Let an interrupt come that has waited."""
+        """Raise an interrupt that has waited."""
         received, self._received = self._received, None
         if received is not None:
             self.handler(*received)
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
-        """Let interrupts come in the block though it is ours: reading takes long, and only its result is lost."""
+        """Raise interrupts at once in this block: it reads results, which takes long, and only these are lost."""
         self.is_reading = True
         try:
             yield
@@ -80,9 +80,9 @@ class Interrupts:
 
 
 def hold_interrupts() -> Interrupts | None:
-    """Have interrupts wait while code of ours runs, from now on until `release_interrupts`.
+    """Let interrupts wait while this package's code runs, until `release_interrupts`.
 
-    Only the main thread gets any: elsewhere there is nothing to hold, and None is returned.
+    Only the main thread gets interrupts. In other threads this does nothing and returns None.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
@@ -96,9 +96,9 @@ def hold_interrupts() -> Interrupts | None:
 
 
 def release_interrupts(held: Interrupts | None) -> None:
-    """Leave the handler of Ctrl-C as it was, once all have released it, and let an interrupt come that has waited.
+    """Restore the handler of Ctrl-C once all holders have released it, and raise an interrupt that has waited.
 
-    A handler that the user has put there meanwhile stays.
+    A handler that the user has set in the meantime stays.
     """
     if held is None:
         return
@@ -110,7 +110,7 @@ def release_interrupts(held: Interrupts | None) -> None:
 
 
 def deliver_interrupt() -> None:
-    """Let an interrupt come that has waited for code of ours.
+    """Raise an interrupt that has waited for this package's code.
 
     >>> deliver_interrupt()
     """
@@ -120,7 +120,7 @@ def deliver_interrupt() -> None:
 
 
 def _is_ours(frame: FrameType | None) -> bool:
-    """Whether code of ours runs in this frame, or called what runs there, rather than the user's."""
+    """Whether this package, and not the user's code, runs in this frame or called the code that runs in it."""
     innermost = frame
     while frame is not None:
         if str(frame.f_globals.get("__name__", "")).startswith(PACKAGE):
@@ -131,7 +131,7 @@ def _is_ours(frame: FrameType | None) -> bool:
 
 @contextmanager
 def postpone_ctrl_c() -> Iterator[None]:
-    """Have an interrupt that comes during the block come right after it; only the main thread gets any.
+    """Hold an interrupt back until the end of the block; only the main thread gets interrupts.
 
     >>> try:
     ...     with postpone_ctrl_c():
@@ -163,7 +163,7 @@ FORKED = (
 
 
 class RecordingProcess:
-    """The process that this is made in: locks, threads and TensorFlow's profiler do not survive in a fork of it.
+    """The process in which this object is made. In a fork of it locks, threads and TensorFlow's profiler do not work.
 
     >>> RecordingProcess().is_another
     False
@@ -174,12 +174,12 @@ class RecordingProcess:
 
     @property
     def is_another(self) -> bool:
-        """Whether this is asked in a fork."""
+        """Whether the caller runs in a fork of that process."""
         return os.getpid() != self._number
 
 
 def write_whole(path: str | PathLike[str], content: bytes | bytearray) -> None:
-    """Write a file so that a reader finds either all of it or what was there before.
+    """Write a file so that a reader finds either the whole new file or the old one.
 
     >>> write_whole("/no/such/directory/file", b"")
     Traceback (most recent call last):

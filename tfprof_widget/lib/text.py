@@ -26,7 +26,7 @@ def written_exactly(value: int, scale: int = 1) -> str:
 
 
 def written_bytes(value: int, scale: int = 1) -> str:
-    """A number of bytes, decimal as natively.
+    """A number of bytes in decimal units, as native tfprof writes it.
 
     >>> written_bytes(999), written_bytes(1234), written_bytes(5_000_000_000)
     ('999B', '1.23KB', '5000.00MB')
@@ -56,7 +56,7 @@ def written_seconds(value: float) -> str:
     if not value:
         return "0 µs"
     units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-    # What would be written as 1,000 of a unit is one of the next.
+    # A value that would be written as 1,000 of a unit is written as 1 of the next unit.
     factor, unit = next((each for each in units if value >= 0.99995 * each[0]), units[-1])
     count = value / factor
     is_whole = abs(count - round(count)) < 1e-9 and count < 1000
@@ -73,7 +73,7 @@ def written_percent(share: float, decimals: int = 1) -> str:
 
 
 def writer(measure: str) -> Callable[[int, int], str]:
-    """How the values of a measure are written.
+    """The function that writes the values of a measure.
 
     >>> writer("cpu_micros")(1234, 1), writer("peak_bytes")(1234, 1), writer("runs")(1234, 1)
     ('1.23ms', '1.23KB', '1.23k')
@@ -104,8 +104,8 @@ def whole(value: int, scale: int) -> int:
     return (2 * value + scale) // (2 * scale)
 
 
-# Controls, spaces that look like the usual one or like none, what turns the direction of a text, line ends of
-# Unicode's, and halves of characters. Joiners are not among them: scripts and emoji are written with them.
+# Control characters, spaces that look like the usual space or like nothing, characters that reverse the direction of a
+# text, Unicode's line ends, and surrogates. Joiners are left out: some scripts and emoji need them.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -113,7 +113,7 @@ _UNSEEN = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""A name in which every character is seen.
+    r"""A name in which invisible characters are written as escapes.
 
     >>> visible("\x1b[2J"), visible("\u202egnp.exe"), visible("two\nlines"), visible("λ/日本 😀")
     ('\\x1b[2J', '\\u202egnp.exe', 'two\\nlines', 'λ/日本 😀')
@@ -122,7 +122,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    r"""The same of a text that has lines of its own, which stay.
+    r"""A text in which invisible characters are written as escapes, except its line ends.
 
     >>> visible_lines("cause\x07\n  fix")
     'cause\\x07\n  fix'
@@ -136,7 +136,7 @@ def _spelled(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact of the head line, short; `help` says how it was measured."""
+    """A short fact of the head line; `help` says how it was measured."""
 
     label: str
     value: str
@@ -146,7 +146,7 @@ class Fact:
         return f"{self.label} {self.value}"
 
 
-# As js/src/views/frames.ts tells them: installed, worked on in place, or Python's own.
+# The same rule as in js/src/views/frames.ts: installed packages, these packages in a checkout, and Python itself.
 LIBRARIES = re.compile(
     r"(^|/)((site|dist)-packages|tensorflow|keras|tf_keras|tfprof_widget)/|/lib/python[\d.]*/|^<frozen "
 )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
-from IPython.core import completer, magic
+from IPython.core import magic
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.core.magic_arguments import magic_arguments
 
-from tfprof_widget.magic.arguments import MagicRequest, parse, tfprof_arguments
+from tfprof_widget.magic.arguments import MagicRequest, matchers, parse, tfprof_arguments
 from tfprof_widget.magic.cell import EndOfCell, compiled_code, restore_first_line, running_cell, unwrapped
 from tfprof_widget.magic.profiling import ProfiledCell, print_note, profile_on_engines, report_and_go_on
 
@@ -30,42 +30,32 @@ def silenced_by_semicolon(function: Magic) -> Magic:
     return function if mark is None else mark(function)
 
 
-def complete_arguments(shell: InteractiveShell) -> None:
-    """Complete the magic's arguments behind the Tab key."""
-    if hasattr(completer, "context_matcher"):
-        from tfprof_widget.magic.arguments import matcher
-
-        shell.Completer.custom_matchers.append(matcher)
-
-
-def complete_no_more(shell: InteractiveShell) -> None:
-    """Leave the completer as it was."""
-    if hasattr(completer, "context_matcher"):
-        from tfprof_widget.magic.arguments import matcher
-
-        shell.Completer.custom_matchers.remove(matcher)
-
-
 def load(shell: InteractiveShell) -> None:
     """Teach a shell the magics: what `%load_ext tfprof_widget` does."""
     unload(shell)
     magics = TfprofMagics(shell)
     shell.register_magics(magics)
-    shell.input_transformers_post.append(magics.unwrap)
-    complete_arguments(shell)
+    with report_and_go_on("cells under %%tfprof cannot await here, and their lines count from below it"):
+        shell.input_transformers_post.append(magics.unwrap)
+    with report_and_go_on("cannot complete the arguments of %%tfprof"):
+        shell.Completer.custom_matchers.extend(matchers())
     magics.watch_other_cells()
 
 
 def unload(shell: InteractiveShell) -> None:
     """Take the magics from a shell again."""
-    manager = shell.magics_manager
-    magics = manager.registry.pop(TfprofMagics.__name__, None)
-    if magics is None:
+    magics = getattr(shell.find_cell_magic("tfprof"), "__self__", None)
+    if not isinstance(magics, TfprofMagics):
         return
-    shell.input_transformers_post.remove(magics.unwrap)
-    complete_no_more(shell)
-    for kind in ("line", "cell"):
-        manager.magics[kind].pop("tfprof", None)
+    with report_and_go_on("%%tfprof stays among the magics"):
+        for kind in ("line", "cell"):
+            shell.magics_manager.magics[kind].pop("tfprof", None)
+        shell.magics_manager.registry.pop(TfprofMagics.__name__, None)
+    with suppress(AttributeError, ValueError):  # what could not be put there is not there
+        shell.input_transformers_post.remove(magics.unwrap)
+    with suppress(AttributeError, ValueError):
+        for matcher in matchers():
+            shell.Completer.custom_matchers.remove(matcher)
     magics.watch_no_more()
 
 
@@ -137,7 +127,14 @@ class TfprofMagics(Magics):
 
     def _profile_cell(self, request: MagicRequest) -> None:
         """Begin now, end with the cell."""
-        frame = running_cell()
+        try:
+            frame = running_cell()
+        except AttributeError as error:  # the cell is to run all the same
+            print_note(
+                f"cannot profile this cell, for this IPython does not tell which cell is running ({error}): "
+                "put `with tfprof_widget.capture() as prof:` around the code instead, and show prof in the next cell"
+            )
+            return
         if frame is None:
             raise UsageError("%tfprof without an expression profiles the rest of a cell, but no cell is running")
         with report_and_go_on("cannot profile this"):

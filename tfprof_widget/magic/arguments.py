@@ -8,16 +8,19 @@ from argparse import SUPPRESS
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
+from IPython.core import completer
 from IPython.core.error import UsageError
-from IPython.core.magic_arguments import MagicArgumentParser, argument, argument_group, kwds
-from IPython.utils.text import DollarFormatter
+from IPython.core.magic_arguments import argument, argument_group, kwds
 
 from tfprof_widget.api.typed_options import WORD, default_text, placeholder, unquoted, value_of
 from tfprof_widget.output.destination import check_output, parse_output, view_for
 from tfprof_widget.profiles.options import OPTIONS, VIEWS, Option, Options
+
+if TYPE_CHECKING:
+    from IPython.core.completer import CompletionContext, SimpleMatcherResult
+    from IPython.core.magic_arguments import MagicArgumentParser
 
 Magic = TypeVar("Magic", bound=Callable[..., Any])
 
@@ -186,6 +189,8 @@ def _expanded(option: Option, value: str, variables: Mapping[str, Any]) -> str:
     if option.kind == "regexes":
         return value  # where { and $ have a meaning of their own
     try:
+        from IPython.utils.text import DollarFormatter
+
         return str(DollarFormatter().vformat(value, [], variables))
     except Exception:  # as IPython does: what cannot be expanded stays as it is written
         return value
@@ -302,10 +307,19 @@ def _match(context: CompletionContext) -> SimpleMatcherResult:
     written, words = found
     fragment = context.text_until_cursor[len(context.text_until_cursor) - written :]
     return {
-        "completions": [SimpleCompletion(word, type="param") for word in words],
+        "completions": [completer.SimpleCompletion(word, type="param") for word in words],
         "matched_fragment": fragment,
         "suppress": bool(words),
     }
 
 
-matcher = context_matcher(identifier="tfprof_widget.magic")(_match)
+def matchers() -> list[Callable[..., Any]]:
+    """What completes the magic's arguments behind the Tab key; nothing before IPython 8.6.
+
+    >>> [each.__name__ for each in matchers()]
+    ['_match']
+    """
+    if not hasattr(completer, "context_matcher"):
+        return []
+    completer.context_matcher(identifier="tfprof_widget.magic")(_match)  # marks the function, and gives it back
+    return [_match]

@@ -1,1 +1,1 @@
-"""What a view is written as: text, protos, DataFrames and HTML, one format a module."""
+"""Writes views and profiles as text, messages, tables and files: one format in each module."""

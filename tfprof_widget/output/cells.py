@@ -1,4 +1,4 @@
-"""Tells of a row's nodes what is no number: devices, types, shapes, values."""
+"""Finds what a row shows beside numbers: the devices, types, shapes and values of its nodes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def input_shapes(profile: ProfileData, node: int, timing: str) -> list[tuple[int, ...]]:
-    """The shape of each input of a node by index, empty where it is not known.
+    """The shape of each input of a node, in the order of the inputs; an empty tuple where it is not known.
 
-    Native tfprof takes every input for the first output of its source; with the native clock so do we.
+    Native tfprof assumes that every input is the first output of its source. With `timing="tfprof"` we assume so too.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -57,12 +57,12 @@ def device_name(profile: ProfileData, node: int) -> str:
 
 
 def devices(profile: ProfileData, members: Iterable[int]) -> list[str]:
-    """The distinct devices of some nodes in byte order; a node without one adds an empty name, as natively."""
+    """The distinct devices of some nodes, sorted; a node without a device adds an empty name, as in native tfprof."""
     return sorted({device_name(profile, node) for node in members})
 
 
 def type_names(profile: ProfileData, members: Iterable[int]) -> list[str]:
-    """The distinct types of some nodes in byte order."""
+    """The distinct types of some nodes, sorted."""
     types = profile.nodes.types
     codes = {code for node in members for code in types[node].tolist()}
     return [profile.nodes.type_names[code] for code in sorted(codes)]
@@ -70,7 +70,7 @@ def type_names(profile: ProfileData, members: Iterable[int]) -> list[str]:
 
 @dataclass(frozen=True)
 class ShapeCount:
-    """The nodes of a row that take in the same shapes: how many there are, how often they ran and how long."""
+    """The nodes of a row whose inputs have the same shapes: how many nodes, how often they ran, and for how long."""
 
     shapes: tuple[tuple[int, ...], ...]
     defined: int
@@ -79,7 +79,7 @@ class ShapeCount:
 
 
 def shapes_by_count(view: ViewData, row: int) -> list[ShapeCount]:
-    """The combinations of input shapes among the nodes of a row, those that ran most often first."""
+    """The combinations of input shapes among the nodes of a row, the one that ran most often first."""
     costs = measures(view.profile, view.options)
     runs, micros = costs.columns["runs"], costs.columns["micros"]
     found: dict[tuple[tuple[int, ...], ...], list[int]] = {}
@@ -93,30 +93,31 @@ def shapes_by_count(view: ViewData, row: int) -> list[ShapeCount]:
 
 
 def native_shapes(shapes: Iterable[tuple[int, ...]]) -> str:
-    """The shapes of all inputs as the op view prints them, and sorts them by."""
+    """The shapes of all inputs, as native's op view prints and sorts them."""
     return ",\t".join(f"{index}:{joined(shape)}" for index, shape in enumerate(shapes))
 
 
-# So much of a value is printed, natively too; and so many elements are put into a message, natively all of them.
+# At most so many characters of a value are printed, as in native tfprof.
 MOST_CHARACTERS = 10_000
+# At most so many elements of a value go into a message; native tfprof puts in all of them.
 MOST_ELEMENTS = 1_000_000
 
-# The types that have values in messages, by their numbers in DataType, and the fields for them.
+# The message's field for the values of each type, by the type's number in DataType; other types have no values.
 _FIELDS = {1: "value_double", 2: "value_double", 3: "value_int64", 9: "value_int64", 7: "value_str"}
 
 
 def value_texts(view: ViewData, count: int) -> Iterator[tuple[int, str]]:
-    """What is printed below each of the first `count` rows that has a value."""
+    """The text to print below a row, for each of the first `count` rows that has a value."""
     return ((row, value_text(checkpoint, name)) for row, checkpoint, name in _shown(view) if row < count)
 
 
 def value_protos(view: ViewData) -> Iterator[tuple[int, TFProfTensorProto]]:
-    """The message of each row that has a value."""
+    """The message of a row's value, for each row that has one."""
     return ((row, value_proto(checkpoint, name)) for row, checkpoint, name in _shown(view))
 
 
 def _shown(view: ViewData) -> Iterator[tuple[int, Checkpoint, str]]:
-    """The rows whose names a checkpoint has: in scope and graph view, if `select` asks for values."""
+    """The rows of scope and graph view that name a variable of the checkpoint, if `select` asks for values."""
     checkpoint = view.profile.checkpoint
     if checkpoint is None or view.view not in ("scope", "graph") or "tensor_value" not in view.options.select:
         return
@@ -126,7 +127,7 @@ def _shown(view: ViewData) -> Iterator[tuple[int, Checkpoint, str]]:
 
 
 def value_text(checkpoint: Checkpoint, name: str) -> str:
-    """What is printed below a row: nested brackets, rows of rows, cut where it gets too long.
+    """The value of a variable as native tfprof prints it: in nested brackets, cut after MOST_CHARACTERS.
 
     >>> import numpy as np
     >>> from tfprof_widget.profiles.tables import Checkpoint
@@ -153,7 +154,7 @@ def value_text(checkpoint: Checkpoint, name: str) -> str:
 
 
 def value_proto(checkpoint: Checkpoint, name: str) -> TFProfTensorProto:
-    """The message: type and elements, floats with the six digits that native keeps of them."""
+    """The value of a variable as a message: its type and elements; floats keep six digits, as in native tfprof."""
     from tfprof_widget.lib.messages import TFProfTensorProto
 
     message = TFProfTensorProto(dtype=cast("DataType", checkpoint.types[name]))
@@ -185,7 +186,7 @@ _WRITTEN = {"value_double": "{:.2f} ", "value_int64": "{} ", "value_str": "'{}' 
 
 
 def _pieces(shape: tuple[int, ...], elements: Iterator[Any], written: str) -> Iterator[str]:
-    """The text in pieces, but for the end of the outermost bracket."""
+    """The text in pieces, without the end of the outermost bracket."""
     yield "["
     if len(shape) > 1:
         for _ in range(shape[0]):

@@ -16,9 +16,9 @@ from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import Integers
 from tfprof_widget.lib.text import visible
 
-# Of the op types that are compared; the others are one bar.
+# At most so many op types have a bar of their own; the others share one.
 MOST_BARS = 12
-LEAST_SAID = 0.001
+LEAST_SHOWN = 0.001
 
 Numbers = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _EXACT = {"time": "µs", "memory": "B", "count": "", "rate": "FLOP/s"}
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """A row an op type of which something is displayed; times in microseconds, float ops of the nodes that ran.
+    """The costs of each op type in the displayed rows; times are in microseconds, float ops are of nodes that ran.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> costs = Costs.of(demo_profile().view("scope"))
@@ -51,7 +51,7 @@ class Costs:
 
     @classmethod
     def of(cls, view: ViewData) -> Costs:
-        """Sum the own values of the displayed rows by the op of their graph nodes."""
+        """Add up the own values of the displayed rows by the op type of their graph nodes."""
         tree, nodes = view.forest.tree, view.profile.nodes
         displayed = np.zeros(len(tree), np.int64)
         displayed[view.places] = 1
@@ -59,7 +59,7 @@ class Costs:
         row, found = tree.rows[weight > 0], weight[weight > 0]
         columns = measures(view.profile, view.options)
 
-        # A node that never ran has float ops, but no time to set them against.
+        # A node that never ran has float ops but no time: with it, the rate would be too high.
         ran = found * (columns.columns["runs"][row] > 0)
 
         def summed(measure: str, times: Integers = found) -> Numbers:
@@ -128,7 +128,7 @@ def _bar(costs: Costs, metric: str, ops: NDArray[np.intp]) -> dict[str, Any]:
 
 
 def _parts(costs: Costs, metric: str, bar: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The pieces of a bar; the first carries its label."""
+    """The rows of a bar: for time one for each processor, of which the first has the bar's label."""
     ops = bar.pop("ops")
     pieces = {"": bar["total"]}
     if metric == "time":
@@ -145,7 +145,7 @@ def _parts(costs: Costs, metric: str, bar: dict[str, Any]) -> Iterator[dict[str,
 
 
 def _size(costs: Costs, metric: str, ops: NDArray[np.intp]) -> float:
-    """What some op types cost together; their rate is that of their sums."""
+    """What some op types cost together; their rate is the sum of float ops divided by the sum of times."""
     if metric == "rate":
         return float(_rate(costs.float_ops[ops].sum(keepdims=True), costs.by("time")[ops].sum(keepdims=True))[0])
     return float(costs.by(metric)[ops].sum())
@@ -163,9 +163,9 @@ def _unit(metric: str, largest: float) -> tuple[float, str]:
 
 
 def _short(value: float, decimals: int) -> str:
-    """So many decimals, or as many digits where the value is below one."""
-    if value < LEAST_SAID:
-        return f"<{LEAST_SAID}"
+    """A value with so many decimals, or with so many significant digits if it is below one."""
+    if value < LEAST_SHOWN:
+        return f"<{LEAST_SHOWN}"
     text = f"{value:.{decimals}f}" if value >= 1 else f"{value:.{decimals}g}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -177,7 +177,7 @@ _LONGEST_NAME = 32
 
 
 def cost_image(view: ViewData) -> str:
-    """An image of the costliest op types by time, or nothing where nothing took time.
+    """An image of the costliest op types by time; an empty text if no op took time.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> cost_image(demo_profile().view("op"))[:56]
@@ -195,7 +195,7 @@ def cost_image(view: ViewData) -> str:
 
 
 def _whole_bars(view: ViewData) -> list[Mapping[str, Any]]:
-    """A row an op type, whatever it ran on."""
+    """One row for each op type, with the total over all processors."""
     bars = {row["name"]: row for row in reversed(cost_rows(Costs.of(view), "time"))}
     return list(reversed(bars.values()))
 

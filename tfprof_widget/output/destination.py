@@ -29,7 +29,7 @@ EVENTS: dict[str, Callable[[ViewData], Iterator[str]]] = {
 
 
 def timeline_files(view: ViewData, path: str) -> Iterator[tuple[str, bytearray]]:
-    """The files of a view's timeline: exactly `path`, or one a step that is looked at, its id for `{step}`.
+    """The files of a view's timeline: `path` itself, or one for each chosen step if `{step}` stands in it.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> view = demo_profile().view("graph")
@@ -63,7 +63,7 @@ def _reason(view: ViewData) -> str:
 
 FILES = ("file", "timeline", "pprof")
 KINDS = ("stdout", "none", *FILES)
-# The views that can be written so, as natively; the first where none is named.
+# The views that have such an output, as in native tfprof; the first is taken if the user names none.
 _VIEWS = {"timeline": tuple(EVENTS), "pprof": ("code",)}
 
 _CHOICES = "choose from " + ", ".join(kind if kind not in FILES else f"{kind}:outfile=NAME" for kind in KINDS)
@@ -79,12 +79,12 @@ class Destination:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file that is written, and nothing but a word on it printed."""
+        """Whether the view is written to a file, and only a note about the file is printed."""
         return self.kind in FILES
 
 
 def parse_output(output: str) -> Destination:
-    """Read the option `output`; nothing means the terminal.
+    """Read the option `output`; an empty text means the terminal.
 
     >>> parse_output("file:outfile=/tmp/a=b.txt")
     Destination(kind='file', outfile='/tmp/a=b.txt')
@@ -109,7 +109,7 @@ def parse_output(output: str) -> Destination:
 
 
 def view_for(destination: Destination, otherwise: str) -> str:
-    """The view to make where none is named.
+    """The view to make if the user names none: one that has such an output, or `otherwise` if all have.
 
     >>> view_for(Destination("timeline"), "op"), view_for(Destination("stdout"), "op")
     ('graph', 'op')
@@ -118,23 +118,24 @@ def view_for(destination: Destination, otherwise: str) -> str:
 
 
 def check_output(destination: Destination, view: str, options: Options) -> None:
-    """Refuse an output that a view cannot be written as, before the view is made.
+    """Refuse an output that a view does not have, before the view is made.
 
     >>> check_output(Destination("timeline", "run.json"), "op", Options.of())
     Traceback (most recent call last):
         ...
-    ValueError: output timeline: there is none of the op view; choose the view graph, scope or code
+    ValueError: output timeline: the op view has no timeline output; choose the view graph, scope or code
     """
     views = _VIEWS.get(destination.kind, (view,))
     if view not in views:
         choices = " or ".join(filter(None, [", ".join(views[:-1]), views[-1]]))
-        raise ValueError(f"output {destination.kind}: there is none of the {view} view; choose the view {choices}")
+        kind = destination.kind
+        raise ValueError(f"output {kind}: the {view} view has no {kind} output; choose the view {choices}")
     if destination.kind == "pprof":
         selected_measures(options)
 
 
 def deliver(view: ViewData, destination: Destination) -> None:
-    """Print the view to where the option says."""
+    """Print the view, or write it to a file, as the option `output` says."""
     if destination.kind == "stdout":
         _print(banner(view.options, report(view)))
     elif destination.is_file:
@@ -142,7 +143,7 @@ def deliver(view: ViewData, destination: Destination) -> None:
 
 
 def write(view: ViewData, destination: Destination) -> str:
-    """Write the view to a file, and return what is to be said of it: how a timeline or pprof profile is looked at."""
+    """Write the view to a file; returns the note to print, which says how to open a timeline or pprof profile."""
     path = destination.outfile
     match destination.kind:
         case "timeline":
@@ -156,15 +157,15 @@ def write(view: ViewData, destination: Destination) -> str:
 
 def _on_timelines(names: list[str]) -> str:
     first, *others = names
-    told = f"Timeline file is written to {first}."
+    files = f"Timeline file is written to {first}."
     if others:
-        told = f"{len(names)} timeline files are written, from {first} to {others[-1]}."
+        files = f"{len(names)} timeline files are written, from {first} to {others[-1]}."
     how = "Open a Chrome browser, enter URL chrome://tracing and load the timeline file."
-    return f"\n{_STARS}\n{told}\n{how}\n{_STARS}\n"
+    return f"\n{_STARS}\n{files}\n{how}\n{_STARS}\n"
 
 
 def write_timeline(view: ViewData, path: str | PathLike[str]) -> list[str]:
-    """Write the timeline of a view, and return the names of the files: `path`, or one a step for `{step}` in it."""
+    """Write the timeline of a view; returns the files' names: `path`, or one for each step if `{step}` stands in it."""
     check_output(Destination("timeline"), view.view, view.options)
     written = []
     for name, content in timeline_files(view, os.fspath(path)):
@@ -174,7 +175,7 @@ def write_timeline(view: ViewData, path: str | PathLike[str]) -> list[str]:
 
 
 def write_pprof(view: ViewData, path: str | PathLike[str]) -> None:
-    """Write a code view as pprof's profile."""
+    """Write a code view as a profile for pprof."""
     check_output(Destination("pprof"), view.view, view.options)
     write_whole(path, pprof_profile(view))
 

@@ -1,4 +1,4 @@
-"""A view as an HTML table for notebooks: no scripts, no ids, and colours that fit light and dark."""
+"""Writes a view as an HTML table for notebooks: without scripts and ids, in colours for light and dark themes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMES = {
 }
 _COUNTS = {"occurrence": "defined", "num_hidden_ops": "hidden ops"}
 
-# Notebooks style tables too: each selector here is at least as strong as JupyterLab's, and comes later.
+# JupyterLab has styles for tables too: each selector here is at least as specific as JupyterLab's, and comes later.
 _STYLE = """
 .tfprof-view { overflow-x: auto; max-width: 100% }
 .tfprof-view table { border-collapse: collapse; border: 0; margin: 0; color: inherit; background: transparent;
@@ -57,7 +57,7 @@ _STYLE = """
 
 
 def table(view: ViewData) -> str:
-    """The first rows of a view as HTML, with a bar where the rows are compared.
+    """The first rows of a view as HTML, with bars in the column that the rows are ordered by.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> table(demo_profile().view("op"))[:48]
@@ -83,7 +83,7 @@ def table(view: ViewData) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column, or a pair of them under one heading: its headings, and its cells row by row."""
+    """A column, or a pair of columns under one heading: the headings, and the cells of each row."""
 
     heading: str
     subheading: str
@@ -92,7 +92,7 @@ class Column:
 
 
 def _measures(view: ViewData) -> list[str]:
-    """The selected measures; the parts of the time only where there is time on an accelerator."""
+    """The selected measures; time is split into CPU and accelerator only if an accelerator took some."""
     chosen: list[str] = []
     for column in columns(view):
         if column == "micros" and view.grand_total["accelerator_micros"].any():
@@ -119,13 +119,13 @@ def _numbers(view: ViewData, measure: str, count: int) -> Column:
         for row in range(count)
     ]
     heading = f'<th scope="colgroup" colspan="2" class="group">{_NAMES.get(measure, measure)}</th>'
-    # A total of the op view is that of the row and of all rows after it.
+    # In op view, the total of a row adds this row and all rows after it.
     subheading = f'<th scope="col">own</th><th scope="col">{"cumulative" if view.view == "op" else "total"}</th>'
     return Column(heading, subheading, 2, rows)
 
 
 def _compared(view: ViewData) -> str | None:
-    """The measure whose totals get bars: that of the order if it is shown, else the first that is."""
+    """The measure whose totals get bars: the one that rows are ordered by if it is shown, else the first shown."""
     shown = _measures(view)
     return view.options.order_by if view.options.order_by in shown else next(iter(shown), None)
 
@@ -173,7 +173,7 @@ def _shape_count(view: ViewData, count: ShapeCount) -> str:
 
 
 def as_html(text: str) -> str:
-    """Text for HTML, in content and in attributes, in which nothing is hidden.
+    """Text escaped for HTML content and attributes, with invisible characters written out.
 
     >>> as_html("a<b"), as_html("a\\u202eb")
     ('a&lt;b', 'a\\\\u202eb')
@@ -182,7 +182,7 @@ def as_html(text: str) -> str:
 
 
 def _name(view: ViewData, row: int) -> str:
-    """The name by its last part; what the rows above say already is there for search, copy and screen readers."""
+    """The cell of a row's name. It shows the last part; the scope before it is for search, copy and screen readers."""
     name, parent = view.names[row], int(view.parent[row])
     above = f"{view.names[parent]}/" if view.view == "scope" and parent > 0 else ""
     if not name.startswith(above):
@@ -212,14 +212,14 @@ def _title(view: ViewData) -> str:
 
 
 def _foot(view: ViewData, count: int, width: int) -> str:
-    said = []
+    notes = []
     if len(view) > count:
-        said.append(
+        notes.append(
             f"{counted_rows(len(view) - count)} more: see .to_dataframe() or .text(), or ask for fewer, "
             "as with view(min_micros=…, max_depth=…)"
         )
     reason = why_empty(view)
     if reason is not None:
-        said.append(reason)
-    cells = "".join(f'<tr><td class="text" colspan="{width}">{as_html(each)}</td></tr>' for each in said)
+        notes.append(reason)
+    cells = "".join(f'<tr><td class="text" colspan="{width}">{as_html(each)}</td></tr>' for each in notes)
     return f"<tfoot>{cells}</tfoot>" if cells else ""

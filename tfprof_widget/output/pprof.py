@@ -1,4 +1,4 @@
-"""Writes a code view for pprof."""
+"""Writes a code view as a gzipped profile for the tool pprof."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tfprof_widget.profiles.options import Options
 
 @dataclass(frozen=True)
 class SampleFrame:
-    """A line of code; the function of a gradient's frame says so."""
+    """A line of code and its function; in the frame of a gradient the function's name ends in GRADIENT_SUFFIX."""
 
     file: str
     line: int
@@ -33,7 +33,7 @@ class SampleFrame:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The graph nodes by place, each once, and the stack of each place, innermost frame first."""
+    """Each counted graph node, its place in the code view, and the stack of each place, innermost frame first."""
 
     nodes: Integers
     places: Integers
@@ -64,7 +64,7 @@ def samples_of(view: ViewData) -> Samples:
 
 
 def _parents(view: ViewData) -> list[int]:
-    """The shown place above each shown place, in preorder."""
+    """For each shown place, in preorder, the shown place above it."""
     order = np.argsort(view.places)
     parent = view.parent[order]
     above: list[int] = np.where(parent >= 0, view.places[parent], 0).tolist()
@@ -72,7 +72,7 @@ def _parents(view: ViewData) -> list[int]:
 
 
 def _innermost_shown(tree: Tree, places: Integers) -> list[int]:
-    """For each place itself or the nearest above it that is shown; the root always is."""
+    """For each place the nearest that is shown, which is the place itself or one above; the root is always shown."""
     shown = np.zeros(len(tree), np.bool_)
     shown[places] = True
     found: list[int] = []
@@ -82,7 +82,7 @@ def _innermost_shown(tree: Tree, places: Integers) -> list[int]:
 
 
 def _frames(view: ViewData) -> dict[int, SampleFrame]:
-    """The frame of each shown place: that of the first node below it, where several are written alike."""
+    """The frame of each shown place; of several frames with the same text, the one of the first node."""
     tree, traces = view.forest.tree, view.profile.traces
     forward = _forward_rows(view.profile, tree)
     names, strings = tree.names, traces.strings
@@ -101,7 +101,7 @@ def _frames(view: ViewData) -> dict[int, SampleFrame]:
 
 
 def _forward_rows(profile: ProfileData, tree: Tree) -> Integers:
-    """For each row of the tree the graph node whose stack it stands in: of a gradient the forward node."""
+    """For each row of the tree the graph node whose stack it has; a gradient has the stack of its forward node."""
     names, given = profile.nodes.names, profile.traces.forward
     rows = tree.rows.astype(np.int64)
     is_gradient = np.array([name.endswith(GRADIENT_SUFFIX) for name in tree.names])
@@ -112,12 +112,12 @@ def _forward_rows(profile: ProfileData, tree: Tree) -> Integers:
 
 
 MEASURES = (*TIMES, *BYTES, "params", "float_ops")
-# How native tfprof labels the name of a sample's graph node.
+# The label under which native tfprof gives the name of a sample's graph node.
 NODE_LABEL = "graph node:"
 
 
 def selected_measures(options: Options) -> tuple[str, ...]:
-    """The measures that are selected, of which there must be one.
+    """The selected measures; raises if there are none.
 
     >>> selected_measures(Options.of(select=["device", "bytes"]))
     ('bytes',)
@@ -177,7 +177,7 @@ def _values(view: ViewData, name: str, nodes: list[int]) -> list[int]:
 
 
 class _PprofTables:
-    """Numbers strings, functions and locations, each once, and adds the latter two to the profile."""
+    """Numbers each distinct string, function and location, and adds functions and locations to the profile."""
 
     def __init__(self, profile: Any) -> None:
         self.strings: dict[str, int] = {"": 0}
@@ -200,7 +200,7 @@ class _PprofTables:
         key = frame.file, frame.function, frame.function_line
         if key not in self._functions:
             self._functions[key] = len(self._functions) + 1
-            # With the module's name before it, as natively: `__init__` alone would say little.
+            # The module's name comes first, as in native tfprof: `__init__` alone would say little.
             module = frame.file.rpartition("/")[2].rpartition(".")[0] or frame.file.rpartition("/")[2]
             self._profile.function.add(
                 id=self._functions[key],

@@ -1,4 +1,4 @@
-"""A view as tfprof's result messages, built row by row so that no depth or width is too much."""
+"""Fills tfprof's result messages with the rows of a view, without recursion: trees may be very deep."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _code_proto(view: ViewData) -> MultiGraphNodeProto:
 
 
 def _op_proto(view: ViewData) -> MultiGraphNodeProto:
-    """The rows as a chain: each the only child of the one before it."""
+    """The message of an op view: a chain, in which each row is the only child of the row before it."""
     root = MultiGraphNodeProto(name=ROOT_NAME)
     rows: list[Any] = []
     message = root
@@ -112,7 +112,7 @@ def _fill_member(message: Any, view: ViewData, node: int, costs: Measures) -> No
 
 
 def _describe(message: Any, profile: ProfileData, node: int, timing: str) -> None:
-    """What the message says of the graph node itself: its device and the shapes that it takes in."""
+    """Fill in the device of a graph node and the shapes of its inputs."""
     device = int(profile.nodes.device[node])
     if device != ABSENT:
         message.devices.append(profile.nodes.devices[device])

@@ -27,7 +27,7 @@ NAME_WIDTH, VALUE_WIDTH, COUNT_WIDTH = 25, 30, 10
 
 
 def op_lines(view: ViewData, columns: Sequence[str], count: int) -> list[str]:
-    """The first `count` rows of an op view; of a profile without nodes native prints the root's row."""
+    """The first `count` rows of an op view; for a profile without nodes the root's row, as in native tfprof."""
     if not len(view.profile.nodes):
         return [_line(ROOT_NAME, [piece for column in columns for piece in _empty(column)])]
     return [_row(view, columns, row) for row in range(count)]
@@ -87,7 +87,7 @@ def _with_shares(written: str, has_share: bool, own: int, total: int, grand: int
 
 
 def _empty(column: str) -> list[str]:
-    """What the root's row says of a column where there are no nodes."""
+    """What a column prints in the root's row of a profile without nodes."""
     match column:
         case "micros":
             return [_with_shares("0us", False, 0, 0, 0)] * len(TIMES)
@@ -129,7 +129,7 @@ def tree_lines(view: ViewData, columns: Sequence[str], count: int) -> list[str]:
 
 
 def _cell(view: ViewData, column: str) -> Cell:
-    """From a row to the pieces that a column prints of it; some print none, "micros" three."""
+    """A function from a row to the pieces that a column prints: one, for some rows none, for "micros" three."""
     if column == "micros":
         times = [_values(view, measure) for measure in TIMES]
         return lambda row: [piece for cell in times for piece in cell(row)]
@@ -273,7 +273,7 @@ def legend(view: ViewData) -> str:
 
 
 def lines(view: ViewData, most: int | None = None) -> list[str]:
-    """The rows as lines, at most so many of them."""
+    """The rows as lines; at most `most` rows."""
     count = len(view) if most is None else min(most, len(view))
     of_view = op_lines if view.view == "op" else tree_lines
     return of_view(view, columns(view), count)

@@ -22,7 +22,7 @@ from tfprof_widget.profiles.tables import CodeStacks, Lists, Nodes
 
 
 def step_numbers(profile: ProfileData) -> tuple[int, ...]:
-    """The numbers of the steps in the message, which are their own unless several workers ran a step of one number.
+    """The numbers of the steps in the message: the steps' own numbers, or 0, 1, ... if several workers ran them.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> step_numbers(demo_profile())
@@ -32,7 +32,7 @@ def step_numbers(profile: ProfileData) -> tuple[int, ...]:
 
 
 def fill_steps(rows: list[ProfileNode], profile: ProfileData) -> None:
-    """Fill `execs` of the messages of all nodes, in the order of the nodes."""
+    """Fill in `execs` of each node's message; `rows` are the messages in the order of the nodes."""
     totals, numbers = profile.step_totals, step_numbers(profile)
     columns = (totals.node, totals.step, totals.run_count, totals.start_micros, totals.end_micros)
     steps: list[ExecProfile] = []
@@ -50,7 +50,7 @@ def fill_steps(rows: list[ProfileNode], profile: ProfileData) -> None:
 
 
 def _step_of_each(profile: ProfileData) -> list[int]:
-    """The row of the step totals that each execution counts in."""
+    """For each execution, the row of the step totals that counts it."""
     totals, executions, count = profile.step_totals, profile.executions, len(profile.steps)
     keys = totals.node.astype(np.int64) * count + totals.step
     found: list[int] = np.searchsorted(keys, executions.node.astype(np.int64) * count + executions.step).tolist()
@@ -75,7 +75,7 @@ def _fill_times(of_execution: list[ExecProfile], profile: ProfileData) -> None:
 
 
 def _fill_memory(of_execution: list[ExecProfile], profile: ProfileData) -> Mapping[int, ExecMemory]:
-    """The messages by execution, for those whose memory counts."""
+    """Add a memory message for each execution whose memory counts; returns the messages by execution."""
     executions = profile.executions
     columns = {
         "memory_micros": executions.start_micros + executions.duration_micros,
@@ -108,7 +108,7 @@ def _fill_outputs(memory: Mapping[int, ExecMemory], profile: ProfileData) -> Non
 
 
 def _fill_allocations(of_execution: list[ExecProfile], memory: Mapping[int, ExecMemory], profile: ProfileData) -> None:
-    """Native keeps what was allocated on accelerators only."""
+    """Add the allocations on accelerators: native tfprof saves no others."""
     allocations = profile.allocations
     columns = (allocations.execution, allocations.micros, allocations.bytes, allocations.on_accelerator)
     for execution, micros, size, kept in zip(*(column.tolist() for column in columns), strict=True):
@@ -120,10 +120,11 @@ _GPU = re.compile(r"gpu:\d+", re.ASCII)
 
 
 def profile_proto(profile: ProfileData) -> ProfileProto:
-    """The message whose bytes native tfprof gives for the same graph, steps and op log.
+    """The message that native tfprof writes for the same graph, steps and op log, byte for byte.
 
-    An input that the graph lacks, which native dies of, is left out. Steps of several workers are numbered anew, for
-    native knows no workers; whose they are it says besides.
+    Inputs that the graph lacks are left out, since native tfprof crashes on them. Native tfprof knows no workers: the
+    steps of several workers are numbered from 0 on, and the fields `step_workers` and `worker_steps` name the worker
+    of each step and its number there.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> message = profile_proto(demo_profile())
@@ -166,7 +167,7 @@ def _fill_inputs(rows: list[ProfileNode], nodes: Nodes) -> None:
         for index, source in enumerate(sources):
             if source != ABSENT:
                 row.inputs[index] = numbers[source]
-                row.src_output_index[numbers[source]] = 0  # native takes no other output of a source
+                row.src_output_index[numbers[source]] = 0  # native tfprof knows the first output of a source only
 
 
 def _fill_shapes(rows: list[ProfileNode], nodes: Nodes) -> None:
@@ -178,7 +179,7 @@ def _fill_shapes(rows: list[ProfileNode], nodes: Nodes) -> None:
 
 
 def _fill_traces(rows: list[ProfileNode], traces: CodeStacks) -> None:
-    """Each distinct stack is made once, and copied to the nodes that were created in it."""
+    """Make each distinct stack once, and copy it to the nodes that were created in it."""
     frames = list(_frames(traces))
     stacks = [CodeDef(traces=[frames[frame] for frame in stack]) for stack in _each(traces.stacks)]
     for row, stack in zip(rows, traces.stack.tolist(), strict=True):
@@ -200,7 +201,7 @@ def _frames(traces: CodeStacks) -> Iterator[CodeDef.Trace]:
 
 
 def _fill_attributes(rows: list[ProfileNode], profile: ProfileData) -> None:
-    """No column holds the attributes: they come from the graphs themselves."""
+    """Copy the attributes of nodes from the graphs: no table holds them."""
     row_of = dict(zip(profile.nodes.names, rows, strict=True))
     for node in node_definitions(profile.graphs):
         row_of[node.name].attrs.MergeFrom(node.attr)
@@ -212,7 +213,7 @@ def _each(lists: Lists) -> Iterator[list[int]]:
 
 
 def save(profile: ProfileData, path: str | PathLike[str]) -> None:
-    """Write the profile whole or not at all; the same profile always gives the same bytes.
+    """Write the profile to a file, whole or not at all; the same profile always gives the same bytes.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> save(demo_profile(), "/no/such/directory/profile_0")
@@ -227,7 +228,7 @@ def save(profile: ProfileData, path: str | PathLike[str]) -> None:
 
 
 def _transfers(profile: ProfileData) -> Iterator[StoredTransfer]:
-    """What devices got from each other, which native's format has no place for, and native passes over."""
+    """The messages of the transfers, in a field of our own that native tfprof ignores."""
     table, numbers = profile.transfers, step_numbers(profile)
     codes = (table.step, table.kind, table.source, table.target, table.tensor)
     amounts = (table.start_nanos, table.duration_nanos, table.bytes)

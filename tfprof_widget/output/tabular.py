@@ -56,13 +56,13 @@ def _in_units(values: Any, unit: int) -> Any:
 
 
 MOST_ROWS = 100
-# Of Markdown, of HTML, of LaTeX, and of what GitHub makes links of.
-_ACTED_ON = re.compile(r"[\\`*_{}\[\]()<>#+!|~$&^-]|:(?=//)|\bw(?=ww\.)")
+# The characters that mean something in Markdown, HTML or LaTeX, or that let GitHub make a link.
+_SPECIAL = re.compile(r"[\\`*_{}\[\]()<>#+!|~$&^-]|:(?=//)|\bw(?=ww\.)")
 _MEASURE_OF = {"occurrence": "runs"}
 
 
 def markdown(view: ViewData, title: str, lines: Sequence[str]) -> str:
-    """The document; names are written so that no Markdown or HTML in them takes effect.
+    """The rows as a Markdown document; Markdown and HTML in names have no effect.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> text = markdown(demo_profile().view("op", order_by="micros", select=["micros"]), "A *step*", ["traced once"])
@@ -94,11 +94,11 @@ def escaped(text: str) -> str:
     >>> escaped("a_b|<c>")
     'a\\\\_b\\\\|\\\\<c\\\\>'
     """
-    return _ACTED_ON.sub(_harmless, visible(text))
+    return _SPECIAL.sub(_harmless, visible(text))
 
 
 def _harmless(found: re.Match[str]) -> str:
-    """Mathematics and links are looked for before, or in spite of, backslashes: their characters are numbered."""
+    """The character, escaped: as a numeric entity where math or a link is found even behind a backslash."""
     return f"&#{ord(found[0])};" if found[0] in "\\$:w" else f"\\{found[0]}"
 
 

@@ -6,12 +6,12 @@ from tfprof_widget.engine.view import ViewData
 from tfprof_widget.output.rows import legend, lines
 from tfprof_widget.profiles.options import OPTIONS, Options
 
-# What is not a filter: it takes no row away.
+# The options that take no row away.
 _KEEPS_ALL_ROWS = ("step", "order_by", "account_displayed_op_only", "select", "output", "timing")
 
 
 def why_empty(view: ViewData) -> str | None:
-    """The reason why there are no rows (but the root's), and a way out; None if there are.
+    """Why a view has no rows beside the root's, and what to do about it; None if it has some.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> why_empty(demo_profile().view("op", show_name_regexes=["Conv"]))
@@ -71,7 +71,7 @@ _MISSING_STREAM = (
     "It's likely a gpu tracing issue rather than tf-profiler issue.\n"
     "If you found your operation missing accelerator time, consider to post to discuss@tensorflow.org!\n\n"
 )
-# The options that native tfprof prints, in its order; ours beyond them are printed where they differ from the default.
+# The options that native tfprof prints, in its order.
 _PRINTED = (
     "max_depth",
     "min_bytes",
@@ -112,7 +112,7 @@ def preamble(view: ViewData) -> str:
 
 
 def banner(options: Options, body: str) -> str:
-    """What native tfprof prints to the terminal around a report: the options before it, a line after it."""
+    """A report as native tfprof prints it to the terminal: with the options before it and a line after it."""
     values = "".join(f"{f'-{name}':<28}{option_text(name, options)}\n" for name in _PRINTED)
     return (
         f"\n=========================Options=============================\n{values}{'-output':<28}stdout:\n"
@@ -136,7 +136,7 @@ def option_text(name: str, options: Options) -> str:
 
 
 def summary(view: ViewData) -> str:
-    """The first rows, and how many more there are."""
+    """The first rows of a view as text, and how many more there are."""
     rows = lines(view, SUMMARY_ROWS)
     more = len(view) - len(rows)
     rest = f"... {counted_rows(more)} more: see .text(), .to_dataframe()\n" if more > 0 else ""
@@ -145,7 +145,7 @@ def summary(view: ViewData) -> str:
 
 
 def counted_rows(count: int) -> str:
-    """So many rows, in words.
+    """A number of rows, with the noun.
 
     >>> counted_rows(1), counted_rows(1234)
     ('1 row', '1,234 rows')

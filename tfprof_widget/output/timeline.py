@@ -1,4 +1,4 @@
-"""Writes the timeline of a graph view or of a tree view."""
+"""Writes the trace events that show a graph view, or a tree view, as a timeline."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NANOS_A_SECOND = 10**9
 
 @dataclass(frozen=True, eq=False)
 class PlacedTransfers:
-    """The transfers that are shown: their rows in the waits, and where each stands."""
+    """The transfers on the timeline: their rows in `waits`, and the start, process and lane of each."""
 
     profile: ProfileData
     waits: Waits
@@ -45,7 +45,7 @@ class PlacedTransfers:
 
     @classmethod
     def of(cls, profile: ProfileData, when: AxisPlaces, displayed: Flags, first_track: int) -> PlacedTransfers:
-        """Those of the steps that have a place, of the tensors of displayed nodes and of those that are no node's."""
+        """Place the transfers of the chosen steps whose tensor is of a displayed node, or of no node."""
         waits = Waits.of(Activity(profile, tuple(when.spans)))
         transfers = profile.transfers
         node = transfers.node[waits.transfer]
@@ -64,7 +64,7 @@ class PlacedTransfers:
         return cls(profile, waits, rows, start, tracks, process, lane)
 
     def labels(self) -> Iterator[str]:
-        """What the processes are."""
+        """The events that name the processes and their lanes."""
         among = (*self.profile.nodes.devices, *self.profile.transfers.devices)
         yield from self.tracks.labels(self.process, among, " · received")
         for process in np.unique(self.process).tolist():
@@ -72,7 +72,7 @@ class PlacedTransfers:
                 yield label_event("thread_name", (process, lane), f"lane {lane}")
 
     def slices(self) -> Iterator[str]:
-        """Each with where it came from, its bytes, its rate, and how long its target stood still for it before."""
+        """A slice for each transfer, with its source, bytes and rate, and how long its target waited for it."""
         transfers = self.profile.transfers
         took, wait = self.waits.transfer_nanos[self.rows], self.waits.wait[self.rows]
         for at in np.lexsort((self.lane, self.process, self.start)).tolist():
@@ -90,7 +90,7 @@ class PlacedTransfers:
             yield slice_event(name, kind, self._place(at), int(self.start[at]), nanos, as_json(args))
 
     def arrows(self, when: AxisPlaces, shown: Flags, places: tuple[Integers, Integers], number: int) -> Iterator[str]:
-        """From the execution that made each tensor, if it is shown; they are numbered from a number on."""
+        """An arrow to each transfer from the execution that made its tensor, if shown; ids begin with `number`."""
         track, lanes = places
         made = Producers.of(self.profile).execution[self.waits.transfer[self.rows]]
         for at in np.flatnonzero((made >= 0) & shown[made]).tolist():
@@ -105,7 +105,7 @@ class PlacedTransfers:
 
 
 def graph_events(view: ViewData) -> Iterator[str]:
-    """The events of the timeline: a process a device, a thread a lane; and what devices got from each other.
+    """The events of a graph view's timeline: a process for each device, a thread for each lane; and the transfers.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> sum(event.startswith('{"ph":"X"') for event in graph_events(demo_profile().view("graph")))
@@ -120,7 +120,7 @@ def graph_events(view: ViewData) -> Iterator[str]:
     tracks = Tracks.of(profile, profile.nodes.devices)
     track = tracks.number(executions.step, executions.device)
     lanes = _lanes(track, when, shown)
-    # Native counts whole microseconds, by each task's own clock, and knows of no transfers.
+    # Native's timeline has whole microseconds by each task's own clock, and no transfers.
     exact = view.options.timing == "exact" and len(profile.transfers) > 0
     received = PlacedTransfers.of(profile, when, displayed, tracks.end) if exact else None
     yield from tracks.labels(track, profile.nodes.devices)
@@ -131,7 +131,7 @@ def graph_events(view: ViewData) -> Iterator[str]:
     if received is not None:
         yield from received.slices()
     yield from memory_events(profile, when, track)
-    # Last: viewers bind the end of an arrow to a slice that they have met.
+    # Arrows come last: viewers tie the end of an arrow to a slice that they have read before.
     number = 1
     for number, (source, target) in enumerate(flows(profile, when, shown), 1):
         yield from _arrow(profile, when, (track, lanes), number, source, target)
@@ -174,7 +174,7 @@ def _arrow(
 ) -> Iterator[str]:
     track, lanes = places
     start, met = int(when.start[source]), int(when.start[target])
-    # Within the source: at its very end it is over.
+    # The arrow leaves within the source's slice, which excludes its very end.
     left = max(start, min(start + int(when.duration[source]) - 1, met))
     yield from flow_events(
         as_json(f"{profile.nodes.names[profile.executions.node[source]]}_flow"),
@@ -185,7 +185,7 @@ def _arrow(
 
 
 def tree_events(view: ViewData) -> Iterator[str]:
-    """The events of the timeline: one thread, in which nesting is the tree; what took no time has no slice.
+    """The events of a tree view's timeline: one thread, in which a row that took time is a slice within its parent's.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> view = demo_profile().view("scope", max_depth=2, show_name_regexes=["layer2"])
@@ -197,8 +197,8 @@ def tree_events(view: ViewData) -> Iterator[str]:
     yield label_event("thread_name", (0, 0), "total time" + (f", mean of {steps} steps" if steps > 1 else ""))
     category = as_json(view.view)
     total, own, parent = (column.tolist() for column in (view.total["micros"], view.own["micros"], view.parent))
-    # Where the next row below each starts, in the units of the columns: rounded only when written, so that
-    # slices stay within the ones around them.
+    # Where the next child of each row starts, in the unit of the columns. Times are rounded only when they are
+    # written, so that each slice stays within its parent's.
     reached = [0] * len(total)
     for row, (name, length, above) in enumerate(zip(view.names, total, parent, strict=True)):
         if length <= 0:

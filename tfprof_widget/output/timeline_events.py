@@ -20,7 +20,7 @@ from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import device_label
 
-# The longest string that Chromium's JavaScript engine holds, and so the longest JSON that a page of it can read.
+# The longest string that Chromium's JavaScript engine holds, and so the longest JSON that a page can read.
 LARGEST_TRACE = 2**29 - 24
 _EVENTS_A_PART = 5000
 
@@ -31,7 +31,7 @@ as_json = json.dumps
 
 
 def micros(nanos: int) -> str:
-    """A time as the format counts it.
+    """A time in microseconds, as the trace event format has it.
 
     >>> micros(5000), micros(1234567)
     ('5', '1234.567')
@@ -40,7 +40,7 @@ def micros(nanos: int) -> str:
 
 
 def slice_event(name: str, category: str, place: Place, start: int, duration: int, args: str) -> str:
-    """Something that takes time; texts are JSON already.
+    """The event of something that takes time; `name`, `category` and `args` are JSON already.
 
     >>> slice_event('"a"', '"Op"', (0, 1), 5000, 2500, "{}")
     '{"ph":"X","name":"a","cat":"Op","pid":1,"tid":2,"ts":5,"dur":2.5,"args":{}}'
@@ -52,7 +52,7 @@ def slice_event(name: str, category: str, place: Place, start: int, duration: in
 
 
 def label_event(what: str, place: Place, text: str) -> str:
-    """What is said of a process or thread: `process_name`, `process_labels` or `thread_name`.
+    """The event that labels a process or thread; `what` is `process_name`, `process_labels` or `thread_name`.
 
     >>> label_event("thread_name", (0, 3), "lane 3")
     '{"ph":"M","name":"thread_name","pid":1,"tid":4,"args":{"name":"lane 3"}}'
@@ -62,7 +62,7 @@ def label_event(what: str, place: Place, text: str) -> str:
 
 
 def counter_event(name: str, process: int, at: int, value: int) -> str:
-    """What a process counts, from a time on, in bytes.
+    """The event of a process's counter, which is so many bytes from a time on.
 
     >>> counter_event("memory held", 0, 1500, 64)
     '{"ph":"C","name":"memory held","pid":1,"tid":1,"ts":1.5,"args":{"bytes":64}}'
@@ -77,12 +77,12 @@ def flow_events(name: str, number: int, source: tuple[Place, int], target: tuple
 
 
 def _at(place: Place) -> str:
-    # Written from 1 on: Perfetto takes process and thread 0 for the kernel's own.
+    # Numbers are written from 1 on: Perfetto takes process 0 and thread 0 for the kernel's.
     return f'"pid":{place[0] + 1},"tid":{place[1] + 1}'
 
 
 def whole_trace(events: Iterable[str], about: dict[str, Any]) -> bytearray:
-    """The trace of these events, which may be no larger than what a browser opens.
+    """The trace of these events; raises if it is larger than what a browser opens.
 
     >>> whole_trace(['{"ph":"M"}'], {}).decode()
     '{"displayTimeUnit":"ns","otherData":{},"traceEvents":[\\n{"ph":"M"}\\n]}\\n'
@@ -102,7 +102,7 @@ def whole_trace(events: Iterable[str], about: dict[str, Any]) -> bytearray:
 
 @dataclass(frozen=True, eq=False)
 class Tracks:
-    """Tracks are numbered from `first` on, worker by worker; `worker` is that of each step.
+    """Tracks, one for each device of each worker, numbered from `first` on; `worker` holds the worker of each step.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -128,12 +128,12 @@ class Tracks:
         return self.first + len(self.workers) * len(self.devices)
 
     def number(self, step: Indices, device: Indices) -> Integers:
-        """The tracks of what ran in these steps on these devices."""
+        """The track of each execution, by its step and device."""
         worker = self.worker[step].astype(np.int64) if len(self.worker) else np.zeros(len(step), np.int64)
         return self.first + worker * len(self.devices) + device
 
     def labels(self, numbers: Integers, among: tuple[str, ...], ending: str = "") -> Iterator[str]:
-        """What these tracks are; devices are told apart from those that they are `among`."""
+        """The events that label these tracks, by names that differ for all devices of `among`."""
         for number in np.unique(numbers).tolist():
             worker, place = divmod(number - self.first, len(self.devices))
             device, name = self.devices[place], self.workers[worker]
@@ -143,7 +143,7 @@ class Tracks:
 
 
 def first_free_lanes(start: Integers, duration: Integers) -> Integers:
-    """The lane of each slice; of slices that start together the longer comes first.
+    """The first lane that is free for each slice; of slices that start together, the longest chooses first.
 
     >>> first_free_lanes(np.array([0, 1, 3, 5]), np.array([3, 9, 2, 1])).tolist()
     [0, 1, 0, 0]
@@ -155,20 +155,20 @@ def first_free_lanes(start: Integers, duration: Integers) -> Integers:
     for row, begin, end in zip(order.tolist(), start[order].tolist(), (start + duration)[order].tolist(), strict=True):
         while busy and busy[0][0] <= begin:
             heapq.heappush(free, heapq.heappop(busy)[1])
-        # Lanes are taken in turn, so that with none free the next is as many as are busy.
+        # If no lane is free, those from 0 to len(busy) - 1 are busy.
         lane = heapq.heappop(free) if free else len(busy)
         heapq.heappush(busy, (end, lane))
         lanes[row] = lane
     return lanes
 
 
-# The part of the steps' mean length that is left free between two of them; how far apart they ran is not recorded.
+# The gap between two steps, as a share of the steps' mean length: how far apart they ran is not recorded.
 SPACE = 0.04
 
 
 @dataclass(frozen=True)
 class Span:
-    """The place of a step: it starts at `start`, which is `origin` on the clock of the run."""
+    """The place of a step on the axis, from `start` on; the run's clock was at `origin` then."""
 
     start: int
     length: int
@@ -177,9 +177,9 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class AxisPlaces:
-    """Start and duration of each execution in nanoseconds; only those that are `timed` have a place.
+    """Start and duration of each execution on the axis, in nanoseconds; only those that are `timed` have a place.
 
-    `moved` is by how much each was moved from where its task's clock had it.
+    `moved` is the difference between an execution's start on the axis and by its task's clock.
     """
 
     timed: Flags
@@ -190,7 +190,7 @@ class AxisPlaces:
 
 
 def axis_places(profile: ProfileData, steps: Sequence[int], timing: str) -> AxisPlaces:
-    """The places of the executions of some steps, given by their indices; those of several tasks by one clock.
+    """Place the executions of some steps, given by index; with `timing="exact"`, several tasks by one clock.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> axis_places(demo_profile(), [0], "exact").spans[0].length
@@ -231,10 +231,10 @@ IN_USE = "allocator bytes in use"
 
 
 def memory_events(profile: ProfileData, when: AxisPlaces, track: Integers) -> Iterator[str]:
-    """The counters of all tracks: what was held in a step does not depend on which nodes are shown."""
+    """The memory counters of all tracks; they count all nodes, shown or not."""
     executions, allocations = profile.executions, profile.allocations
     step, place = executions.step[allocations.execution], track[allocations.execution]
-    # As recorded where the clock, in microseconds, shows no difference.
+    # Allocations of the same microsecond stay in the order in which they were recorded.
     order = np.lexsort((allocations.micros, place, step))
     changes = np.flatnonzero(np.diff(step[order]) | np.diff(place[order])) + 1
     for rows in np.split(order, changes) if len(order) else ():
@@ -249,7 +249,7 @@ def memory_events(profile: ProfileData, when: AxisPlaces, track: Integers) -> It
 
 
 def _held(process: int, span: Span, at: Integers, sizes: Integers) -> Iterator[str]:
-    """What a device held in a step; what is released but was never allocated was held before."""
+    """The counter of a device in a step; memory that is released but was never allocated was held before the step."""
     held = np.cumsum(sizes)
     before = -min(0, int(held.min()))
     # The step's last releases may be later than its last op.
@@ -260,9 +260,9 @@ def _held(process: int, span: Span, at: Integers, sizes: Integers) -> Iterator[s
 
 
 def flows(profile: ProfileData, when: AxisPlaces, shown: Flags) -> Iterator[tuple[int, int]]:
-    """Pairs of executions, the source first: of each input's executions the last that had started by then.
+    """Pairs of executions: the last of an input's executions to start before a consumer, and the consumer.
 
-    Only between shown executions on their nodes' own devices, where ops are placed.
+    Only executions that are shown and ran on their node's own device are paired.
     """
     executions = profile.executions
     rows = np.flatnonzero(shown & (executions.device == profile.nodes.device[executions.node]))
@@ -279,7 +279,7 @@ def flows(profile: ProfileData, when: AxisPlaces, shown: Flags) -> Iterator[tupl
 
 
 def _crossing_edges(profile: ProfileData) -> Integers:
-    """The consumer and the source of each edge between devices, once."""
+    """The distinct pairs of consumer and source that are on different devices."""
     nodes = profile.nodes
     consumer = np.repeat(np.arange(len(nodes)), np.diff(nodes.inputs.start))
     source = nodes.inputs.values.astype(np.int64)

@@ -1,1 +1,1 @@
-"""Runs a cell on the engines of an ipyparallel cluster, and makes one capture of what each of them recorded."""
+"""Runs a cell on the engines of an ipyparallel cluster, and makes one capture of their recordings."""

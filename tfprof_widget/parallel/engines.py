@@ -14,6 +14,7 @@ from typing import Any
 
 from tfprof_widget.capturing.recording import Recording
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import postpone_ctrl_c
 from tfprof_widget.lib.version import __version__
 from tfprof_widget.parallel.errands import GetReady, HandOver, unpacked
@@ -26,7 +27,7 @@ _NUMBERS = re.compile(r"\d+(,\d+)*")
 
 @dataclass(frozen=True)
 class Engines:
-    """Engines of a cluster by their numbers, and the client that reaches them."""
+    """The numbers of some engines of a cluster, and the client that reaches them."""
 
     client: Any
     numbers: tuple[int, ...]
@@ -34,10 +35,10 @@ class Engines:
 
 @contextmanager
 def named_engines(name: str, variables: Mapping[str, Any]) -> Iterator[Engines]:
-    """The engines that a text names: nothing for all, numbers (`0:2`), or a variable or a part of it (`rc[:2]`).
+    """The engines that a text names by numbers (`0:2`), or by a variable or a part of it (`rc[:2]`); empty means all.
 
-    Without a variable they are those of the one client among the variables, or of the one cluster that runs under the
-    user's IPython profile, which is connected to for the length of the block.
+    If no variable is named, the engines are those of the only client among the variables, else of the only cluster that
+    runs under the user's IPython profile; the connection to that is closed after the block.
     """
     numbers = _numbers(name)
     with ExitStack() as opened:
@@ -49,7 +50,7 @@ def named_engines(name: str, variables: Mapping[str, Any]) -> Iterator[Engines]:
 
 
 def engines_of(meant: Any, opened: ExitStack) -> Engines:
-    """The engines of a client, a view or a cluster, which is connected to until `opened` is closed."""
+    """The engines of a client, a view or a cluster; the connection to a cluster is closed with `opened`."""
     parallel, views = _ipyparallel()
     if isinstance(meant, parallel.Cluster):
         client = meant.connect_client_sync()
@@ -66,12 +67,12 @@ def engines_of(meant: Any, opened: ExitStack) -> Engines:
             "but must be an ipyparallel Client, Cluster or view"
         )
     if not numbers and numbers != 0:
-        raise ProfileError("engines: there are none yet; `rc.wait_for_engines(4)` waits for that many")
+        raise ProfileError("engines: none are running yet; `rc.wait_for_engines(4)` waits for four")
     return Engines(client, (numbers,) if isinstance(numbers, int) else tuple(dict.fromkeys(numbers)))
 
 
 def _numbers(name: str) -> slice | list[int] | None:
-    """The engines' numbers that a text holds, or a range of them; None where it is a variable's name.
+    """The numbers of engines in a text, or a range of them; None if the text names a variable.
 
     >>> _numbers(""), _numbers("0:2"), _numbers("0,2"), _numbers("rc")
     (slice(None, None, None), slice(0, 2, None), [0, 2], None)
@@ -108,15 +109,15 @@ def _value(name: str, variables: Mapping[str, Any]) -> Any:
         return _held(ast.parse(name, mode="eval").body, variables)
     except (SyntaxError, _NamesNothing):
         raise ProfileError(
-            f"engines: {name!r} names none; it may be a variable (rc), a part of one (rc[:2]) or numbers (0:2). "
-            "What is to run stands below, or with %tfprof behind it: --engines rc train()"
+            f"engines: {name!r} names no engines; give a variable (rc), a part of one (rc[:2]) or numbers (0:2). "
+            "The code to run goes into the lines below, or with %tfprof behind the engines: --engines rc train()"
         ) from None
     except Exception as error:
         raise ProfileError(f"engines: {name!r} cannot be looked up ({type(error).__name__}: {error})") from None
 
 
 class _NamesNothing(Exception):
-    """An expression that is more than a variable or a part of one: it could be the code that is to run."""
+    """An expression that is neither a variable nor a part of one; it is not evaluated, as it may be the code to run."""
 
 
 def _held(written: ast.expr | None, variables: Mapping[str, Any]) -> Any:
@@ -143,7 +144,7 @@ def _held(written: ast.expr | None, variables: Mapping[str, Any]) -> Any:
 
 
 def _only_cluster(variables: Mapping[str, Any]) -> Any:
-    """The client or cluster that is meant where none is named."""
+    """The only client among the variables, else the only cluster; raises if there are several."""
     parallel, views = _ipyparallel()
     shown = {name: value for name, value in variables.items() if not name.startswith("_")}
     clients = {
@@ -194,20 +195,25 @@ def _ipyparallel() -> tuple[Any, Any]:
         raise ProfileError(
             f"engines are reached with ipyparallel, which cannot be imported ({error}): {INSTALL}"
         ) from None
+    if gone := gone_names("ipyparallel"):
+        raise ProfileError(
+            f"engines: ipyparallel {ipyparallel.__version__} has no {', '.join(each.name for each in gone)}, which "
+            "%%tfprof needs: install an earlier one, or a tfprof-widget of its time"
+        )
     return ipyparallel, view
 
 
-# An engine that was interrupted has so long to come back from what it is in, such as a step of TensorFlow's.
+# How long to wait for an engine that was interrupted: it may be within a step of TensorFlow's.
 STOPPING_SECONDS = 10.0
-# What an engine wrote at its end may come after its answer.
+# How long to wait for what an engine wrote last, which may come after its answer.
 OUTPUT_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class EngineResult:
-    """What became of the cell on one engine: what was recorded, or `missing` says why nothing was.
+    """How the cell ended on one engine: its recording, or in `missing` the reason why there is none.
 
-    `error` is what ended the cell there, None where it came to its end.
+    `error` is the error that ended the cell there; None if the cell ran to its end.
     """
 
     engine: int
@@ -226,9 +232,9 @@ class Answer:
 
 
 class CellRun:
-    """One run of a cell on engines; `arguments` are those of `%%tfprof` there, as text.
+    """One run of a cell on engines; `arguments` is the text of the arguments of `%%tfprof` there.
 
-    An interrupt goes to all engines, and what they recorded until then is fetched all the same.
+    An interrupt goes to all engines; what they recorded until then is still fetched.
     """
 
     def __init__(self, engines: Engines, code: str, arguments: str) -> None:
@@ -240,7 +246,7 @@ class CellRun:
         self.was_interrupted = False
 
     def progress(self) -> str | None:
-        """One line on how far the engines are, None before they have begun.
+        """One line on how many engines have run the cell; None before they have begun.
 
         >>> CellRun(Engines(None, (0, 1)), "train()", "").progress() is None
         True
@@ -249,7 +255,7 @@ class CellRun:
         return f"tfprof: {done} of {len(self._running)} engines have run the cell" if self._running else None
 
     def run(self) -> tuple[EngineResult, ...]:
-        """Run the cell and wait for it; what became of it on each engine."""
+        """Run the cell and wait for it; returns how it ended on each engine."""
         asked = self._answers(self._numbers, lambda engine, _: engine.apply_async(GetReady(self._code)))
         if self.was_interrupted:
             raise KeyboardInterrupt
@@ -272,12 +278,12 @@ class CellRun:
     def _answers(
         self, numbers: Iterable[int], send: Callable[[Any, int], Any], shows: bool = False
     ) -> dict[int, Answer]:
-        """What engines answer to what each is sent; `shows` what they write meanwhile."""
+        """Send a request to each engine and wait for the answers; with `shows`, show what the engines write."""
         sent: dict[int, Any] = {}
         unsent: dict[int, Answer] = {}
         with ExitStack() as streams:
             try:
-                with postpone_ctrl_c():  # so that there is no engine that nobody knows of
+                with postpone_ctrl_c():  # so that every request sent is in `sent`
                     for number in numbers:
                         try:
                             sent[number] = send(self._client[number], number)
@@ -299,12 +305,12 @@ class CellRun:
                 each.wait_for_output(OUTPUT_SECONDS)
 
     def _stop(self, sent: Mapping[int, Any]) -> None:
-        """Interrupt the engines that have not answered, and wait a while for them; a second interrupt ends that."""
+        """Interrupt the engines that have not answered, and wait a while for them; a second interrupt ends the wait."""
         self.was_interrupted = True
         pending = {number: each for number, each in sent.items() if not each.done()}
         with suppress(KeyboardInterrupt):
             for number, each in pending.items():
-                with suppress(Exception):  # it has gone
+                with suppress(Exception):  # the engine may be gone
                     self._client.abort(each, targets=number, block=False)
                     self._client.send_signal(signal.SIGINT, targets=number, block=False)
             self._client.wait(list(pending.values()), timeout=STOPPING_SECONDS)
@@ -330,25 +336,25 @@ def _unless_in_vain(ready: Answer) -> Answer:
 
 
 def _why_unready(ready: Answer) -> str:
-    """Why the cell runs without a profile on an engine, empty if it does not."""
+    """Why the cell runs without a profile on an engine; an empty text if it runs with one."""
     if ready.error is None:
         version = ready.value[0]
-        return "" if version == __version__ else f"it has tfprof_widget {version} and not {__version__}, as is here"
-    told = str(getattr(ready.error, "evalue", ready.error))
+        return "" if version == __version__ else f"it has tfprof_widget {version}, but here is {__version__}"
+    message = str(getattr(ready.error, "evalue", ready.error))
     if getattr(ready.error, "ename", "") != "ModuleNotFoundError":
-        return f"tfprof_widget does not work there ({told})"
-    if "'tfprof_widget'" in told:
+        return f"tfprof_widget does not work there ({message})"
+    if "'tfprof_widget'" in message:
         return "tfprof_widget is not installed there: pip install tfprof-widget"
-    return f"tfprof_widget {__version__} is not wholly installed there ({told})"
+    return f"tfprof_widget {__version__} is not wholly installed there ({message})"
 
 
 def _ran(number: int, ready: Answer, unready: str, ran: Answer, parcel: Answer | None) -> EngineResult:
-    """What became of the cell on one engine."""
+    """How the cell ended on one engine, from what the engine answered."""
     host = ready.value[1] if ready.error is None else ""
     if parcel is None or parcel.error is not None or parcel.value is None:
         missing = unready or (str(parcel.error or "nothing was recorded") if parcel is not None else "")
         return EngineResult(number, host, None, missing, ran.error)
     try:
         return EngineResult(number, host, unpacked(parcel.value), "", ran.error)
-    except Exception as error:  # such as of another numpy
+    except Exception as error:  # as when the engine has another numpy
         return EngineResult(number, host, None, f"what it recorded cannot be read here ({error})", ran.error)

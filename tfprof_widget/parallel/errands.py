@@ -1,4 +1,4 @@
-"""Does on an engine what is asked, and packs what was recorded to travel."""
+"""Holds the requests that are carried out on an engine, and packs recordings as bytes that can travel."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from tfprof_widget.profiles.tables import CodeStacks
 
 @dataclass(frozen=True)
 class GetReady:
-    """Teach the engine's shell the magics, and forget what was captured there before."""
+    """The request to teach the engine's shell the magics, and to forget what was captured there before."""
 
     code: str
 
     def __call__(self) -> tuple[str, str, bool]:
-        """The version of this package there, the engine's host, and whether the code would never be answered."""
+        """Returns the package's version there, the engine's host, and whether the code would never be answered."""
         from IPython.core.getipython import get_ipython
 
         from tfprof_widget.api.capture import remember
 
         shell: Any = get_ipython()
-        if "tfprof" not in shell.magics_manager.magics["cell"]:
+        if shell.find_cell_magic("tfprof") is None:
             shell.run_line_magic("load_ext", "tfprof_widget")
         remember(None)
         return __version__, platform.node(), _awaits_in_vain(shell, self.code)
@@ -42,10 +42,10 @@ class GetReady:
 
 @dataclass(frozen=True)
 class HandOver:
-    """Hand over what was recorded of the cell."""
+    """The request to hand over what was recorded of the cell."""
 
     def __call__(self) -> bytes | None:
-        """The recording as bytes, None if there is none."""
+        """Returns the recording as bytes; None if there is none."""
         from tfprof_widget.api.capture import last
 
         capture = last()
@@ -53,17 +53,17 @@ class HandOver:
 
 
 def _awaits_in_vain(shell: Any, code: str) -> bool:
-    """Whether code awaits on an engine of ipykernel 7, which lacks a thread there and breaks off without an answer."""
+    """Whether code has an `await` and the engine's ipykernel 7 lacks a thread, so that it would never answer."""
     lacks_thread = getattr(shell.kernel, "shell_channel_thread", shell) is None
     return lacks_thread and bool(shell.should_run_async(code, transformed_cell=shell.transform_cell(code)))
 
 
-# Where a cell lies according to each kernel: the one it names holds the number of its process.
+# The folder of cells in packed recordings: in each kernel the folder's name has the number of the process.
 CELLS = "ipykernel/"
 
 
 def packed(recorded: Recording) -> bytes:
-    """What was recorded, as bytes.
+    """A recording as bytes.
 
     >>> unpacked(packed(Recording((), 1.5, 0.1, 0, ("a",)))).wall_seconds
     1.5
@@ -77,17 +77,17 @@ def packed(recorded: Recording) -> bytes:
 
 
 def unpacked(parcel: bytes) -> Recording:
-    """What was recorded, from the bytes that `packed` made."""
+    """The recording in the bytes that `packed` made."""
     recorded = pickle.loads(parcel)
     assert isinstance(recorded, Recording)
     return recorded
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles messages by their names and bytes, as their classes belong to no module."""
+    """Pickles protobuf messages by name and bytes, since their classes belong to no module."""
 
     def reducer_override(self, value: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | Any:
-        """How to make the value again; all but these are pickled as ever."""
+        """How to make a message again; other values are pickled as usual."""
         if isinstance(value, Message):
             return _message, (value.DESCRIPTOR.name, value.SerializeToString())
         return NotImplemented
@@ -98,17 +98,18 @@ def _message(name: str, content: bytes) -> Any:
 
 
 def without_process(tables: ProfileTables) -> ProfileTables:
-    """The stage that makes tables fit to travel: with the texts of source lines, and with no open files.
+    """The stage that makes tables ready to travel: with the texts of source lines, and without open files.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> without_process(demo_profile()).checkpoint is None
     True
     """
-    return tables.having(traces=_told(tables.traces), checkpoint=None)
+    return tables.having(traces=_ready_to_travel(tables.traces), checkpoint=None)
 
 
-def _told(traces: CodeStacks) -> CodeStacks:
+def _ready_to_travel(traces: CodeStacks) -> CodeStacks:
+    """The stacks with their source lines, and with cells' files named alike on all engines."""
     here = os.path.join(tempfile.gettempdir(), f"ipykernel_{os.getpid()}", "")  # noqa: PTH118
-    told = with_source_lines(traces)
-    strings = tuple(CELLS + text.removeprefix(here) if text.startswith(here) else text for text in told.strings)
-    return replace(told, strings=strings, live=frozenset())
+    stacks = with_source_lines(traces)
+    strings = tuple(CELLS + text.removeprefix(here) if text.startswith(here) else text for text in stacks.strings)
+    return replace(stacks, strings=strings, live=frozenset())

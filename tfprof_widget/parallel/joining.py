@@ -1,4 +1,4 @@
-"""Makes one capture of what engines recorded."""
+"""Runs code on engines for `capture_engines`, and joins what the engines recorded to one capture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_REASON = 200
 
 
 def joined(outcomes: Sequence[EngineResult]) -> Recording:
-    """All that was recorded, and notes on what is missing.
+    """One recording of all engines, with notes on what is missing.
 
     >>> joined([EngineResult(0, "", None, "nothing was recorded", None)]).warnings
     ('engine 0 has no profile: nothing was recorded',)
@@ -41,7 +41,7 @@ def joined(outcomes: Sequence[EngineResult]) -> Recording:
 
 
 def worker_names(outcomes: Sequence[EngineResult]) -> tuple[str, ...]:
-    """What the engines are called in the profile, so that they sort by their numbers; with hosts where these differ.
+    """The engines' names in the profile, which sort by number; with the host if the engines' hosts differ.
 
     >>> worker_names([EngineResult(2, "a", None, "", None), EngineResult(10, "b", None, "", None)])
     ('engine 02 on a', 'engine 10 on b')
@@ -55,7 +55,7 @@ def worker_names(outcomes: Sequence[EngineResult]) -> tuple[str, ...]:
 
 
 def _matching(recorded: Mapping[str, Recording]) -> Iterable[Mapping[str, GraphRecording]]:
-    """The graphs that belong together: on each worker the first one that begins with runs of a name, the second, ..."""
+    """The graphs that belong together, by worker: those with the same name of their first kind, in the same order."""
     found: dict[tuple[str, int], dict[str, GraphRecording]] = {}
     for worker, each in recorded.items():
         seen: Counter[str] = Counter()
@@ -67,7 +67,7 @@ def _matching(recorded: Mapping[str, Recording]) -> Iterable[Mapping[str, GraphR
 
 
 def _one(matching: Mapping[str, GraphRecording]) -> GraphRecording:
-    """The graphs of some workers as one."""
+    """One recording of the graphs of several workers."""
     kinds: dict[str, list[KindOfRun]] = {}
     for graph in matching.values():
         for runs in graph.kinds:
@@ -77,7 +77,7 @@ def _one(matching: Mapping[str, GraphRecording]) -> GraphRecording:
 
 
 def _sum(kind: Sequence[KindOfRun]) -> KindOfRun:
-    """The runs of one kind, of all workers."""
+    """The runs of one kind on all workers together."""
     untraced = [runs.untraced for runs in kind if runs.untraced is not None]
     return KindOfRun(
         name=kind[0].name,
@@ -92,7 +92,7 @@ def _sum(kind: Sequence[KindOfRun]) -> KindOfRun:
 
 
 def failures(outcomes: Sequence[EngineResult]) -> list[str]:
-    """Where the cell failed and why, in a sentence each."""
+    """A sentence for each engine on which the cell failed, with the reason."""
     return [
         f"{name} failed: {reason(ran.error)}; what it ran until then is in the profile"
         if _is_left(ran)
@@ -103,7 +103,7 @@ def failures(outcomes: Sequence[EngineResult]) -> list[str]:
 
 
 def _unprofiled(outcomes: Sequence[EngineResult]) -> list[str]:
-    """Where the cell ran without a profile and why."""
+    """A sentence for each engine on which the cell ran without a profile, with the reason."""
     return [
         f"{name} has no profile: {ran.missing}"
         for name, ran in zip(worker_names(outcomes), outcomes, strict=True)
@@ -112,38 +112,39 @@ def _unprofiled(outcomes: Sequence[EngineResult]) -> list[str]:
 
 
 def _is_left(ran: EngineResult) -> bool:
-    """Whether something is left to look at: of a cell that failed only what it traced until then."""
+    """Whether the profile has something of an engine; if the cell failed there, it needs a traced run."""
     return ran.recorded is not None and (ran.error is None or ran.recorded.traced > 0)
 
 
 def reason(error: Exception) -> str:
-    """An engine's error in a line.
+    """An engine's error in one line.
 
     >>> reason(ValueError("no such file\\nat all"))
     'ValueError: no such file'
     """
-    told = str(getattr(error, "evalue", error)).strip().partition("\n")[0]
+    message = str(getattr(error, "evalue", error)).strip().partition("\n")[0]
     if isinstance(error, NoAnswer):
-        return told
+        return message
     name = getattr(error, "ename", type(error).__name__)
-    return shortened(f"{name}: {told}" if told else name, LONGEST_REASON)
+    return shortened(f"{name}: {message}" if message else name, LONGEST_REASON)
 
 
 def _warnings(recorded: Mapping[str, Recording]) -> Iterator[str]:
-    """The warnings of all workers, each once, with the workers that it is from unless it is all of them."""
+    """The distinct warnings of the workers, each with the names of its workers unless all have it."""
     workers: dict[str, list[str]] = {}
     for worker, each in recorded.items():
         for warning in each.warnings:
             workers.setdefault(warning, []).append(worker)
-    for warning, told in workers.items():
-        yield warning if len(told) == len(recorded) else f"{', '.join(told)}: {warning}"
+    for warning, names in workers.items():
+        yield warning if len(names) == len(recorded) else f"{', '.join(names)}: {warning}"
 
 
 def capture_engines(view: Any, code: str, *, name: str = "", **sampling: Any) -> Capture:
     """Profile what code runs on the engines of an ipyparallel view, client or cluster, as `%%tfprof --engines` does.
 
-    The code runs in the engines' own variables. `sampling` and `collectives` say what is traced, as for `capture`. Code
-    that fails on some engines is noted in the capture; what fails on all is raised, and `last()` has the capture.
+    The code runs in the engines' own namespaces. `sampling` and `collectives` say what is traced, as for `capture`. If
+    the code fails on some engines, the capture has notes on that; if it fails on all, the error is raised, and `last()`
+    gives the capture.
 
     >>> capture_engines("rc", "train()")
     Traceback (most recent call last):
@@ -161,24 +162,24 @@ def capture_engines(view: Any, code: str, *, name: str = "", **sampling: Any) ->
 
 
 def cell_run(engines: Engines, code: str, *, collectives: bool = False, **sampling: Any) -> CellRun:
-    """A run of code on engines, yet to begin.
+    """A run of code on engines, which has not begun yet.
 
     >>> cell_run(Engines(None, (0, 1)), "train()", every=10).was_interrupted
     False
     """
-    daring = ["--collectives"] if collectives else []
-    return CellRun(engines, code, " ".join(filter(None, [*daring, _arguments(policy(**sampling))])))
+    words = ["--collectives" if collectives else "", _arguments(policy(**sampling))]
+    return CellRun(engines, code, " ".join(filter(None, words)))
 
 
 def joined_capture(outcomes: Sequence[EngineResult], name: str) -> Capture:
-    """The capture of all engines, which is also the last one from now on."""
+    """The capture of all engines, which `last()` gives from now on."""
     capture = Capture.of(joined(outcomes), name)
     remember(capture)
     return capture
 
 
 def error_of(run: CellRun, outcomes: Sequence[EngineResult]) -> BaseException | None:
-    """What the code is to end with here: an interrupt, or the error that it ended with on all engines."""
+    """The error to raise here: an interrupt, or that of all engines if the code failed on all; else None."""
     if run.was_interrupted:
         return KeyboardInterrupt()
     if not all(ran.error for ran in outcomes):
@@ -187,12 +188,12 @@ def error_of(run: CellRun, outcomes: Sequence[EngineResult]) -> BaseException | 
     from ipyparallel.error import CompositeError
 
     failed = CompositeError("the cell failed on all engines", [_listed(ran) for ran in outcomes])
-    failed._render_traceback_ = lambda: str(failed).splitlines()  # in short: the engines' own traces were shown
+    failed._render_traceback_ = lambda: str(failed).splitlines()  # short, since the engines' own tracebacks were shown
     return failed  # type: ignore[no-any-return]
 
 
 def _listed(ran: EngineResult) -> tuple[str, str, str, dict[str, Any]]:
-    """A name, a message, a trace and an engine, as ipyparallel lists errors."""
+    """An engine's error as ipyparallel lists errors: its name, message and traceback, and the engine."""
     error: Any = ran.error
     return (
         getattr(error, "ename", type(error).__name__),
@@ -203,7 +204,7 @@ def _listed(ran: EngineResult) -> tuple[str, str, str, dict[str, Any]]:
 
 
 def _arguments(traced: Policy) -> str:
-    """What to trace, as the arguments of `%%tfprof`; none stand for its default.
+    """A policy as the arguments of `%%tfprof`; an empty text is the default policy.
 
     >>> _arguments(Every(1)), _arguments(Steps(10)), _arguments(Adaptive(0.05, 0)), _arguments(Adaptive())
     ('--every=1', '--steps=10:', '--overhead=0.05', '')

@@ -25,15 +25,15 @@ from tfprof_widget.profiles.tables import (
 
 Found = TypeVar("Found")
 
-# What a few views of a few steps need: at most three hundred megabytes for a graph of 100,000 nodes.
+# Enough for a few views of a few steps: at most three hundred megabytes for a graph of 100,000 nodes.
 RECENT = 24
-# Larger results are fewer, but never less than two views need.
+# If results are larger, fewer of them are kept, but never fewer than two views need.
 MOST_BYTES = 10**9
 FEWEST = 8
 
 
 class ResultCache:
-    """Results by key. Two threads that ask at once may both compute, but both get a whole result.
+    """Keeps results by key. If two threads ask at once, both may compute the result, and both get a whole one.
 
     >>> cache = ResultCache()
     >>> cache.kept("tree", lambda: "grown"), cache.kept("tree", lambda: "grown again")
@@ -46,18 +46,18 @@ class ResultCache:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[type[ResultCache], tuple[()]]:
-        """What was computed can be computed again: it stays behind when a profile is pickled or copied."""
+        """Pickle or copy the cache as an empty one: results can be computed again."""
         return ResultCache, ()
 
     def kept(self, key: Hashable, make: Callable[[], Found]) -> Found:
-        """What was made under this key, or what `make` makes now."""
+        """The result that is kept under this key, or the one that `make` gives now."""
         if key not in self._kept:
             self._kept[key] = make()
         found: Found = self._kept[key]
         return found
 
     def recent(self, key: Hashable, make: Callable[[], Found], most: int = RECENT) -> Found:
-        """As `kept`, but of these only the `most` asked for last are held."""
+        """As `kept`, but of all results asked for in this way only the last `most` are held."""
         with self._lock:
             if key in self._recent:
                 self._recent.move_to_end(key)
@@ -71,7 +71,7 @@ class ResultCache:
         return made
 
     def _too_many(self, most: int) -> list[Hashable]:
-        """The results to let go: columns may have been added to any since, so that all are measured again."""
+        """The results to drop. Results may have grown columns since they were kept, so all are measured again."""
         if len(self._recent) <= min(FEWEST, most):
             return []
         counted: dict[int, int] = {}
@@ -84,7 +84,7 @@ class ResultCache:
 
 
 def _count(value: Any, counted: dict[int, int]) -> None:
-    """Add the bytes of the columns that a result refers to; what several share counts once."""
+    """Add up the bytes of the columns that a result refers to; a column that several results share counts once."""
     if id(value) in counted:
         return
     if isinstance(value, np.ndarray | bytes):
@@ -96,7 +96,7 @@ def _count(value: Any, counted: dict[int, int]) -> None:
         _count(part, counted)
 
 
-# Follows the name of a kind in the steps of its first run, which traces, compiles and tunes.
+# Follows the name of a kind in the name of its first run, in which TensorFlow traces, compiles and tunes.
 WARM_UP = " (warm-up)"
 EAGER = "eager ops"
 # Follows the name of a kind in steps that took less than a third as long as most, as that of a small last batch does.
@@ -105,16 +105,16 @@ SHORTER = " (shorter)"
 
 @dataclass(frozen=True, eq=False)
 class ProfileTables:
-    """A graph's nodes and what was measured of them, as tables of columns: what stages take and give.
+    """A graph's nodes and what was measured of them, as tables of columns. A stage takes and gives such tables.
 
-    `step_names` tell what ran in each step, empty where that is not known. `graphs` are the graphs as they
-    were read, for what no column holds (the attributes of nodes), and `checkpoint` holds variables' values.
-    `kernels` are what ran in place of nodes' own ops, by name, where a run tells; `compiled` are, by the names of
-    functions that XLA compiled to one op each, the nodes that it stands for. `transfers` are what devices got from
-    each other. `step_workers` says of each step which worker ran it, and is empty where all are one process's; a step
-    number then stands once for each worker that ran it. `runs` are what the executions were recorded in. With
-    `one_clock` all times are by the same clock, whatever task they are of. `main_kind` is the name of the steps that do
-    most of the work, where it is known how often each kind of step ran, as after a capture.
+    `step_names` has the name of the run of each step, empty if it is not known. `graphs` are the graphs as they were
+    read: they hold the attributes of nodes, for which there is no column. `checkpoint` holds values of variables.
+    `kernels` maps the name of a node to the kernel that ran for it, if this is not the node's own op. `compiled` maps
+    the name of a function that XLA compiled into one op to the nodes of the function. `transfers` are the tensors that
+    devices got from each other. `step_workers` has the worker of each step; it is empty if there was one process only.
+    With workers, a step number appears once for each worker that ran it. `runs` are the runs in which the executions
+    were recorded. With `one_clock`, the times of all tasks are on the same clock. `main_kind` is the name of the steps
+    that do most of the work, if it is known how often each kind of step ran, as after a capture.
     """
 
     nodes: Nodes
@@ -137,7 +137,7 @@ class ProfileTables:
     main_kind: str = ""
 
     def having(self, **changed: Any) -> ProfileTables:
-        """The tables with some of them changed.
+        """These tables with the given ones in place of their own.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> demo_profile().having(step_names=("train",)).step_names
@@ -147,7 +147,7 @@ class ProfileTables:
 
     @property
     def workers_of_steps(self) -> tuple[str, ...]:
-        """The worker of each step, without a name where all are one process's.
+        """The worker of each step; an empty name for each if there was one process only.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> demo_profile().workers_of_steps
@@ -157,7 +157,7 @@ class ProfileTables:
 
     @property
     def has_traces(self) -> bool:
-        """Whether it is known of any node in which Python stack it was created, as the code view needs.
+        """Whether the Python stack of any node is known, which the code view needs.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> demo_profile().has_traces
@@ -178,7 +178,7 @@ def table_values(tables: ProfileTables) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProfileData(ProfileTables):
-    """Tables that no stage will change any more, with a cache of what was computed of them."""
+    """Tables that no stage changes any more, with a cache of results computed from them."""
 
     cache: ResultCache = field(default_factory=ResultCache, init=False, repr=False)
 

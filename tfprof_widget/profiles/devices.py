@@ -20,7 +20,7 @@ _CANONICAL = re.compile(r".*/(device:gpu|gpu|device:cpu|cpu):\d+", re.ASCII)
 
 
 def canonical(devices: Sequence[str]) -> Flags:
-    """Whether each device, in lower case, is one that ops are placed on.
+    """Whether ops are placed on each device, and not a stream or the like; names are in lower case.
 
     >>> canonical(["/job:a/device:gpu:0", "/device:gpu:0/stream:all", "/memcpy"]).tolist()
     [True, False, False]
@@ -29,7 +29,7 @@ def canonical(devices: Sequence[str]) -> Flags:
 
 
 def accelerator_streams(devices: Sequence[str]) -> Flags:
-    """Whether each device stands for all streams of an accelerator, where kernels' times are taken from."""
+    """Whether each device stands for all streams of an accelerator; times of kernels are taken from it."""
     return np.array(["stream:all" in device for device in devices], np.bool_)
 
 
@@ -44,7 +44,7 @@ _PROCESSORS = ("cpu", "gpu", "tpu", "xla_cpu", "xla_gpu")
 
 
 def device_label(name: str, devices: Iterable[str] = ()) -> str:
-    """A device's name without what is taken as read: its job and task, where `devices` have one and it is usual.
+    """A short name of a device: without job and task if all `devices` have the same, usual ones.
 
     >>> device_label("/job:localhost/replica:0/task:0/device:cpu:0"), device_label("/job:ps/task:1/gpu:0/stream:all")
     ('CPU:0', 'ps 1 · GPU:0 · stream all')
@@ -63,7 +63,7 @@ def device_label(name: str, devices: Iterable[str] = ()) -> str:
 
 
 def _placed(name: str) -> tuple[str, str, str] | None:
-    """A device's job, replica and task; None where its name does not tell them."""
+    """A device's job, replica and task; None if its name does not have them."""
     found = _PLACED.fullmatch(name)
     return found and (found[1], found[2] or "0", found[3] or "0")
 
@@ -74,7 +74,7 @@ def _part_label(part: str) -> str:
 
 
 def ran_on_cpus(profile: ProfileTables) -> bool:
-    """Whether no device is known but CPUs.
+    """Whether all known devices are CPUs.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> ran_on_cpus(demo_profile())
@@ -87,7 +87,7 @@ _TASK = re.compile(r"(?:.*?)(/job:[^/]*(?:/replica:\d+)?(?:/task:\d+)?)", re.ASC
 
 
 def task_of_device(device: str) -> str:
-    """The task in a device's name: the process that has the device; empty where the name does not tell.
+    """The task in a device's name, which is the process with that device; empty if the name has none.
 
     >>> task_of_device("/job:ps/replica:0/task:1/device:cpu:0"), task_of_device("/device:gpu:0/stream:all")
     ('/job:ps/replica:0/task:1', '')
@@ -97,7 +97,7 @@ def task_of_device(device: str) -> str:
 
 
 def job_of_task(task: str) -> str:
-    """The tasks that do the same work, by name: those of one job, or all workers that have but a name.
+    """The name of the group of tasks that do the same work: the task's job, or one group for all merged workers.
 
     >>> job_of_task("/job:ps/replica:0/task:1"), job_of_task("worker 0")
     ('/job:ps', '')

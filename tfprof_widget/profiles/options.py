@@ -44,11 +44,11 @@ COLUMNS = (
 )
 TIMINGS = ("exact", "tfprof")
 ACROSS_WORKERS = ("mean", "sum", "slowest")
-# What the widget shows: the views, and what is no table of them; and by what its charts compare op types.
+# The tabs of the widget: the views and others; and the measures by which its charts compare op types.
 TABS = (*VIEWS, "timeline", "memory", "workers", "advise")
 METRICS = ("time", "memory", "count", "rate")
 EVERYTHING = (".*",)
-# As tfprof's own options, which are of 64 bits.
+# tfprof's own options are integers of 64 bits.
 _LARGEST = 2**63 - 1
 # The type that an op log gives to the trainable variables.
 TRAINABLE_VARIABLES = "_trainable_variables"
@@ -168,7 +168,7 @@ class Options:
 
 
 def check_view(view: str) -> str:
-    """Return `view` if it is one of tfprof's, else say which there are.
+    """Return `view` if it is a view of tfprof; else raise an error with the names of the views.
 
     >>> check_view("scope")
     'scope'
@@ -177,7 +177,7 @@ def check_view(view: str) -> str:
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return `value` if it is one of the choices, else say which there are; `name` is what it is for.
+    """Return `value` if it is one of the choices; else raise an error with the choices. `name` is the option's.
 
     >>> one_of("order", "up", ("name", "micros"))
     Traceback (most recent call last):

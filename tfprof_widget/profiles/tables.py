@@ -49,10 +49,9 @@ class Lists:
 class Nodes:
     """The graph nodes, sorted by name (by code point, which is also the byte order of UTF-8).
 
-    `shapes` is a dictionary of shapes, into which `shape` and `output_shapes` are indices; a shape that is
-    not known is ABSENT, and so is the source of an input that the graph lacks. `inputs` lists the
-    sources of each node and `input_ports`, entry by entry, which of the source's outputs it takes.
-    `identity` numbers the nodes in the order in which they were met.
+    `shape` and `output_shapes` are indices into the list `shapes`, or ABSENT if a shape is not known. `inputs` lists
+    the source nodes of each node, ABSENT if the graph lacks one; `input_ports` has, entry by entry, the output of the
+    source that the node takes. `identity` numbers the nodes in the order in which they were read.
     """
 
     names: tuple[str, ...]
@@ -77,9 +76,9 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Executions:
-    """One row an execution of a node, in the order recorded; `step` and `device` index the profile's.
+    """One row for each execution of a node, in the order recorded; `step` and `device` are indices.
 
-    An execution without a start time counts for no time and no memory; it only says that the node was seen.
+    An execution without a start time adds no time and no memory; it only says that the node was seen.
     """
 
     node: Indices
@@ -105,7 +104,7 @@ class Executions:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """One row an output tensor of an execution: where it lies, how large it is and its shape at run time."""
+    """One row for each output tensor of an execution: where it is, its size, and its shape at run time."""
 
     execution: Indices
     slot: Indices
@@ -116,7 +115,7 @@ class Outputs:
 
 @dataclass(frozen=True, eq=False)
 class Allocations:
-    """One row an allocation (or, with negative bytes, a release) that an execution made."""
+    """One row for each allocation that an execution made, or release, which has negative bytes."""
 
     execution: Indices
     micros: Integers
@@ -135,11 +134,11 @@ class ExecutionTables:
 
 @dataclass(frozen=True, eq=False)
 class RecordedRuns:
-    """One row a run, in the order of its executions: its step, a digest, and how many executions it has.
+    """One row for each run, in the order of the executions: its step, a digest, and the number of its executions.
 
-    `elsewhere` are executions of nodes on devices that are not their own, which count for nothing: a node's device is
-    the first that it ran on, and when profiles are merged, that may turn out to be another. `kept_before` says of each
-    of them how many executions that count were recorded before it.
+    `elsewhere` are executions of nodes on devices that are not their own. They do not count, but they are kept: a
+    node's own device is the first one it ran on, and merging profiles may find another one. `kept_before` has, for each
+    of them, the number of counting executions that were recorded before it.
 
     >>> len(RecordedRuns.none())
     0
@@ -164,10 +163,10 @@ class RecordedRuns:
 
 @dataclass(frozen=True, eq=False)
 class StepTotals:
-    """One row a node and step in which it was seen: its sums over the executions of that step.
+    """One row for each node and step in which it was seen: its sums over the executions of that step.
 
-    `start_micros` is when its first execution started and `end_micros` when its last ended, both 0 where
-    no start was recorded.
+    `start_micros` is the start of its first execution and `end_micros` the end of its last one; both are 0 if no start
+    was recorded.
     """
 
     node: Indices
@@ -187,11 +186,12 @@ class StepTotals:
 
 @dataclass(frozen=True, eq=False)
 class Transfers:
-    """One row a tensor that a device got from another: `source`, `target` and `tensor` index these dictionaries.
+    """One row for each tensor that a device got from another; `source`, `target` and `tensor` are indices.
 
-    `kind` indexes `kinds`, such as `RecvTensor`; `node` made the tensor, or is ABSENT. Times are by the target's clock,
-    from when it asked for the tensor until it had it; of a RecvTensor from when its source began to send, which is all
-    that is recorded. Of a collective the source is its group. 0 bytes may stand for bytes that are not known.
+    `kind` is an index into `kinds`, such as `RecvTensor`. `node` is the node that made the tensor, or ABSENT. Times are
+    by the target's clock, from when the target asked for the tensor until it had it. A RecvTensor starts when its
+    source began to send, because only that is recorded. The source of a collective is its group. 0 bytes may mean that
+    the bytes are not known.
 
     >>> len(Transfers.none())
     0
@@ -224,10 +224,10 @@ class Transfers:
 class CodeStacks:
     """The Python stacks in which nodes were created, each distinct frame and stack once.
 
-    `stack` gives a node's stack or ABSENT; `stacks` lists frames, outermost first; the frame columns
-    `file`, `function` and `source` index `strings`, and `string_numbers` are the op log's own for them.
-    `forward` gives the forward nodes of gradients whose names do not tell. `live` are the frames that a graph of this
-    very process told; all others come from files and messages, of whoever's.
+    `stack` has the stack of each node, or ABSENT. `stacks` lists the frames of each stack, outermost first. The columns
+    `file`, `function` and `source` of frames are indices into `strings`; `string_numbers` are the numbers that the op
+    log had for these strings. `forward` has the forward node of each gradient whose name does not tell it. `live` are
+    the frames of graphs of this process; all other frames come from files and messages, which anyone may have made.
     """
 
     strings: tuple[str, ...]
@@ -245,9 +245,9 @@ class CodeStacks:
 
 @dataclass(frozen=True)
 class ExecutedKernel:
-    """What ran for a node, as its run tells: the kernel's type, and what it took in.
+    """The kernel that ran for a node: its type and its inputs.
 
-    That is told as executed nodes, `node` or `node:port`, or as shapes.
+    Inputs are names of executed nodes, `node` or `node:port`, or shapes.
 
     >>> ExecutedKernel("_FusedMatMul", ("x", "w:1")).inputs[1]
     'w:1'
@@ -260,7 +260,7 @@ class ExecutedKernel:
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """The tensors of a checkpoint by name: their shapes and TensorFlow's numbers of their types; values when read.
+    """The tensors of a checkpoint by name: their shapes, and their types as TensorFlow's numbers; `read` gives a value.
 
     >>> checkpoint = Checkpoint("model.ckpt", {"w": (2,)}, {"w": 1}, lambda name: np.array([1.0, 2.0]))
     >>> checkpoint.value("w")

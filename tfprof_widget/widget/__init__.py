@@ -1,1 +1,1 @@
-"""What the browser gets."""
+"""Makes what the browser gets: the widget and its charts, saved pages, and a profile cut to fit."""

@@ -1,7 +1,7 @@
-"""The charts as Vega-Lite specifications, made by altair without data: whoever draws them supplies named data.
+"""Specifies the charts in Vega-Lite, by altair and without data: the front end and `chart_of` supply named data.
 
-`python -m tfprof_widget.widget.charts FILE` writes them all for the front end. Colours are names of its custom
-properties (`var(--own)`), which it and `chart_of` replace by those of the theme.
+`python -m tfprof_widget.widget.charts FILE` writes all specifications for the front end. Colours are names of CSS
+properties (`var(--own)`), which the front end and `chart_of` replace by the colours of the theme.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ LIGHT = {
 }
 CATEGORIES = tuple(name for name in LIGHT if name.startswith("--category-"))
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
-# Whoever draws them sets the height for as many bars or levels as there are.
+# The heights of a bar and of a level; whoever draws a chart sets its height by the number of these.
 BAR_HEIGHT = 20
 SCOPE_HEIGHT = 22
 USUAL_BARS, USUAL_LEVELS = 12, 4
-# Of the names of op types: most letters, and their room.
+# The most letters of an op type's name, and the room for them.
 NAME_LETTERS, NAME_WIDTH = 22, 160
-# Right of the longest bar, for its label.
+# The room for a label, right of the longest bar.
 LABEL_WIDTH = 62
-# Around a chart that stands alone; on the page it stands among others.
+# The margin around a chart that stands alone; on the page a chart has none.
 MARGIN = 12
 PROCESSORS = ("CPU", "accelerator")
 TITLES = {
@@ -76,7 +76,7 @@ def specifications() -> dict[str, Spec]:
 
 
 def chart_of(view: ViewData, metric: str = "time") -> altair.LayerChart:
-    """The chart of op-type costs of what a view displays, with its data, as for `chart.save("ops.svg")`.
+    """The chart of what each op type costs in a view, with its data, as for `chart.save("ops.svg")`.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> chart = chart_of(demo_profile().view("op"), "memory")
@@ -100,7 +100,7 @@ def chart_of(view: ViewData, metric: str = "time") -> altair.LayerChart:
 
 
 def _costs(by_processor: bool) -> altair.LayerChart:
-    """A bar an op type with its value at the end; what is selected stands out, all else fades by its opacity."""
+    """A bar for each op type, with its value at the end; bars that are not selected have a lower opacity."""
     import altair as alt
 
     # Long names are cut in the middle: kernels of one kind begin alike and differ at the end.
@@ -134,7 +134,7 @@ def _costs(by_processor: bool) -> altair.LayerChart:
 
 
 def _scopes() -> altair.LayerChart:
-    """An icicle: a rectangle a scope, as wide as its share of the whole, under the scope that it is in."""
+    """An icicle: a rectangle for each scope, as wide as its share of the whole, below the scope that contains it."""
     import altair as alt
 
     share = alt.Scale(domain=[0, 1], nice=False)
@@ -168,7 +168,7 @@ def _scopes() -> altair.LayerChart:
 
 
 def _steps(by_kind: bool) -> altair.Chart:
-    """A bar a step, in seconds."""
+    """A bar for each step, in seconds."""
     import altair as alt
 
     chart: alt.Chart = (
@@ -199,7 +199,7 @@ def _steps(by_kind: bool) -> altair.Chart:
 
 
 def _memory() -> altair.LayerChart:
-    """Bytes over time by device, with a rule where each is at its peak."""
+    """Bytes over time by device, with a vertical line at the peak of each device."""
     import altair as alt
 
     devices = alt.Color(
@@ -237,7 +237,7 @@ def _memory() -> altair.LayerChart:
 def _as_in_rows(data: str, field: str) -> dict[str, str]:
     """The domain of a discrete scale: the values of a field in the order of the rows.
 
-    By default Vega leaves a value that it has shown before where it was, although new rows have another order.
+    By default Vega keeps the values that it has shown before in their old order, even if new rows have another.
     """
     return {"expr": f"pluck(data('{data}'), '{field}')"}
 
@@ -265,7 +265,7 @@ def _quantities(unit: str, ticks: int) -> altair.Axis:
 
 
 def _framed(chart: altair.LayerChart | altair.Chart) -> altair.LayerChart | altair.Chart:
-    """The chart as wide as its place, on whatever is behind it, in the widget's font and colours."""
+    """The chart as wide as its container, with a transparent background, in the widget's font and colours."""
     import altair as alt
 
     framed: altair.LayerChart | altair.Chart = (
@@ -282,7 +282,7 @@ def _framed(chart: altair.LayerChart | altair.Chart) -> altair.LayerChart | alta
 
 
 def _coloured(value: Any, colours: dict[str, str]) -> Any:
-    """The same with `var(--name)` replaced by the colour of that name."""
+    """A specification with each `var(--name)` replaced by the colour of that name."""
     if isinstance(value, dict):
         return {key: _coloured(each, colours) for key, each in value.items()}
     if isinstance(value, list):

@@ -29,22 +29,22 @@ Hashes = NDArray[np.uint64]
 
 
 class GroupedBy(NamedTuple):
-    """What is the same for all nodes put together beside op, types and device: the code, and the runs in each step."""
+    """What nodes must share to be put together, beside op, types and device: their code, their runs in each step."""
 
     code: bool
     runs: bool
 
 
 EXACT = GroupedBy(code=True, runs=True)
-# Tried in turn: where nearly every node has a stack of its own, or ran in steps of its own, nothing would fit.
-PRECISIONS = (EXACT, GroupedBy(code=False, runs=True), GroupedBy(code=False, runs=False))
+# Tried in turn until a plan fits: nearly every node may have a stack of its own, or run in steps of its own.
+GROUPINGS = (EXACT, GroupedBy(code=False, runs=True), GroupedBy(code=False, runs=False))
 
 
-def node_classes(profile: ProfileData, in_tree: Flags, forward: Indices, precision: GroupedBy) -> Integers:
-    """A number for each node; nodes of the same number have the same op, types, device, code and runs in each step.
+def node_classes(profile: ProfileData, in_tree: Flags, forward: Indices, grouped_by: GroupedBy) -> Integers:
+    """A number for each node; nodes of the same number share op, types and device, and what `grouped_by` names.
 
-    Means over steps then add up, whatever steps are chosen. `in_tree` are the nodes that the graph view reaches and
-    `forward` those that gradients belong to.
+    Nodes that share their runs in each step have means over steps that add up, whatever steps are chosen. `in_tree`
+    marks the nodes that the graph view shows; `forward` is what `forward_nodes` gives.
     """
     nodes = profile.nodes
     columns: list[NDArray[Any]] = [
@@ -53,14 +53,14 @@ def node_classes(profile: ProfileData, in_tree: Flags, forward: Indices, precisi
         _types(profile),
         in_tree.astype(np.int64),
     ]
-    if precision.code:
+    if grouped_by.code:
         columns += [*_code(profile, forward)]
-    columns.append(_runs(profile) if precision.runs else _has_run(profile))
+    columns.append(_runs(profile) if grouped_by.runs else _has_run(profile))
     return _combined(columns)
 
 
 def forward_nodes(profile: ProfileData) -> Indices:
-    """The forward node of each gradient as the code view has it, ABSENT for one without, -2 for what is no gradient."""
+    """For each gradient its forward node as in the code view, or ABSENT if it has none; for other nodes -2."""
     names, traces = profile.nodes.names, profile.traces
     forward = np.full(len(names), -2, np.int32)
     wanted = {
@@ -71,7 +71,7 @@ def forward_nodes(profile: ProfileData) -> Indices:
         forward[row] = row_of.get(name, ABSENT)
     for row, node in traces.forward.items():
         forward[row] = node
-    # A gradient has no place below another gradient's.
+    # The code view puts no gradient below another gradient.
     below = forward >= 0
     below[below] = forward[forward[below]] != -2
     forward[below] = ABSENT
@@ -107,7 +107,7 @@ def _has_run(profile: ProfileData) -> Flags:
 
 
 def _hashed(owner: NDArray[np.integer], member: NDArray[np.integer], count: Hashes, owners: int) -> Hashes:
-    """A number of 64 bits for each owner's members with their counts; different ones meet once in 2**64 pairs."""
+    """A 64-bit hash of each owner's members and their counts; two that differ have the same once in 2**64 pairs."""
     random = np.random.default_rng(20)
     factors = random.integers(0, 2**64, int(member.max(initial=0)) + 1, np.uint64) | np.uint64(1)
     sums = np.zeros(owners, np.uint64)
@@ -132,7 +132,7 @@ def _combined(columns: list[NDArray[Any]]) -> Integers:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How much of each table there was, and how much is left; `steps` are those all of whose executions are left."""
+    """How many rows each table had, and how many were kept; `steps` are the steps that kept all executions."""
 
     nodes: int
     kept: int
@@ -145,12 +145,12 @@ class LeftOut:
     transfers_kept: int
     steps: tuple[int, ...]
     step_in_part: int | None = None
-    precision: GroupedBy = EXACT
+    grouped_by: GroupedBy = EXACT
     asked: bool = False
 
     @classmethod
     def of(
-        cls, whole: ProfileData, small: ProfileData, rows: CutRows | None, precision: GroupedBy, asked: bool
+        cls, whole: ProfileData, small: ProfileData, rows: CutRows | None, grouped_by: GroupedBy, asked: bool
     ) -> LeftOut:
         """What `small` lacks of `whole`."""
         before, after = (
@@ -168,16 +168,16 @@ class LeftOut:
             allocations_kept=len(small.allocations.bytes),
             transfers=len(whole.transfers),
             transfers_kept=len(small.transfers),
-            # A step number stands once for each worker.
+            # Several workers may have run a step of the same number.
             steps=tuple(dict.fromkeys(step for step, *_ in steps if step not in in_part)),
             step_in_part=next((step for step, one, other in steps if 0 < other < one), None),
-            precision=precision,
+            grouped_by=grouped_by,
             asked=asked,
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The lines in the head of the widget.
+        """What was left out, in sentences for the head of the widget.
 
         >>> LeftOut(1_000_000, 48_000, 700, 9, 9, 0, 0, 0, 0, (0,)).notes[0]
         '1,000,000 nodes: the 48,000 costliest are here; the others are put together by scope and op type in 700 rows'
@@ -185,7 +185,7 @@ class LeftOut:
         return tuple(self._notes())
 
     def to_browser(self) -> dict[str, Any]:
-        """As js/src/graphs.ts takes it."""
+        """The numbers that js/src/graphs.ts reads."""
         return {"nodes": self.nodes, "kept": self.kept, "rows": self.rows, "steps": list(self.steps)}
 
     def _notes(self) -> Iterator[str]:
@@ -197,22 +197,25 @@ class LeftOut:
             )
             others = f"the others are put together by scope and op type in {self.rows:,} rows"
             yield f"{self.nodes:,} nodes: {here}; {others}"
-        if not self.precision.runs:
+        if not self.grouped_by.runs:
             yield (
-                "What is put together did not run in the same steps: its means over several steps and its FLOP are not "
-                "exact, its times and bytes of each single step are"
+                "Nodes put together in one row ran in different steps: the row's means over several steps and its FLOP "
+                "are not exact; its times and bytes in a single step are"
             )
-        if not self.precision.code:
-            yield "What is put together was not made by the same code: the code view has it under one of the lines"
+        if not self.grouped_by.code:
+            yield (
+                "Nodes put together in one row were made by different lines of code: "
+                "the code view shows the row under one of them"
+            )
         if self.executions_kept < self.executions:
             yield (
                 f"{self.executions:,} executions: {self.executions_kept:,} are here, {self._of_steps()}; "
-                "choose a step to have its own"
+                "choose a step to see its executions"
             )
         if self.allocations_kept < self.allocations:
             yield (
                 f"{self.allocations:,} allocations: {self.allocations_kept:,} are here, "
-                "the largest of the executions that are"
+                "the largest ones of the executions that are here"
             )
         if self.transfers_kept < self.transfers:
             yield f"{self.transfers:,} transfers: the {self.transfers_kept:,} longest are here"
@@ -229,7 +232,7 @@ Progress = Callable[[str], object]
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A profile that is small enough, and what it lacks, None if nothing."""
+    """A profile that is small enough, and what was left out of it; None if nothing was."""
 
     profile: ProfileData
     left_out: LeftOut | None = None
@@ -238,9 +241,9 @@ class Cut:
 def cut(
     profile: ProfileData, limits: Limits = BROWSER, wanted: Wanted | None = None, progress: Progress = lambda _: None
 ) -> Cut:
-    """The profile if it is within the limits; else one of which small nodes are put together, by scope and op type.
+    """Cut a profile to the limits, if it exceeds them: cheap nodes are put together by scope and op type.
 
-    The totals of every scope that is left, of every op type and frame, and of every step are those of the whole.
+    The totals of every scope that is left, and of every op type, frame and step, are those of the whole profile.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> small = cut(demo_profile(), Limits(nodes=40, step_totals=100, executions=100, allocations=100))
@@ -250,59 +253,59 @@ def cut(
     True
     """
     wanted = wanted or Wanted()
-    rows, precision = None, EXACT
+    rows, grouped_by = None, EXACT
     if not _nodes_fit(profile, limits):
         progress("ranking scopes and nodes by their cost")
         tree = view_tree(profile, "scope")
-        plan, precision = _planned(profile, limits, wanted_nodes(profile, tree, wanted), progress)
-        progress("adding up what is put together")
+        plan, grouped_by = _planned(profile, limits, wanted_nodes(profile, tree, wanted), progress)
+        progress("adding up the nodes that are put together")
         rows = rows_of(profile, tree, plan)
     kept = KeptRows.of(profile, limits, wanted.step)
     if rows is None and kept.is_all(profile):
         return Cut(profile)
     small = assemble(recorded(profile, merged(profile, rows) if rows else profile, rows, kept))
-    return Cut(small, LeftOut.of(profile, small, rows, precision, wanted.is_anything))
+    return Cut(small, LeftOut.of(profile, small, rows, grouped_by, wanted.is_anything))
 
 
 def _nodes_fit(profile: ProfileData, limits: Limits) -> bool:
     return len(profile.nodes) <= limits.nodes and len(profile.step_totals.node) <= limits.step_totals
 
 
-def candidates_of(profile: ProfileData, wanted: Flags, precision: GroupedBy = EXACT) -> Candidates:
-    """What may be kept and what may be put together."""
+def candidates_of(profile: ProfileData, wanted: Flags, grouped_by: GroupedBy = EXACT) -> Candidates:
+    """The places of the scope tree that a plan may keep, and the classes of nodes that it may put together."""
     tree = view_tree(profile, "scope")
     shares = profile.cache.kept("shares", lambda: place_shares(profile, tree))
     seen = np.bincount(profile.step_totals.node, minlength=len(profile.nodes))
-    return Candidates.of(tree, shares, wanted, _classes(profile, precision), seen)
+    return Candidates.of(tree, shares, wanted, _classes(profile, grouped_by), seen)
 
 
 def _planned(profile: ProfileData, limits: Limits, wanted: Flags, progress: Progress) -> tuple[Plan, GroupedBy]:
-    """The largest plan in which nodes put together have all in common; if none fits, without their code or runs."""
-    for precision in PRECISIONS:
-        progress("looking for what can be put together")
-        candidates = candidates_of(profile, wanted, precision)
+    """The largest plan in which nodes put together share code and runs; if none fits, only runs, or neither."""
+    for grouped_by in GROUPINGS:
+        progress("looking for nodes that can be put together")
+        candidates = candidates_of(profile, wanted, grouped_by)
         plan = candidates.largest(limits)
         if candidates.used(plan, limits) <= 1:
             break
-    return plan, precision
+    return plan, grouped_by
 
 
-def _classes(profile: ProfileData, precision: GroupedBy) -> Integers:
+def _classes(profile: ProfileData, grouped_by: GroupedBy) -> Integers:
     return profile.cache.kept(
-        f"classes {precision}",
-        lambda: node_classes(profile, _reached(profile), forward_nodes(profile), precision),
+        f"classes {grouped_by}",
+        lambda: node_classes(profile, _reached(profile), forward_nodes(profile), grouped_by),
     )
 
 
 def _reached(profile: ProfileData) -> Flags:
-    """Which nodes the graph view has."""
+    """Whether the graph view shows each node."""
     reached = np.zeros(len(profile.nodes), np.bool_)
     reached[view_tree(profile, "graph").rows] = True
     return reached
 
 
 def merged(profile: ProfileData, rows: CutRows) -> ProfileTables:
-    """The tables of the rows, but for what was recorded of single executions."""
+    """The tables with the rows in place of the nodes; those of single executions stay as they are."""
     kept = set(rows.names)
     return profile.having(
         nodes=merged_nodes(profile.nodes, rows, view_tree(profile, "graph")),

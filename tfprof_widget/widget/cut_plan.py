@@ -1,4 +1,4 @@
-"""Chooses what stays of a profile that is cut, by cost and by wish."""
+"""Chooses which nodes stay when a profile is cut: the costliest ones, and those that the browser asks for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tfprof_widget.profiles.tables import StepTotals
 
 @dataclass(frozen=True)
 class Limits:
-    """The most rows of each table; docs/big-profiles.md has the measurements behind the numbers.
+    """The most rows that each table may have; docs/big-profiles.md has the measurements behind the numbers.
 
     >>> BROWSER.nodes, BROWSER.step_totals
     (100000, 400000)
@@ -37,9 +37,9 @@ BROWSER = Limits(nodes=100_000, step_totals=400_000, executions=200_000, allocat
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be whole as far as it fits: a step's executions, nodes of an op type in a scope, and those that match.
+    """What the browser asks to keep as far as it fits: a step's executions; nodes by scope and op type, or by regexes.
 
-    A scope of None is nowhere, and the empty one everywhere; so is an empty op type every one.
+    `scope=None` matches nothing; `scope=""` is the root. `op=""` matches every op type.
 
     >>> Wanted.of({"scope": "tower_1", "op": "MatMul"}).scope, Wanted().is_anything
     ('tower_1', False)
@@ -53,7 +53,7 @@ class Wanted:
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Wanted:
-        """As the front end asks, in js/src/rest/wanted.ts; what is not of the right kind is as if not asked."""
+        """Read what js/src/rest/wanted.ts asks for; values of the wrong type count as not given."""
         step, scope, op = asked.get("step"), asked.get("scope"), asked.get("op")
         return cls(
             step if isinstance(step, int) else -1,
@@ -65,12 +65,12 @@ class Wanted:
 
     @property
     def is_anything(self) -> bool:
-        """Whether some nodes are wanted more than others."""
+        """Whether the browser asks for some of the nodes."""
         return self.scope is not None or self.has_regexes
 
     @property
     def has_regexes(self) -> bool:
-        """Whether names have to match."""
+        """Whether the browser asks for nodes by regexes."""
         return any(each not in (EVERYTHING, ()) for each in (self.show_name_regexes, self.start_name_regexes))
 
 
@@ -78,20 +78,20 @@ def _regexes(asked: Any) -> tuple[str, ...]:
     return tuple(map(str, asked)) if isinstance(asked, list | tuple) else EVERYTHING
 
 
-# Shares are whole numbers of this part, so that a scope's is never less than that of anything inside it.
+# Shares are integers, this many for the whole: so a scope's share is never less than that of a node in it.
 PARTS = 2**40
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """For each place of a scope tree its share with all below it, and the largest share of a single node there."""
+    """For each place of a scope tree the share of all nodes at and below it, and the largest share of one of them."""
 
     whole: Integers
     largest: Integers
 
 
 def place_shares(profile: ProfileData, tree: Tree) -> Shares:
-    """The shares in parts of 2**40.
+    """The shares of all places of a scope tree, where PARTS is the whole.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> from tfprof_widget.engine.evaluate import view_tree
@@ -111,7 +111,7 @@ def place_shares(profile: ProfileData, tree: Tree) -> Shares:
 
 
 def _shares(profile: ProfileData) -> Integers:
-    """The share of each node."""
+    """The share of each node: one half by time, the other half by the mean of its other costs."""
     time, *others = [
         values / whole if (whole := float(values.sum())) > 0 else None for values in map(np.abs, _costs(profile))
     ]
@@ -122,7 +122,7 @@ def _shares(profile: ProfileData) -> Integers:
 
 
 def _costs(profile: ProfileData) -> list[NDArray[np.float64]]:
-    """The time of each node, and what else it takes: roughly, for this decides only what is seen first."""
+    """The time of each node, then its other costs; rounded floats are enough to rank nodes."""
     totals, nodes = profile.step_totals, profile.nodes
     time = _summed(totals, totals.accelerator_nanos, len(nodes)) + _summed(totals, totals.cpu_nanos, len(nodes))
     taken = (totals.requested_bytes, totals.peak_bytes, totals.residual_bytes, totals.output_bytes)
@@ -142,15 +142,15 @@ def _summed(totals: StepTotals, values: Integers, count: int) -> NDArray[np.floa
     return sums
 
 
-# The part of the places kept that may be what is wanted, if something is.
+# The share of the kept places that may go to what the browser asks for.
 PART_WANTED = 0.75
-# How close to the limits the search comes before it is content.
-CONTENT = 0.97
+# The search ends when a plan takes this share of the limits.
+FULL_ENOUGH = 0.97
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """For each node its group, in which it is alone where it stays; for each group the place that it is at or under."""
+    """The group of each node, and the place of each group; a kept node is alone in a group at its own place."""
 
     group: Integers
     groups: int
@@ -160,9 +160,10 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The places of a scope tree in three orders, and what may be put together; none is before the one that it is in.
+    """The places of a scope tree in three orders, each place after its parent; and the class and steps of each node.
 
-    `by_share` has the costliest scopes in front, `by_largest` those of the costliest single nodes.
+    `by_share` has the costliest scopes in front, `by_largest` the scopes of the costliest single nodes; `wanted` has
+    only the places that the browser asks for, the costliest in front.
     """
 
     tree: Tree
@@ -174,7 +175,7 @@ class Candidates:
 
     @classmethod
     def of(cls, tree: Tree, shares: Shares, wanted: Flags, node_class: Integers, steps_seen: Integers) -> Candidates:
-        """Scopes of the same cost go from the root down, and nodes in the order of the tree."""
+        """Sort the places; scopes of the same cost go from the root down, and nodes in the order of the tree."""
         by_share = np.lexsort((tree.depth, -shares.whole))
         by_largest = np.argsort(-shares.largest, kind="stable")
         below = prefix_sums(wanted[tree.rows])
@@ -200,7 +201,7 @@ class Candidates:
         return _grouped(place_of, is_kept, self.node_class)
 
     def largest(self, limits: Limits) -> Plan:
-        """The plan that keeps most and is within the limits, or the smallest there is."""
+        """The plan within the limits that keeps most places; if none is within them, the one that keeps none."""
         least, most = 0, 2 * min(len(self.tree), 4 * limits.nodes) + 1
         best = self.plan(0)
         while most - least > 1:
@@ -211,12 +212,12 @@ class Candidates:
                 most = middle
                 continue
             least, best = middle, tried
-            if used > CONTENT:
+            if used > FULL_ENOUGH:
                 break
         return best
 
     def used(self, plan: Plan, limits: Limits) -> float:
-        """The part of the limits that a plan takes, of the table that is fullest."""
+        """The share of its limit that a plan takes in the fullest table; a plan with more than 1 does not fit."""
         first = np.zeros(plan.groups, np.int64)
         first[plan.group] = self.steps_seen
         return max(plan.groups / limits.nodes, float(first.sum()) / max(limits.step_totals, 1))
@@ -235,7 +236,7 @@ def _grouped(place: Integers, is_kept: Flags, node_class: Integers) -> Plan:
 
 
 def wanted_nodes(profile: ProfileData, tree: Tree, wanted: Wanted) -> Flags:
-    """The nodes of the op type in the scope, and those whose names match; none where nothing is wanted.
+    """The nodes that the browser asks for: those of the op type in the scope, and those that match the regexes.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> from tfprof_widget.engine.evaluate import view_tree

@@ -1,4 +1,4 @@
-"""Makes the tables of a profile that is cut, with exact totals."""
+"""Makes the tables of a cut profile, with the exact totals of the whole one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from tfprof_widget.widget.cut_plan import Limits, Plan
 
 @dataclass(frozen=True, eq=False)
 class CutRows:
-    """Rows sorted by name; `of_node` is the row of each node, `first` the first node of each row."""
+    """The nodes of a cut profile, sorted by name: each stands for one node (`is_kept`) or for several.
+
+    `of_node` is the row of each node of the whole profile, `first` the first node of each row.
+    """
 
     names: tuple[str, ...]
     of_node: Integers
@@ -41,7 +44,7 @@ class CutRows:
 
 
 def rows_of(profile: ProfileData, tree: Tree, plan: Plan) -> CutRows:
-    """The rows of a plan. A group of one node is that node, and so stays under its own name."""
+    """The rows of a plan; the row of a group of one node has the node's name."""
     group, float_ops = _evenly_split(plan, profile)
     count = np.bincount(group)
     first = np.full(len(count), len(group), np.int64)
@@ -53,7 +56,7 @@ def rows_of(profile: ProfileData, tree: Tree, plan: Plan) -> CutRows:
     for each in np.flatnonzero(~alone).tolist():
         scope = tree.names[place[each]] if place[each] else ""
         op = profile.nodes.ops[profile.nodes.op[first[each]]]
-        names[each] = _free(scope, f"{count[each]:,} more {op.replace('/', '|')}", taken)
+        names[each] = _free_name(scope, f"{count[each]:,} more {op.replace('/', '|')}", taken)
         taken.add(names[each])
     order = sorted(range(len(names)), key=names.__getitem__)
     row = np.empty(len(order), np.int64)
@@ -62,28 +65,29 @@ def rows_of(profile: ProfileData, tree: Tree, plan: Plan) -> CutRows:
     return CutRows(sorted_names, row[group], first[order], count[order], alone[order], float_ops[order])
 
 
-def put_together(scope: str, what: str) -> str:
-    """The name of a row that stands for several nodes; TensorFlow allows neither blanks nor brackets in those of nodes.
+def merged_row_name(scope: str, what: str) -> str:
+    """The name of a row that stands for several nodes; in TensorFlow, names of nodes have no blanks and brackets.
 
-    >>> put_together("tower_1/left", "1,234 more MatMul")
+    >>> merged_row_name("tower_1/left", "1,234 more MatMul")
     'tower_1/left/(1,234 more MatMul)'
     """
     return f"{scope}/({what})" if scope else f"({what})"
 
 
-def _free(scope: str, what: str, taken: set[str]) -> str:
-    """Such a name that no other row has: rows of one op type differ by device or code, or in when they ran."""
-    name, number = put_together(scope, what), 2
+def _free_name(scope: str, what: str, taken: set[str]) -> str:
+    """A name that no other row has: rows of one op type in a scope may differ by device, code or steps."""
+    name, number = merged_row_name(scope, what), 2
     while name in taken:
-        name, number = put_together(scope, f"{what}, {number}"), number + 1
+        name, number = merged_row_name(scope, f"{what}, {number}"), number + 1
     return name
 
 
 def _evenly_split(plan: Plan, profile: ProfileData) -> tuple[Integers, Integers]:
-    """The group of each node and the float operations of each group, of which those where they do not divide are two.
+    """The group of each node, and the float operations of each group for one execution of one node.
 
-    Float operations are those of one execution times the runs. All nodes of a group ran alike, so their sum is
-    exact where each has the mean; where that is no whole number, some have the one below it, the others the one above.
+    A row costs these times its runs. All nodes of a group ran equally often, so the sum is exact if each node has the
+    mean. Where the mean is no whole number, the group is split in two: some nodes have the whole number below the
+    mean, the others the one above.
     """
     ran = np.zeros(plan.groups, np.bool_)
     ran[plan.group[profile.step_totals.node]] = True
@@ -100,7 +104,7 @@ def _evenly_split(plan: Plan, profile: ProfileData) -> tuple[Integers, Integers]
 
 
 def merged_nodes(nodes: Nodes, rows: CutRows, graph: Tree) -> Nodes:
-    """A node a row; one that stands for several has their op, device and types, their sums, and no shapes."""
+    """The table of nodes with a node for each row; one that stands for several has their sums, and no shapes."""
     parameters = np.zeros(len(rows), np.int64)
     np.add.at(parameters, rows.of_node, nodes.parameters)
     inputs, ports = _inputs(nodes, rows, graph)
@@ -139,7 +143,7 @@ def merged_totals(totals: StepTotals, rows: CutRows, steps: int) -> StepTotals:
 
 
 def merged_traces(traces: CodeStacks, rows: CutRows, forward: Indices) -> CodeStacks:
-    """The stack of each row; `forward` are gradients' forward nodes, as `forward_nodes` has them."""
+    """The stack of each row; `forward` is what `forward_nodes` gives."""
     gradients = np.flatnonzero(forward >= 0)
     after = dict(zip(rows.of_node[gradients].tolist(), rows.of_node[forward[gradients]].tolist(), strict=True))
     lost = (forward == ABSENT)[rows.first] & ~rows.is_kept
@@ -155,7 +159,7 @@ def _summed(values: Integers, slot: Integers, slots: int) -> Integers:
 
 
 def _chosen(lists: Lists, which: Integers, filled: Flags | None = None) -> Lists:
-    """Some of the lists, of which those not to be filled are empty."""
+    """Some of the lists; those that `filled` does not mark are empty."""
     length = np.diff(lists.start)[which]
     if filled is not None:
         length = np.where(filled, length, 0)
@@ -165,10 +169,11 @@ def _chosen(lists: Lists, which: Integers, filled: Flags | None = None) -> Lists
 
 
 def _inputs(nodes: Nodes, rows: CutRows, graph: Tree) -> tuple[Lists, Indices]:
-    """The inputs of each row, so that the graph view of the rows reaches what that of the nodes does.
+    """The inputs of each row, so that the graph view shows the rows whose nodes it showed, and no others.
 
-    A row is below that from which its first node was reached. A kept node has its own inputs; of the
-    rows that stand for several only those below it, for with all there would be cycles, and those are not in the view.
+    The graph view puts a row below the row from which it reached the first node. A kept node has its own inputs, but
+    of the rows that stand for several nodes only those below it: with all of them there would be cycles, which the
+    view leaves out. A row that the view did not reach becomes its own input: that cycle keeps it out of the view.
     """
     above = _rows_above(rows, graph)
     lists = _chosen(nodes.inputs, rows.first, rows.is_kept)
@@ -191,7 +196,7 @@ def _inputs(nodes: Nodes, rows: CutRows, graph: Tree) -> tuple[Lists, Indices]:
 
 
 def _rows_above(rows: CutRows, graph: Tree) -> Integers:
-    """The row from whose node the first node of each row is reached in the graph view, ABSENT where there is none."""
+    """For each row, the row from which the graph view reaches its first node; ABSENT if there is none."""
     above = np.full(len(rows), ABSENT, np.int64)
     reached, first = np.unique(rows.of_node[graph.rows], return_index=True)
     parent = graph.parent[first + 1]  # the root, which is no node, is the first place
@@ -201,12 +206,12 @@ def _rows_above(rows: CutRows, graph: Tree) -> Integers:
 
 
 Table = TypeVar("Table", Executions, Allocations, Outputs, Transfers)
-Ran = TypeVar("Ran", Executions, Transfers)
-Made = TypeVar("Made", Allocations, Outputs)
+OfNodes = TypeVar("OfNodes", Executions, Transfers)
+OfExecutions = TypeVar("OfExecutions", Allocations, Outputs)
 
 
 def kept_executions(profile: ProfileData, limits: Limits, step: int) -> Integers:
-    """The executions to keep: those of the wanted step first, else of as many steps as fit, in the order recorded.
+    """The executions to keep, in their order: those of the wanted step, else of as many steps as fit.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> demo = demo_profile()
@@ -252,7 +257,7 @@ class KeptRows:
 
     @classmethod
     def of(cls, profile: ProfileData, limits: Limits, step: int) -> KeptRows:
-        """What the limits allow: of the wanted step first, and else of the first ones."""
+        """Choose the rows within the limits: those of the wanted step, else of the first steps."""
         executions = kept_executions(profile, limits, step)
         allocations = kept_allocations(profile, executions, limits)
         transfers = _longest(profile.transfers.duration_nanos, np.arange(len(profile.transfers)), limits.transfers)
@@ -265,7 +270,10 @@ class KeptRows:
 
 
 def recorded(profile: ProfileData, small: ProfileTables, rows: CutRows | None, kept: KeptRows) -> ProfileTables:
-    """The small tables with what is kept of the whole profile's, by one clock; their nodes are the rows, if any."""
+    """The small tables with the kept executions and transfers of the whole profile, by one clock.
+
+    With `rows`, executions and transfers are those of the rows that stand for their nodes.
+    """
     executions = kept.executions
     new = np.full(len(profile.executions), -1, np.int32)
     new[executions] = np.arange(len(executions))
@@ -282,7 +290,7 @@ def recorded(profile: ProfileData, small: ProfileTables, rows: CutRows | None, k
 
 
 def _in_turn(steps: tuple[int, ...], wanted: int) -> list[int]:
-    """The indices of steps, those of the wanted number first and then none, or all from the first on."""
+    """The indices of the steps that have the wanted number; if none has, those of all steps."""
     found = [index for index, number in enumerate(steps) if number == wanted]
     return found or list(range(len(steps)))
 
@@ -294,17 +302,17 @@ def _longest(nanos: Integers, found: Integers, room: int) -> Integers:
 
 
 def _taken(table: Table, which: Integers) -> Table:
-    """Some rows of a table; what is no column of it is a dictionary."""
+    """Some rows of a table; fields that are no arrays, as names of devices, stay."""
     columns: dict[str, Any] = {name: column for name, column in vars(table).items() if isinstance(column, np.ndarray)}
     return replace(table, **{name: column[which] for name, column in columns.items()})
 
 
-def _of_kept(table: Made, new: Indices) -> Made:
+def _of_kept(table: OfExecutions, new: Indices) -> OfExecutions:
     return replace(table, execution=new[table.execution])
 
 
-def _of_rows(table: Ran, rows: CutRows | None) -> Ran:
-    """A table whose nodes are the rows that they went to."""
+def _of_rows(table: OfNodes, rows: CutRows | None) -> OfNodes:
+    """The table with the row of each node in place of the node."""
     if rows is None:
         return table
     return replace(table, node=np.where(table.node >= 0, rows.of_node[table.node], ABSENT).astype(np.int32))

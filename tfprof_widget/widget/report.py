@@ -24,7 +24,7 @@ from tfprof_widget.widget.shown import Shown
 
 @cache
 def static_bytes(name: str) -> bytes:
-    """A built file.
+    """The content of a file that `make build` made.
 
     >>> static_bytes("no such file")
     Traceback (most recent call last):
@@ -37,7 +37,7 @@ def static_bytes(name: str) -> bytes:
         raise ProfileError(f"static/{name} is missing: run `make build`, or install the wheel") from None
 
 
-# What the page may do, whatever a name in a profile says: run the opener, and what it unpacks.
+# The page may run the opener and the code that the opener unpacks, and nothing else, whatever names a profile holds.
 _POLICY = (
     "default-src 'none'; script-src 'sha256-{opener}' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
@@ -52,7 +52,7 @@ body {{ max-width: 1600px; margin: 16px auto; padding: 0 16px; font: 13px/18px s
 </style></head>
 <body><!--block--></body></html>
 """
-# Whose code is in a result, for those who take it apart.
+# The notice on the code of other packages, for people who read a saved result.
 _LICENCES = (
     "<!-- tfprof_widget (Apache-2.0) with code of other packages; their licences are at the end of the part "
     "'pictures', base64 of gzip, and in tfprof_widget/static/THIRD_PARTY_NOTICES.txt -->"
@@ -60,23 +60,23 @@ _LICENCES = (
 FASTEST, SMALLEST = 1, 9
 
 
-def report(exhibit: Shown, traits: Mapping[str, Any] | None = None) -> str:
-    """A page that shows the exhibit; `traits` are those of a widget that has been moved about in.
+def report(shown: Shown, traits: Mapping[str, Any] | None = None) -> str:
+    """A page that shows the graphs; with the `traits` of a live widget it starts from what that shows.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> report(Shown.of_profile(demo_profile()))[:15]
     '<!doctype html>'
     """
-    page = _PAGE.format(policy=_policy(), title=as_html(exhibit.title or "tfprof"))
-    return page.replace("<!--block-->", block(exhibit, traits))
+    page = _PAGE.format(policy=_policy(), title=as_html(shown.title or "tfprof"))
+    return page.replace("<!--block-->", block(shown, traits))
 
 
-def block(exhibit: Shown, traits: Mapping[str, Any] | None = None, live: str = "") -> str:
-    """The exhibit as a piece of HTML; where the live widget of that name is on the page too, it steps aside."""
-    shown = {"title": exhibit.title, "view": exhibit.view, "_about": exhibit.about, **exhibit.options, **(traits or {})}
-    described = [dict(graph.to_browser) for graph in exhibit.graphs]
+def block(shown: Shown, traits: Mapping[str, Any] | None = None, live: str = "") -> str:
+    """The graphs as a piece of HTML, which hides while the live widget with the id `live` is on the page."""
+    values = {"title": shown.title, "view": shown.view, "_about": shown.about, **shown.options, **(traits or {})}
+    described = [dict(graph.to_browser) for graph in shown.graphs]
     columns = [graph.pop("columns") for graph in described]
-    state = {"traits": shown, "graphs": described, "charts": json.loads(static_bytes("charts.json"))}
+    state = {"traits": values, "graphs": described, "charts": json.loads(static_bytes("charts.json"))}
     parts = {
         **_assets(),
         "state": gzip.compress(json.dumps(state).encode(), mtime=0),
@@ -84,7 +84,7 @@ def block(exhibit: Shown, traits: Mapping[str, Any] | None = None, live: str = "
     }
     scripts = "".join(_part(name, content) for name, content in parts.items())
     return (
-        f'<div data-tfprof="{escape(live)}"><div data-static>{_static(exhibit, shown)}</div>{_LICENCES}{scripts}'
+        f'<div data-tfprof="{escape(live)}"><div data-static>{_static(shown, values)}</div>{_LICENCES}{scripts}'
         f"<script>{_opener()}</script></div>"
     )
 
@@ -100,7 +100,7 @@ def _assets() -> Mapping[str, bytes]:
 
 
 def page_template() -> str:
-    """The page for a front end that makes reports itself: with places for title, static part and packed parts."""
+    """The page with marks for the title, the static part and the packed parts, which the front end fills in."""
     inside = (
         f"<div data-tfprof><div data-static><!--static--></div>{_LICENCES}<!--parts-->"
         f"<script>{_opener()}</script></div>"
@@ -121,25 +121,25 @@ def _part(name: str, content: bytes) -> str:
     return f'<script type="text/plain" data-part="{name}">{base64.b64encode(content).decode()}</script>'
 
 
-def _static(exhibit: Shown, shown: Mapping[str, Any]) -> str:
-    """What is seen without scripts: how it was measured, the costs by op type, and the rows."""
-    graph = exhibit.graphs[shown.get("graph", 0)]
-    view, reason = static_view(graph.profile, shown)
-    facts = " · ".join([*map(str, graph.facts), exhibit.about])
+def _static(shown: Shown, values: Mapping[str, Any]) -> str:
+    """What a reader sees without scripts: how the graph was measured, the costs by op type, and the rows."""
+    graph = shown.graphs[values.get("graph", 0)]
+    view, reason = static_view(graph.profile, values)
+    facts = " · ".join([*map(str, graph.facts), shown.about])
     lines = "".join(f"<p>{as_html(line)}</p>" for line in (facts, *graph.notes, reason) if line)
-    return f"<h2>{as_html(exhibit.title or 'tfprof')}</h2>{lines}{cost_image(view)}{table(view)}"
+    return f"<h2>{as_html(shown.title or 'tfprof')}</h2>{lines}{cost_image(view)}{table(view)}"
 
 
-def static_view(profile: ProfileData, shown: Mapping[str, Any]) -> tuple[ViewData, str]:
-    """The view that is shown, and why it is another one than asked for, if it is.
+def static_view(profile: ProfileData, values: Mapping[str, Any]) -> tuple[ViewData, str]:
+    """The view that the traits ask for; or the scope view and the reason why that one cannot be made.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> view, reason = static_view(demo_profile(), {"view": "op", "show_name_regexes": ["["]})
     >>> view.view, reason[:18]
     ('scope', 'show_name_regexes:')
     """
-    options = {option.name: shown[option.name] for option in OPTIONS if option.name in shown}
+    options = {option.name: values[option.name] for option in OPTIONS if option.name in values}
     try:
-        return evaluate(profile, shown["view"] if shown["view"] in VIEWS else "scope", Options.of(**options)), ""
+        return evaluate(profile, values["view"] if values["view"] in VIEWS else "scope", Options.of(**options)), ""
     except (ProfileError, ValueError) as error:
         return evaluate(profile, "scope", Options.of()), str(error)

@@ -1,4 +1,4 @@
-"""Describes the graphs that are shown, and the options to start from."""
+"""Describes the graphs that a widget or page shows, and the options that it starts with."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tfprof_widget.widget.wire import encoded
 
 @dataclass(frozen=True, eq=False)
 class ShownGraph:
-    """A graph that is shown, at first the mean of those of its runs that match `run_name_regexes`."""
+    """A graph to show, at first with the mean of its runs that match `run_name_regexes`."""
 
     name: str
     profile: ProfileData
@@ -41,7 +41,7 @@ class ShownGraph:
 
     @cached_property
     def to_browser(self) -> Mapping[str, Any]:
-        """As js/src/graphs.ts takes it; made once, for the live widget and for what is saved."""
+        """What js/src/graphs.ts reads; made once, for the live widget and the saved page."""
         return {
             "name": self.name,
             "runNameRegexes": self.run_name_regexes,
@@ -55,8 +55,8 @@ class ShownGraph:
         """The fields of `to_browser` that change when the browser asks for detail that was cut.
 
         >>> from tfprof_widget.demo import demo_profile
-        >>> told = ShownGraph("demo", demo_profile()).cut_again(Wanted(step=0), print)
-        >>> sorted(told), told["cut"]
+        >>> rest = ShownGraph("demo", demo_profile()).cut_again(Wanted(step=0), print)
+        >>> sorted(rest), rest["cut"]
         (['columns', 'cut', 'notes'], None)
         """
         return self._of_cut(cut(self._aligned, wanted=wanted, progress=progress))
@@ -71,7 +71,7 @@ class ShownGraph:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """Graphs, the one shown first in front, under a title; `options` has a value for every option of a view.
+    """What a widget or page shows: a title, graphs (it begins with the first one), and a value for every option.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> Shown.of_profile(demo_profile(), min_micros=5).options["min_micros"]
@@ -91,14 +91,14 @@ class Shown:
 
     @classmethod
     def of_profile(cls, profile: ProfileData, view: str = "scope", title: str = "", **options: Any) -> Shown:
-        """One profile, whose options start as told and else as fits what it holds."""
+        """Show one profile; options that are not given start as `starting_options` says."""
         notes = (MISSING_STREAMS,) if profile.misses_accelerator_stream else ()
         graph = ShownGraph(title or "graph", profile, tuple(_sizes(profile)), notes)
         return cls(title, (graph,), view, starting_options(profile, options))
 
 
 def environment() -> str:
-    """What took the measurement: the versions that a report states.
+    """The versions of Python and of the packages that took the measurement.
 
     >>> environment().startswith("Python 3.")
     True
@@ -111,14 +111,14 @@ def environment() -> str:
 
 
 def starting_options(profile: ProfileData, given: Mapping[str, Any]) -> dict[str, Any]:
-    """A value for every option of a view; those not given put the costliest first, by what the profile knows.
+    """A value for every option of a view; those not given put the costliest rows first, by what was measured.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> starting_options(demo_profile(), {"max_depth": 3})["order_by"]
     'micros'
     """
     order, select = _interesting(profile)
-    every_op = max(Options.of().max_depth, len(profile.nodes.ops))  # in op view a row is a level
+    every_op = max(Options.of().max_depth, len(profile.nodes.ops))  # in op view each row is a level
     options = Options.of(**{"order_by": order, "select": select, "max_depth": every_op, **given})
     return {option.name: getattr(options, option.name) for option in OPTIONS if option.kind != "text"}
 
@@ -140,7 +140,7 @@ def _sizes(profile: ProfileData) -> Iterator[Fact]:
 
 def _advice(profile: ProfileData) -> list[dict[str, Any]]:
     reports = advice_on(profile).reports
-    return [{"checker": name, "reports": [_report(found) for found in told]} for name, told in reports.items()]
+    return [{"checker": name, "reports": [_report(each) for each in found]} for name, found in reports.items()]
 
 
 def _cluster(profile: ProfileData) -> dict[str, Any] | None:

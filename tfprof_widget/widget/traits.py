@@ -1,4 +1,4 @@
-"""The widget: the traits that the page and Python share; the views themselves are evaluated in the page."""
+"""Shares options and columns with the page: the widget, whose traits both sides set; the page evaluates the views."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Assets(anywidget.AnyWidget):
-    """What all widgets of a kernel share, sent once: what draws, the charts' specifications, the page of a report."""
+    """What all widgets of a kernel share, sent once: the code that draws charts, their specifications, a page."""
 
     _esm = "export default {}"
     pictures = traitlets.Bytes().tag(sync=True)
@@ -51,13 +51,13 @@ def _trait(option: Option) -> traitlets.TraitType[Any, Any]:
 
 
 _TRAITS = {option.name: _trait(option) for option in OPTIONS if option.kind != "text"}
-# What else a saved page keeps of a widget.
+# The traits that a saved page keeps beside the options.
 SHOWN = ("view", "metric", "graph", "selection", "search", "title", "_about")
 OptionTraits: Any = type("OptionTraits", (traitlets.HasTraits,), _TRAITS)
 
 
 class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
-    """A profile to look at: every option of tfprof is a trait, and so are the view and the selection.
+    """A widget that shows profiles: every option of tfprof is a trait, and so are the view and the selection.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> widget = TfprofWidget(demo_profile())
@@ -79,29 +79,29 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
     _assets = anywidget.WidgetTrait().tag(sync=True)
 
     def __init__(self, shown: Shown | Profile, **options: Any) -> None:
-        exhibit = shown if isinstance(shown, Shown) else Shown.of_profile(shown, **options)
-        self._exhibit = exhibit
+        shown = shown if isinstance(shown, Shown) else Shown.of_profile(shown, **options)
+        self._shown = shown
         super().__init__(
             _esm=_code(),
             _assets=shared_assets(),
-            _graphs=[dict(graph.to_browser) for graph in exhibit.graphs],
-            _about=exhibit.about,
+            _graphs=[dict(graph.to_browser) for graph in shown.graphs],
+            _about=shown.about,
             _id=uuid.uuid4().hex,
-            title=exhibit.title,
-            view=exhibit.view,
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in exhibit.options.items()},
+            title=shown.title,
+            view=shown.view,
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in shown.options.items()},
         )
         self.on_msg(_answer)
 
     @traitlets.observe("graph")
     def _show_its_runs(self, change: Any) -> None:
-        """Another graph has other runs, and none of the first one's."""
-        if change["new"] < len(self._exhibit.graphs):
-            self.step, self.run_name_regexes = -1, list(self._exhibit.graphs[change["new"]].run_name_regexes)
+        """Choose the runs of the new graph: it has none of the old one's."""
+        if change["new"] < len(self._shown.graphs):
+            self.step, self.run_name_regexes = -1, list(self._shown.graphs[change["new"]].run_name_regexes)
 
     @traitlets.validate("graph")
     def _one_of_the_graphs(self, proposal: Any) -> int:
-        count = len(self._exhibit.graphs)
+        count = len(self._shown.graphs)
         if proposal["value"] >= count:
             raise traitlets.TraitError(f"graph is {proposal['value']}, but there are {count}, counted from 0")
         return int(proposal["value"])
@@ -109,10 +109,10 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
     @property
     def profile(self) -> Profile:
         """The profile of the graph that is shown."""
-        return cast("Profile", self._exhibit.graphs[self.graph].profile)
+        return cast("Profile", self._shown.graphs[self.graph].profile)
 
     def current(self) -> View:
-        """The view that is shown as Python evaluates it; beside the tables that is the scope view."""
+        """The shown view, evaluated in Python; on a tab that is no view, the scope view."""
         options = {option.name: getattr(self, option.name) for option in OPTIONS if option.kind != "text"}
         return self.profile.view(self.view if self.view in VIEWS else "scope", **options)
 
@@ -122,42 +122,42 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
 
     @property
     def chart(self) -> altair.LayerChart:
-        """The chart of op-type costs of what is shown."""
+        """The chart of what each op type costs in the shown view."""
         from tfprof_widget.widget.charts import chart_of
 
         return chart_of(self.current(), self.metric)
 
     def save_report(self, path: str | PathLike[str]) -> None:
-        """Write one page that shows all this, sliders included, wherever it is opened."""
-        write_whole(path, report(self._exhibit, self._shown()).encode())
+        """Write one page that works like the widget, sliders included, in any browser and without a kernel."""
+        write_whole(path, report(self._shown, self._saved_traits()).encode())
 
     def to_markdown(self) -> str:
-        """The rows that are shown as a Markdown document, with how they were measured."""
-        facts = [f"{fact.label} **{fact.value}**" for fact in self._exhibit.graphs[self.graph].facts]
+        """The shown rows as a Markdown document that says how they were measured."""
+        facts = [f"{fact.label} **{fact.value}**" for fact in self._shown.graphs[self.graph].facts]
         return markdown(self.current(), self.title or "tfprof", [" · ".join(facts), self._about])
 
-    def _shown(self) -> dict[str, Any]:
-        """What a saved page starts from."""
+    def _saved_traits(self) -> dict[str, Any]:
+        """The traits that a saved page starts with."""
         return {name: getattr(self, name) for name in (*_TRAITS, *SHOWN)}
 
     def _ipython_display_(self) -> None:
-        """Show the widget, and after it what stands in its place where there is no kernel any more."""
+        """Show the widget, and after it the block that takes its place when there is no kernel any more."""
         from IPython.display import display
 
         bundle = self._repr_mimebundle_()
         live = bundle[0] if isinstance(bundle, tuple) else bundle
         if live is None:
             return
-        saved = block(self._exhibit, self._shown(), self._id)
+        saved = block(self._shown, self._saved_traits(), self._id)
         display({**live, "text/plain": ""}, raw=True)
-        display({"text/html": saved, "text/plain": repr(static_view(self.profile, self._shown())[0])}, raw=True)
+        display({"text/html": saved, "text/plain": repr(static_view(self.profile, self._saved_traits())[0])}, raw=True)
 
 
 def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
     """Answer the front end: js/src/assets.ts asks for the pictures, js/src/rest/asking.ts for what was cut."""
     match message:
         case {"ask": "pictures"}:
-            # Of a front end that cannot look up the widget that has them: marimo, anywidget before 0.11.
+            # Asked by front ends that cannot look up the widget of the assets: marimo, anywidget before 0.11.
             assets = shared_assets()
             widget.send({"told": "pictures", "charts": assets.charts, "page": assets.page}, [assets.pictures])
         case {"ask": "rest", "graph": int(graph), "wanted": dict(wanted)}:
@@ -165,8 +165,8 @@ def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
 
 
 def _send_rest(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
-    """Cut the graph anew with what is wanted whole, and say how far that is."""
-    shown = widget._exhibit.graphs[graph]
+    """Cut the graph again so that what is wanted stays, and report progress meanwhile."""
+    shown = widget._shown.graphs[graph]
     try:
         rest = dict(shown.cut_again(wanted, lambda text: widget.send({"told": "progress", "text": text})))
     except (ProfileError, ValueError) as error:
@@ -177,7 +177,7 @@ def _send_rest(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
 
 
 def shared_assets() -> Assets:
-    """The assets of this kernel's widgets, made anew where they were closed."""
+    """The assets of this kernel's widgets, made again if they were closed."""
     shared = _shared()
     if not shared or shared[0].comm is None:
         charts = json.loads(static_bytes("charts.json"))
@@ -187,7 +187,7 @@ def shared_assets() -> Assets:
 
 @cache
 def _code() -> str:
-    """What draws a widget: one text in memory for all of them."""
+    """The code that draws a widget: one text in memory for all widgets."""
     return static_bytes("widget.js").decode()
 
 

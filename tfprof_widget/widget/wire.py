@@ -160,5 +160,5 @@ def _indices(values: NDArray[np.integer]) -> Indices:
 
 
 def _numbers(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-    """Whole numbers as JavaScript has them; its engine refuses sums that are no longer exact."""
+    """Integers as the floats that JavaScript computes with; the front end refuses sums that are no longer exact."""
     return np.ascontiguousarray(values, np.float64)

@@ -139,7 +139,7 @@ def test_executions_are_those_of_whole_steps_or_the_longest(profile: Profile) ->
     first = cut(profile, limits(executions=8))
     assert first.profile.executions.step.tolist() == [0] * 7
     assert first.left_out is not None
-    assert first.left_out.notes == ("15 executions: 7 are here, all of step 0; choose a step to have its own",)
+    assert first.left_out.notes == ("15 executions: 7 are here, all of step 0; choose a step to see its executions",)
     chosen = cut(profile, limits(executions=8), Wanted(step=1))
     assert chosen.profile.executions.step.tolist() == [1] * 8
     longest = cut(profile, limits(executions=3)).profile

@@ -101,7 +101,7 @@ def test_a_cut_is_within_its_limits_or_puts_all_together_that_it_may(model: Mode
     shown = Profile.of(small)
     fits = len(small.nodes) <= nodes and len(small.step_totals.node) <= rows
     if not fits:
-        assert not found.left_out.precision.runs
+        assert not found.left_out.grouped_by.runs
         assert all(name.startswith("(") for name in small.nodes.names if " more " in name)
     for step in range(model.steps):
         assert totals(shown, "op", step=step).keys() == totals(model.profile, "op", step=step).keys()

@@ -1,1 +1,1 @@
-"""What looks at a profile and says what may be wrong: one checker a module, and the runner."""
+"""Looks at a profile and says what may be wrong: the checkers by subject, and their runner."""

@@ -1,4 +1,4 @@
-"""Finds what holds a cluster up."""
+"""Finds what slows a cluster down."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tfprof_widget.lib.text import written_bytes, written_count, written_time
 from tfprof_widget.profiles.data import ProfileData
 
 SLOW_LINK = 3
-"""How many times as fast the usual link is as one that is slow: less is a matter of what else goes on."""
+"""A link is slow if the usual link is so many times as fast; smaller differences come from other work."""
 
 FEWEST_BYTES = 100_000
-"""What is smaller tells of the delay of a link, not of its rate."""
+"""Smaller transfers show the delay of a link, and not its rate."""
 
 _NANOS_A_SECOND = 10**9
 _EVIDENCE = Evidence("workers")
@@ -64,7 +64,7 @@ def _slow_link(found: ClusterSummary) -> Iterator[Finding]:
 
 
 def _held_up(found: ClusterSummary) -> Iterator[Finding]:
-    """The task for which most time passes while tensors are on their way to it and it does nothing else."""
+    """The task that spends most time doing nothing while tensors are on their way to it."""
     bare = {task.task: round(task.transfer_nanos * (1 - (task.overlap or 0))) for task in found.tasks}
     task = max(found.tasks, key=lambda task: bare[task.task])
     if bare[task.task] >= WORTHWHILE * found.wall_nanos:
@@ -90,10 +90,10 @@ def _time(nanos: int) -> str:
 
 
 UNBALANCED = 1.25
-"""All workers wait for the server with the most: with this many times the mean, a quarter longer than need be."""
+"""All workers wait for the server with most: at so many times the mean, a quarter longer than necessary."""
 
 FEWEST_PARAMETERS = 100_000
-"""Less than a megabyte travels in no time."""
+"""Less than a megabyte takes almost no time."""
 
 _SERVER = re.compile(r".*/job:ps(?:/replica:\d+)?/task:\d+")
 _FIX = (
@@ -131,7 +131,7 @@ def parameter_servers(profile: ProfileData) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Loads:
-    """What each server has of something that nodes have."""
+    """The load of each server by some measure of nodes."""
 
     profile: ProfileData
     values: Integers
@@ -163,7 +163,7 @@ class _Loads:
         return len(self.loads) > 1 and self.most >= UNBALANCED * self.mean
 
     def evidence(self, measure: str) -> Evidence:
-        """The nodes of the server with the most; the device of a node is among its types."""
+        """The nodes of the server with most; the device of a node is among its types."""
         values = np.where(_is_on(self.profile, self.largest), self.values, 0)
         rows = np.argsort(-values, kind="stable")[:MOST_SELECTED]
         return Evidence(

@@ -26,7 +26,7 @@ LEAST_MICROS_OF_A_LINE = 1000
 
 
 def expensive_operations(profile: ProfileData) -> Iterator[str]:
-    """A report a view: the costliest op types, graph nodes and, where there are traces, lines of code.
+    """A report for each view: the costliest op types, graph nodes and, if there are traces, lines of code.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> next(expensive_operations(demo_profile())).splitlines()[0]
@@ -57,7 +57,7 @@ def _warn(rows: str, lacking: str, way_out: str) -> None:
 
 def op_types(view: ViewData) -> Iterator[str]:
     """A report on the first rows of an op view, each with its share of the whole."""
-    whole = int(view.grand_total["micros"][0]) + 1e-10  # as native, where it decides how exact halves are rounded
+    whole = int(view.grand_total["micros"][0]) + 1e-10  # as in native tfprof: it decides how exact halves round
     told = []
     for row, name in enumerate(view.names[:MOST]):
         share = 100.0 * int(view.own["micros"][row]) / whole
@@ -76,7 +76,7 @@ def _graph_nodes(view: ViewData) -> Iterator[str]:
 
 
 def lines(view: ViewData, least: int) -> Iterator[str]:
-    """The costliest calls from the first frame that has several, for those above it are of libraries mostly.
+    """The costliest calls from the first frame with several calls; frames above it are mostly of libraries.
 
     Calls that take less than `least`, in units of the view, are left out.
     """
@@ -107,7 +107,7 @@ def _times(view: ViewData, columns: Mapping[str, Integers], row: int) -> str:
 
 
 def times(columns: Mapping[str, Integers], row: int, scale: int) -> str:
-    """What a row took, as the reports have it, of times in `1 / scale` microseconds.
+    """The times of a row as reports write them; columns are in units of `1 / scale` microseconds.
 
     >>> columns = {"micros": 30, "accelerator_micros": 10, "cpu_micros": 20}
     >>> times({name: np.array([value]) for name, value in columns.items()}, 0, 1)
@@ -120,13 +120,13 @@ def times(columns: Mapping[str, Integers], row: int, scale: int) -> str:
 
 
 SMALLEST_SHARE = 0.01
-"""Lines of code that take less of the whole are left out; native leaves out those below a millisecond."""
+"""Lines of code with a smaller share are left out; native tfprof leaves out lines below a millisecond."""
 
 
 def costliest(profile: ProfileData) -> Iterator[str]:
-    """Reports on op types, graph nodes and lines of code, for a reader who can select what they name.
+    """Reports on op types, graph nodes and lines of code; they name rows that the reader can select.
 
-    Native tfprof calls a scope a graph node, and reports its own time, which is none.
+    Native tfprof names a scope as a graph node, and reports its own time, which is 0.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> list(costliest(demo_profile()))[1].splitlines()[0]
@@ -155,7 +155,7 @@ def _nodes(profile: ProfileData, options: Any) -> Iterator[str]:
 
 
 def _lines(code: ViewData) -> Iterator[str]:
-    """The user's own; native starts at the first frame that leads to several, which in a notebook is the kernel's."""
+    """The report on the user's own lines; native tfprof starts at a frame that in a notebook belongs to the kernel."""
     lines, columns = own_lines(code)
     least = SMALLEST_SHARE * int(code.grand_total["micros"][0])
     told = [
@@ -176,9 +176,9 @@ LOW = 0.5
 
 
 def accelerator_utilization(profile: ProfileData) -> Iterator[str]:
-    """A report a device: the time of its kernels, as a share of the time from its first start to its last end.
+    """A report for each device: the time of its kernels as a share of the time from first start to last end.
 
-    Of each node counts the last step in which it was seen.
+    For each node the last step in which it was seen counts.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> list(accelerator_utilization(demo_profile()))
@@ -200,13 +200,13 @@ def accelerator_utilization(profile: ProfileData) -> Iterator[str]:
 
 
 def _last_of_each_node(node: Indices) -> Integers:
-    """The row of each node's last step, where rows are sorted by node and then step."""
+    """The row of each node's last step; rows are sorted by node and then step."""
     result: Integers = np.flatnonzero(np.diff(node, append=np.int32(ABSENT)))
     return result
 
 
 def operations(profile: ProfileData) -> Iterator[str]:
-    """A report a kind of op that is used and has a faster equivalent.
+    """A report for each kind of op that is used and has a faster equivalent.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> list(operations(demo_profile()))

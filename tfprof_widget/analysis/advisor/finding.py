@@ -1,4 +1,4 @@
-"""What a checker of our own finds: the cause in a sentence, where it can be seen, and what to do."""
+"""Defines what this package's checkers find: the cause in a sentence, where it can be seen, and what to do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Evidence:
         Options.of(**self.options)
 
     def __str__(self) -> str:
-        """As it is typed on the command line, the rows behind it."""
+        """The view and options as they are typed on the command line, followed by the rows."""
         return " ".join([self.view, *self._flags(), *([f"({', '.join(self.selection)})"] if self.selection else [])])
 
     def _flags(self) -> Iterator[str]:
@@ -41,7 +41,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding; as text it is a report of an AdviceProto.
+    """A finding of a checker; its text is a report of an AdviceProto.
 
     >>> print(Finding("Pads take half of the time.", Evidence("op"), "Let the convolution pad."))
     Pads take half of the time.

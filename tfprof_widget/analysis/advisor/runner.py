@@ -31,7 +31,7 @@ NATIVE: Mapping[str, Checker] = {
     "OperationChecker": operations,
 }
 NOT_PUBLIC = "JobChecker"
-"""Native tfprof knows it by name, but its code never left Google: it reports nothing."""
+"""Native tfprof knows the name, but the checker's code was never published: it reports nothing."""
 
 OWN: Mapping[str, Checker] = {
     "ClusterChecker": cluster,
@@ -52,7 +52,7 @@ CHECKERS: Mapping[str, Checker] = dict(sorted({**NATIVE, **OWN}.items()))
 
 
 def advise_on(profile: ProfileData, options: Mapping[str, Mapping[str, str]]) -> AdviceProto:
-    """What the checkers named in `options` report; it is printed too, in the order of their names.
+    """The reports of the checkers named in `options`; they are printed too, in the order of their names.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> advice = advise_on(demo_profile(), {"OperationChecker": {}})
@@ -85,7 +85,7 @@ def _check(options: Any) -> None:
             raise ValueError(f"the options of {name} are {of_checker!r}, but it takes none: give {{}}")
 
 
-# Steady steps only, to the nanosecond, and graph nodes where native names scopes.
+# For the widget: steady steps only, exact to the nanosecond, and graph nodes where native tfprof names scopes.
 FOR_PEOPLE = {**CHECKERS, "ExpensiveOperationChecker": costliest}
 
 
@@ -96,7 +96,7 @@ class Advice:
     reports: Mapping[str, tuple[str | Finding, ...]]
 
     def text(self) -> str:
-        """The checkers that report something, and how many do not.
+        """The reports of the checkers that found something, and how many found nothing.
 
         >>> print(Advice({"OperationChecker": ("Found operation using NHWC",), "LayoutChecker": ()}).text())
         OperationChecker:
@@ -125,7 +125,7 @@ def advice_on(profile: ProfileData) -> Advice:
     top 1 operation type: MatMul, cpu: 123.19us, accelerator: 0ns, total: 123.19us (38.40%)
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ProfileWarning)  # what is lacking is said where it is missed
+        warnings.simplefilter("ignore", ProfileWarning)  # the advice itself says what is missing
         return Advice({checker: tuple(check(profile)) for checker, check in FOR_PEOPLE.items()})
 
 

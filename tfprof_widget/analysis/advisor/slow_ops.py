@@ -56,10 +56,10 @@ def _found(steady: SteadySteps, ops: str, what: str, fix: str) -> Iterator[Findi
 
 PRODUCTS = r"_?(Mkl|Fused|Native)*(Batch)?(MatMul|Conv[123]D|Einsum|DepthwiseConv2dNative)(V[23])?(Backprop\w*)?"
 FLOAT32_PRODUCTS = 0.2
-"""Half precision takes at best half of their time, which then is a tenth."""
+"""Half precision saves at best half of the time of these products, which then is a tenth of all."""
 
 LEAST_SHARE_OF_A_NODE = 0.001
-"""So few of all nodes take more than this that their attributes are read in no time."""
+"""Few nodes take a larger share than this, so reading their attributes is quick."""
 
 _FLOAT32, _FLOAT64 = 1, 2
 
@@ -98,7 +98,7 @@ def _evidence(steady: SteadySteps, nodes: Flags) -> Evidence:
 
 
 def _types(steady: SteadySteps) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """What each node that takes some time computes in, as a number of TensorFlow's DataType; else 0."""
+    """The type in which each costly node computes, as a number of TensorFlow's DataType; 0 for other nodes."""
     nodes = steady.profile.nodes
     costly = np.flatnonzero(steady.nanos > LEAST_SHARE_OF_A_NODE * float(steady.nanos.sum()))
     row_of = {nodes.names[row]: row for row in costly.tolist()}
@@ -118,10 +118,10 @@ def _on_accelerator(steady: SteadySteps) -> Flags:
 
 
 SLOW = 0.1
-"""Of the best rate: products of usual sizes are within this of each other."""
+"""The share of the best rate below which a product is slow: rates of usual products differ less."""
 
 FEWEST_FLOAT_OPS = 1_000_000
-"""With fewer an op is over in microseconds, and its rate is that of its start."""
+"""An op with fewer takes microseconds, and its rate depends on the time to start it."""
 
 
 def flop_rate(profile: ProfileData) -> Iterator[Finding]:
@@ -158,20 +158,20 @@ def _written(float_ops_a_nano: float) -> str:
 
 
 CPU_START_NANOS = 2_000
-"""What it takes TensorFlow's executor to schedule an op: one to three microseconds on today's machines."""
+"""The time in which TensorFlow's executor schedules an op: one to three microseconds on today's machines."""
 
 KERNEL_START_NANOS = 5_000
-"""What it takes to launch a kernel on a GPU: five to ten microseconds."""
+"""The time in which a GPU's kernel is launched: five to ten microseconds."""
 
 FEWEST = 100
-"""A step with fewer tiny ops is over in a moment, whatever starting them takes."""
+"""A step with fewer tiny ops is short anyway."""
 
 MOST_OF_THE_STEP = 0.25
-"""Several threads start ops at once, so that their starts may take up to that many times the share of the clock."""
+"""Several threads start ops at once, so the added starts may be up to so many times the share of the wall time."""
 
 
 def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if to start the ops that are over sooner than they are started takes much of the steps.
+    """A finding if starting ops takes much of the steps, for ops that run shorter than their start takes.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> list(tiny_kernels(demo_profile()))
@@ -195,7 +195,7 @@ def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
 
 
 SCOPE = "/Initializer/"
-"""The scope in which TensorFlow makes the first value of each variable."""
+"""The scope in which TensorFlow makes the initial value of each variable."""
 
 
 def initializers(profile: ProfileData) -> Iterator[Finding]:
@@ -225,7 +225,7 @@ def initializers(profile: ProfileData) -> Iterator[Finding]:
 
 
 def _share_of_float_ops(steady: SteadySteps, nodes: Flags) -> float:
-    """As the views count them: by the runs, and of nodes that never ran as if they had, once."""
+    """The share of float operations, counted as in views: times the runs, and once for nodes that never ran."""
     columns = measures(steady.profile, Options.of(**steady.options)).columns
     counts = columns["float_ops"].astype(np.float64)
     return float(counts[nodes].sum()) / max(float(counts.sum()), 1.0)

@@ -1,4 +1,4 @@
-"""Finds steps that wait, or that build their function again."""
+"""Finds steps that wait, and functions that are built again and again."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.data import WARM_UP, ProfileData
 
 ACCELERATOR_GAP_NANOS = 100_000
-"""Shorter ones are those in which the host launches kernels, one by one."""
+"""In shorter gaps the host launches kernels, one by one."""
 
 HOST_GAP_NANOS = 1_000_000
-"""Shorter ones are those in which threads are woken, or the system gives the processor to others."""
+"""In shorter gaps threads are woken, or other processes have the processor."""
 
 IDLE_SHARE = 0.2
-"""Steps could be over in four fifths of the time, which can be felt."""
+"""Without these gaps steps would take four fifths of the time, which users notice."""
 
 
 def device_idle(profile: ProfileData) -> Iterator[Finding]:
-    """A finding an accelerator that long gaps leave idle; where there is none, one if no op at all runs.
+    """A finding for each accelerator with long idle gaps; without accelerators, one for gaps in which no op runs.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> list(device_idle(demo_profile()))
@@ -54,7 +54,7 @@ def _idle_found(steady: SteadySteps, rows: Flags, device: str, least: int) -> It
 
 
 def _around(steady: SteadySteps, gaps: Intervals, rows: Flags) -> tuple[str, ...]:
-    """The nodes before and after the longest gap, which are in view where it is."""
+    """The nodes before and after the longest gap: selecting them shows the gap in the timeline."""
     longest = int((gaps.end - gaps.start).argmax())
     start, end = steady.start, steady.end
     before = np.flatnonzero(rows & (end <= gaps.start[longest]))
@@ -66,11 +66,11 @@ def _around(steady: SteadySteps, gaps: Intervals, rows: Flags) -> tuple[str, ...
 
 INPUT = r".*IteratorGetNext\w*|.*Queue(TryDequeue|Dequeue)\w*|Reader(Read|ReadUpTo)(V2)?"
 INPUT_SHARE = 0.2
-"""TensorFlow's own analysis of input pipelines calls a step highly input-bound from here."""
+"""From this share on TensorFlow's own analysis of input pipelines calls a step highly input-bound."""
 
 
 def input_bound(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if for much of the steps nothing ran but what fetches their input.
+    """A finding if for much of the steps only ops that fetch input ran.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> list(input_bound(demo_profile()))
@@ -133,7 +133,7 @@ def _transfers_found(steady: SteadySteps, moves: Flags, what: str, fix: str) -> 
 
 
 def _on_copying_lines(steady: SteadySteps) -> Flags:
-    """The copies of an accelerator; its streams repeat what is on the line of its own that they have."""
+    """Whether each row is a copy, on the line of its accelerator that has all copies; other lines repeat them."""
     devices = steady.profile.nodes.devices
     on_line = steady.on_devices(np.array([device.endswith("/memcpy") for device in devices], np.bool_))
     if not on_line.any():
@@ -143,7 +143,7 @@ def _on_copying_lines(steady: SteadySteps) -> Flags:
 
 
 FEWEST = 3
-"""Two are common: the first batch, and the last one of the epoch if it is smaller."""
+"""Two traces are common: for the first batch, and for the last batch of the epoch if it is smaller."""
 
 
 def retracing(profile: ProfileData) -> Iterator[Finding]:

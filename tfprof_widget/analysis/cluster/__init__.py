@@ -1,1 +1,1 @@
-"""What the tasks of a cluster did for and because of each other: pure functions of a Profile."""
+"""Measures what the tasks of a cluster send each other and wait for: pure functions of a profile."""

@@ -1,4 +1,4 @@
-"""Finds who made each tensor and who met in a collective, and from that how far clocks are apart."""
+"""Finds who made each tensor and who joined each collective, and computes from that how far clocks are apart."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _COLLECTIVE = re.compile(r"Collective\w*|Nccl\w*", re.ASCII)
 
 
 def is_collective(profile: ProfileData) -> Flags:
-    """Which transfers are a part in a collective, and not one tensor from one device."""
+    """Whether each transfer is a part in a collective, and not a tensor from one device."""
     kinds = np.array([_COLLECTIVE.fullmatch(kind) is not None for kind in profile.transfers.kinds], np.bool_)
     return kinds[profile.transfers.kind] if len(kinds) else np.zeros(len(profile.transfers), np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
 class Collectives:
-    """The number of the meeting that each transfer is a part in, ABSENT for those that are none."""
+    """The number of the collective in which each transfer is a part; ABSENT for other transfers."""
 
     number: Integers
     count: int
@@ -36,7 +36,7 @@ class Collectives:
         return profile.cache.kept("meetings", lambda: _meetings(profile))
 
     def last(self, start: Integers) -> Integers:
-        """Of each meeting the transfer that joined last, by when each started."""
+        """The transfer that joined each collective last, by the starts of its parts."""
         rows = np.flatnonzero(self.number >= 0)
         rows = rows[np.lexsort((start[rows], self.number[rows]))]
         ends = np.searchsorted(self.number[rows], np.arange(self.count), "right") - 1
@@ -66,10 +66,10 @@ def _meetings(profile: ProfileData) -> Collectives:
 
 @dataclass(frozen=True, eq=False)
 class Producers:
-    """The execution that made each transferred tensor, or ABSENT, and which of these are beyond doubt.
+    """The execution that made each transferred tensor, or ABSENT, and which of these are certain.
 
-    A node that ran as often as its tensor came made the first with its first execution, and so on. If it ran more
-    often or less, it is in doubt which it was: it is taken to be the last that had ended when the tensor came.
+    If a node ran as often as its tensor arrived, the first execution made the first tensor, and so on. If it ran more
+    often or less often, this is not certain: the execution is taken that was the last to end before the tensor arrived.
     """
 
     execution: Integers
@@ -82,7 +82,7 @@ class Producers:
 
 
 def ends(executions: Executions) -> Integers:
-    """When executions ended, by the clocks of their tasks; damaged times end at the end of all time."""
+    """When executions ended, by the clocks of their tasks; sums that do not fit 64 bits become the largest number."""
     left = LARGEST_INTEGER - np.maximum(executions.start_nanos, 0)
     result: Integers = executions.start_nanos + np.minimum(executions.duration_nanos, left)
     return result
@@ -92,7 +92,7 @@ def _producers(profile: ProfileData) -> Producers:
     transfers, executions, tasks = profile.transfers, profile.executions, Tasks.of(profile)
     made = np.full(len(transfers), ABSENT, np.int64)
     sure = np.zeros(len(transfers), np.bool_)
-    # A collective's node is the collective itself.
+    # The node of a collective is the collective itself, and made no tensor.
     is_made = (transfers.node >= 0) & ~is_collective(profile)
     sent = np.zeros(len(profile.nodes), np.bool_)
     sent[transfers.node[is_made]] = True
@@ -124,7 +124,7 @@ def _keys(step: Indices, task: Integers, node: Indices, profile: ProfileData, ta
 
 
 def _ranks(profile: ProfileData, known: Integers, place: Integers) -> tuple[Integers, Integers]:
-    """Of each transfer, how many of the same tensor came to the same target before it, and how many in all."""
+    """For each transfer, how often its tensor came to its target before it, and how often in all."""
     transfers = profile.transfers
     columns = (place, transfers.target[known].astype(np.int64), transfers.tensor[known].astype(np.int64))
     _, group = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
@@ -138,22 +138,23 @@ def _ranks(profile: ProfileData, known: Integers, place: Integers) -> tuple[Inte
 
 
 UNKNOWN = -1
-"""The error of an offset that nothing bounds from both sides."""
+"""The error of an offset that is not bounded from both sides."""
 
 DRIFT = 1e-4
-"""How much two clocks can drift apart in a time: quartz keeps to fifty millionths."""
+"""How much two clocks drift apart, as a share of the time: each quartz clock by at most fifty millionths."""
 
 NO_BOUND = 2**61
 FURTHEST = 2**51
-"""A month: clocks that differ by more were damaged, and sums of more would not fit 64 bits."""
+"""A month: a larger difference is damage, and sums of larger ones would not fit 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clocks:
-    """How far the clock of each task is ahead of the first one's at each moment, and how wrong that may be.
+    """How far the clock of each task is ahead of the first task's at each moment, and the error of that.
 
-    A row a moment, a column a task. An error is UNKNOWN where transfers went one way only, or none did; `is_linked`
-    tells which tasks exchanged anything with the first, directly or by way of others.
+    There is a row for each moment and a column for each task. An error is UNKNOWN if transfers went in one direction
+    only, or if there were none. `is_linked` says which tasks exchanged anything with the first task, directly or
+    through others.
     """
 
     offset: Integers
@@ -162,12 +163,12 @@ class Clocks:
 
     @classmethod
     def of(cls, profile: ProfileData) -> Clocks:
-        """Those of a profile, kept with it; of one that is on one clock there is no difference."""
+        """The clocks of a profile, kept with it; on a profile with one clock all differences are 0."""
         return profile.cache.kept("clocks", lambda: _agreeing(profile) if profile.one_clock else _clocks(profile))
 
 
 def aligned_start_nanos(profile: ProfileData) -> Integers:
-    """When each execution started, by the clock of the first task; as recorded where there is one task.
+    """When each execution started, by the clock of the first task; as recorded if there is one task only.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -181,7 +182,7 @@ def aligned_start_nanos(profile: ProfileData) -> Integers:
 
 
 def aligned_transfer_nanos(profile: ProfileData) -> Integers:
-    """When each transfer started, likewise."""
+    """When each transfer started, by the clock of the first task."""
     transfers = profile.transfers
     return _aligned_clocks(profile, transfers.start_nanos, transfers.step, Tasks.of(profile).of_target)
 
@@ -214,7 +215,7 @@ def _clocks(profile: ProfileData) -> Clocks:
 
 
 def _bounds(profile: ProfileData, tasks: Tasks) -> Integers:
-    """By moment, source and target, how far the target's clock can be ahead of the source's."""
+    """How far the target's clock can at most be ahead of the source's, by moment, source and target."""
     transfers, producers = profile.transfers, Producers.of(profile)
     rows = np.flatnonzero(producers.sure & (tasks.of_source != tasks.of_target))
     came = transfers.start_nanos[rows] + transfers.duration_nanos[rows]
@@ -232,7 +233,7 @@ def _bounds(profile: ProfileData, tasks: Tasks) -> Integers:
 
 
 def _met(profile: ProfileData) -> Iterator[tuple[int, int, int, int]]:
-    """Each two parts in a collective, by how much the first one's clock is ahead, and how wrong that may be."""
+    """For each two parts of a collective, by how much the first one's clock is ahead, and the error of that."""
     meetings, transfers = Collectives.of(profile), profile.transfers
     end = transfers.start_nanos + transfers.duration_nanos
     rows = np.flatnonzero(meetings.number >= 0)
@@ -245,7 +246,7 @@ def _met(profile: ProfileData) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _moments(profile: ProfileData, tasks: Tasks) -> list[int]:
-    """When each moment was, by any of the clocks; 0 where nothing ran."""
+    """When each moment was, by any of the clocks; 0 if nothing ran."""
     executions = profile.executions
     began = np.full(tasks.moments, NO_BOUND, np.int64)
     rows = executions.start_nanos > 0
@@ -254,7 +255,7 @@ def _moments(profile: ProfileData, tasks: Tasks) -> list[int]:
 
 
 def _over_time(most: Integers, began: list[int]) -> Integers:
-    """The bounds, each also held to those of the moments before and after, from which clocks can only have drifted."""
+    """The bounds, tightened by those of earlier and later moments, from which clocks can only have drifted."""
     order = sorted(range(len(began)), key=began.__getitem__)
     for way in (order, order[::-1]):
         for before, after in pairwise(way):
@@ -266,20 +267,20 @@ def _over_time(most: Integers, began: list[int]) -> Integers:
 
 
 def _shortest(most: Integers) -> Integers:
-    """The least bound between each two tasks, also by way of others."""
+    """The smallest bound between each two tasks, also through other tasks."""
     shortest = most.copy()
     np.fill_diagonal(shortest, 0)
     for between in range(len(shortest)):
         to, onwards = shortest[:, between, None], shortest[None, between, :]
         by_way = np.where((to < NO_BOUND) & (onwards < NO_BOUND), to + onwards, NO_BOUND)
         np.minimum(shortest, by_way, out=shortest)
-        if shortest.diagonal().min() < 0:  # a tensor came before it was made, whatever the clocks: a clock was set
+        if shortest.diagonal().min() < 0:  # no offsets make every tensor arrive after it was made: a clock was set
             return np.where(np.eye(len(shortest), dtype=np.bool_), 0, NO_BOUND)
     return shortest
 
 
 def _read_off(shortest: Integers, offset: Integers, error: Integers, is_linked: Flags) -> None:
-    """Take the middle of what bounds leave; a clock that they do not show to be wrong from one side is left alone."""
+    """Take the middle between two bounds; with one bound, move a clock only as far as the bound demands."""
     for task in range(1, len(shortest)):
         most, least = int(shortest[0, task]), -int(shortest[task, 0])
         if most < NO_BOUND and least > -NO_BOUND:
@@ -290,7 +291,7 @@ def _read_off(shortest: Integers, offset: Integers, error: Integers, is_linked: 
 
 
 def on_one_clock(profile: ProfileData) -> ProfileTables:
-    """The stage that has all executions, transfers and allocations start by one clock; of one task nothing changes.
+    """The stage that puts executions, transfers and allocations on one clock; with one task it changes nothing.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()

@@ -1,4 +1,4 @@
-"""Adds up traffic by link, and finds the straggler."""
+"""Adds up traffic by link, and finds the straggler: the task that the others wait for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfprof_widget.profiles.devices import job_of_task
 
 @dataclass(frozen=True)
 class LinkSummary:
-    """What went from one task to another, or from one device to another of the same task; means over the steps."""
+    """What went from one task to another, or between two devices of a task; means over the steps."""
 
     source: str
     target: str
@@ -31,7 +31,7 @@ class LinkSummary:
 
 @dataclass(frozen=True)
 class TransferSummary:
-    """What went of one tensor from one task to another, likewise."""
+    """How often and how long one tensor went from one task to another; means over the steps."""
 
     tensor: str
     kind: str
@@ -45,7 +45,7 @@ class TransferSummary:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What went over all links: the transfers by tensor, how many were lost, and for how long each task waited."""
+    """The traffic of all links: the transfers by tensor, how many were lost, and how long each task waited."""
 
     transfers: tuple[TransferSummary, ...]
     lost: int
@@ -53,7 +53,7 @@ class Traffic:
 
 
 def links(transfers: Sequence[TransferSummary]) -> tuple[LinkSummary, ...]:
-    """What each link carried, those first that took longest.
+    """The traffic of each link, the link that took longest first.
 
     >>> one = TransferSummary("w", "RecvTensor", "/job:ps", "/job:worker", 1, 64, 5, 2)
     >>> links([one, one])
@@ -69,7 +69,7 @@ def links(transfers: Sequence[TransferSummary]) -> tuple[LinkSummary, ...]:
 
 
 def traffic(profile: ProfileData, waits: Waits, steps: Sequence[int]) -> Traffic:
-    """What each tensor took that went over a link, the costliest first."""
+    """The transfers of each tensor over each link, the costliest first."""
     transfers, tasks = profile.transfers, Tasks.of(profile)
     source, target, names = _ends(profile, waits)
     tensor, kind = (column[waits.transfer].astype(np.int64) for column in (transfers.tensor, transfers.kind))
@@ -90,7 +90,7 @@ def traffic(profile: ProfileData, waits: Waits, steps: Sequence[int]) -> Traffic
     found, waited = [], [0] * len(tasks)
     for at in np.argsort(-(sums[2] + sums[3]), kind="stable").tolist():
         tensor_at, kind_at, source_at, target_at = keys[at].tolist()
-        # To the nearest: what does not come in every step would else not count at all.
+        # Rounded to the nearest: a tensor that does not come in every step would else not count at all.
         over = int(recorded[at]) * count
         means = [(2 * int(value) * int(sent[at]) + over) // (2 * over) for value in sums[:, at]]
         ends = names[source_at], names[target_at]
@@ -100,7 +100,7 @@ def traffic(profile: ProfileData, waits: Waits, steps: Sequence[int]) -> Traffic
 
 
 def _ends(profile: ProfileData, waits: Waits) -> tuple[Integers, Integers, tuple[str, ...]]:
-    """The source and the target of each transfer, as places in names: tasks, or devices within one, or a group."""
+    """The source and target of each transfer as indices into names: of tasks, devices of one task, or groups."""
     tasks, rows = Tasks.of(profile), waits.transfer
     source, target = tasks.of_source[rows], tasks.of_target[rows]
     within, after = source == target, len(tasks)
@@ -112,11 +112,11 @@ def _ends(profile: ProfileData, waits: Waits) -> tuple[Integers, Integers, tuple
 
 
 def _steps_made(profile: ProfileData, node: Integers, task: Integers, steps: Sequence[int]) -> Integers:
-    """In how many of the steps each node ran on a task; 0 for what is no node."""
+    """In how many of the steps each node ran on a task; 0 for ABSENT."""
     tasks, executions = Tasks.of(profile), profile.executions
     sent, chosen = np.zeros(len(profile.nodes) + 1, np.bool_), np.zeros(len(profile.steps), np.bool_)
     sent[node], chosen[list(steps)] = True, True
-    sent[-1] = False  # where ABSENT points to
+    sent[-1] = False  # ABSENT points to this entry
     rows = np.flatnonzero(sent[executions.node] & chosen[executions.step] & (executions.start_nanos > 0))
     ran_on = executions.node[rows].astype(np.int64) * len(tasks) + tasks.of_execution[rows]
     each = np.unique(ran_on * len(profile.steps) + executions.step[rows]) // max(len(profile.steps), 1)
@@ -130,17 +130,17 @@ def _steps_made(profile: ProfileData, node: Integers, task: Integers, steps: Seq
 
 
 WORTH_NAMING = 0.1
-"""The share of a step for which a task must keep the others waiting, beyond what its like do, to be named."""
+"""The share of a step by which the others must wait longer for a task than for its job's average, to be named."""
 
 _SHORTEST = 0.001
-"""The share of a step below which a task that stands still does not wait: its next op is being scheduled."""
+"""A task that stands still for a smaller share of a step does not wait: its next op is being scheduled."""
 
 _ROOM = 2**22
 
 
 @dataclass(frozen=True)
 class Straggler:
-    """A task that keeps the others waiting: each of them so long, beyond what they wait for its like."""
+    """A task that others wait for, and how much longer each of them waits for it than for the others of its job."""
 
     task: int
     beyond_nanos: int
@@ -149,9 +149,9 @@ class Straggler:
 def waited_for(activity: Activity, waits: Waits) -> Integers:
     """For how long others waited for each task, added up over them.
 
-    A task waits when it stands still and some tensor is still to be made that it gets in this step. It waits for all
-    the tasks that are to make one for it, for each an equal part of the time; and where such a task waits itself, for
-    those that this one waits for.
+    A task waits when it stands still and a tensor that it gets in this step is not made yet. It waits for all tasks
+    that have to make such a tensor, and each of them gets an equal part of the time. If such a task waits itself, its
+    part goes to the tasks that it waits for.
     """
     sums = np.zeros(len(Tasks.of(activity.profile)), np.float64)
     for length, idle, missing in _stretches(activity, waits):
@@ -161,7 +161,7 @@ def waited_for(activity: Activity, waits: Waits) -> Integers:
 
 
 def straggler(names: Sequence[str], waited: Integers, wall: int) -> Straggler | None:
-    """The task that is waited for beyond its like, the mean of the others of its job, for a tenth of the wall time.
+    """The task that others wait for longer than for the average of its job, by a tenth of the wall time.
 
     >>> names = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
     >>> straggler(names, np.array([900, 100, 500]), 1000)
@@ -173,7 +173,7 @@ def straggler(names: Sequence[str], waited: Integers, wall: int) -> Straggler | 
         like = [other for other, each in enumerate(names) if other != task and job_of_task(each) == job_of_task(name)]
         if not like:
             continue
-        # Each of the others waited for it, and these are sums over them.
+        # All other tasks waited for it, and `waited` has sums over them.
         beyond = int(int(waited[task]) - waited[like].mean()) // (len(names) - 1)
         if beyond >= WORTH_NAMING * wall and beyond > 0 and (found is None or beyond > found.beyond_nanos):
             found = Straggler(task, beyond)
@@ -181,7 +181,7 @@ def straggler(names: Sequence[str], waited: Integers, wall: int) -> Straggler | 
 
 
 def _shared_out(length: Integers, idle: Flags, missing: Flags) -> NDArray[np.float64]:
-    """What is waited for each task in some stretches of time."""
+    """The time for which each task is waited for in some stretches."""
     owed: Flags = idle[:, None, :] & missing  # waiting task, task waited for, stretch
     waiting: Flags = np.any(owed, axis=1)
     shares = owed / np.maximum(owed.sum(axis=1, keepdims=True), 1)
@@ -189,14 +189,14 @@ def _shared_out(length: Integers, idle: Flags, missing: Flags) -> NDArray[np.flo
     passed_on = np.where(waiting[:, None, :], shares, np.eye(count)[:, :, None]).transpose(2, 0, 1)
     for _ in range(count.bit_length()):
         passed_on = passed_on @ passed_on
-    # What is left with one that waits goes in circles, as clocks that are wrong make it.
+    # Time that is left goes in circles between waiting tasks, which only wrong clocks cause.
     blamed = np.where(waiting.T[:, :, None] & ~waiting.T[:, None, :], passed_on, 0)
     result: NDArray[np.float64] = (blamed.sum(axis=1) * length[:, None]).sum(axis=0)
     return result
 
 
 def _stretches(activity: Activity, waits: Waits) -> Iterator[tuple[Integers, Flags, Flags]]:
-    """Each moment in stretches in which nothing changes: how long, who stood still, who missed something of whom."""
+    """Each moment cut into stretches without change: their length, who stood still, and who missed a tensor of whom."""
     tasks, transfers = Tasks.of(activity.profile), activity.profile.transfers
     moment = tasks.moment[transfers.step[waits.transfer]]
     source, target = waits.cause, tasks.of_target[waits.transfer]

@@ -29,7 +29,7 @@ _MOST_NAMED = 3
 
 
 def notes(activity: Activity, lost: int) -> Iterator[str]:
-    """The notes on the figures of some steps, in which so many transfers were lost; each a sentence or two."""
+    """The notes on the figures of some steps, each a sentence or two; `lost` is the number of lost transfers."""
     profile = activity.profile
     tasks, clocks, moments = Tasks.of(profile), Clocks.of(profile), list(activity.moments)
     if not len(profile.transfers):
@@ -77,12 +77,12 @@ MOST_TRANSFERS = 200
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """What a task holds, did, sent, got and waited for.
+    """What a task holds, computes, sends, gets and waits for.
 
-    `operation_nanos` adds its ops up, `busy_nanos` is the time in which any ran, and `idle_nanos` the rest of the step.
-    `transfer_nanos` is the time in which anything was on its way to it, and `overlap` the share of it while it
-    computed. `waited_for_nanos` is what all the others waited for it. Its clock is `offset_nanos` ahead of the first
-    task's, give or take `offset_error_nanos`, which is None where it is not known.
+    `operation_nanos` is the sum of its ops, `busy_nanos` the time in which any of them ran, and `idle_nanos` the rest
+    of the step. `transfer_nanos` is the time in which a tensor was on its way to it, and `overlap` the share of that
+    time in which it computed. `waited_for_nanos` is how long all others waited for it. Its clock is `offset_nanos`
+    ahead of the first task's, plus or minus `offset_error_nanos`, which is None if it is not known.
     """
 
     task: str
@@ -103,7 +103,7 @@ class TaskSummary:
 
 @dataclass(frozen=True)
 class StragglerSummary:
-    """The task that the others wait for, and in words for how long."""
+    """The task that the others wait for, and a text that says how long."""
 
     task: str
     text: str
@@ -112,9 +112,9 @@ class StragglerSummary:
 @final
 @dataclass(frozen=True)
 class ClusterSummary:
-    """A cluster's tasks, what went between them, and what is to be said of it; means over `steps` steps.
+    """A cluster's tasks, the traffic between them, and notes on it; means over `steps` steps.
 
-    `wall_nanos` is how long a step took from the first op of any task to the last one's end, if they worked at once.
+    `wall_nanos` is the time of a step from the first op of any task to the last end, if tasks worked at once.
     """
 
     tasks: tuple[TaskSummary, ...]
@@ -128,7 +128,7 @@ class ClusterSummary:
     notes: tuple[str, ...]
 
     def described(self) -> dict[str, Any]:
-        """All of it as what JSON can hold."""
+        """The summary as JSON can hold it."""
         return {
             "tasks": [asdict(each) for each in self.tasks],
             "links": [asdict(each) for each in self.links],
@@ -142,9 +142,9 @@ class ClusterSummary:
 
 
 def summary(profile: ProfileData, steps: Sequence[int] | None = None) -> ClusterSummary | None:
-    """What the tasks of a profile did in some steps, given by their places; None if there is one and nothing moved.
+    """What the tasks of a profile did in some steps, given by index; None if there is one task and no transfer.
 
-    Without `steps` they are those of the kind that ran longest, without warm-ups.
+    Without `steps`, the steps of the kind that ran longest are taken, without warm-ups.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> print(summary(demo_profile()))

@@ -12,11 +12,11 @@ from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import job_of_task, task_of_device
 
 Parts = tuple[Integers, Integers, Integers]
-"""What is told of executions, of transfers' sources and of their targets."""
+"""Three columns: one over executions, one over the sources of transfers, and one over their targets."""
 
 
 def may_be_cluster(profile: ProfileData) -> bool:
-    """Whether it can have several tasks: it costs little to tell of most profiles that they have not.
+    """Whether a profile can have several tasks; a cheap test that rules out most profiles.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> may_be_cluster(demo_profile())
@@ -31,9 +31,9 @@ def may_be_cluster(profile: ProfileData) -> bool:
 class Tasks:
     """The tasks of a profile by name, in order, and the task of each execution and of both ends of each transfer.
 
-    `of_devices` are the tasks that the names of devices tell: another than its name for a worker that has its own.
-    `moment` numbers, for each step, the steps that ran at once: one of each worker. What names no task, such as an
-    accelerator's stream, is of the only task of its step, or of a task without a name.
+    `of_devices` are the tasks in the names of devices; a worker with a name of its own has another name in `names`.
+    `moment` gives the same number to steps of several workers that ran at once. A device without a task, such as an
+    accelerator's stream, belongs to the only task of its step, or to a task without a name.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> Tasks.of(demo_profile()).names
@@ -93,14 +93,14 @@ def _tasks(profile: ProfileData) -> Tasks:
 
 
 def _used(parts: Parts) -> Integers:
-    """The different keys, in order; there are few."""
+    """The distinct keys, sorted; there are few."""
     return np.flatnonzero(
         sum(np.bincount(part, minlength=1 + max(each.max(initial=0) for each in parts)) for part in parts)
     )
 
 
 def _with_streams(parts: Parts, texts: tuple[str, ...]) -> Parts:
-    """The same, with what names no task given to the task that is the only other of its worker."""
+    """The keys, in which devices without a task go to the only task of their worker, if it has only one."""
     if "" not in texts or len(texts) == 1:
         return parts
     nameless = texts.index("")
@@ -117,7 +117,7 @@ def _with_streams(parts: Parts, texts: tuple[str, ...]) -> Parts:
 
 
 def _name(worker: str, task: str, tasks_of_worker: int) -> str:
-    """A worker's only task goes by its name."""
+    """The name of a task; the only task of a worker has the worker's name."""
     if not worker:
         return task or "(no task)"
     return worker if tasks_of_worker == 1 else f"{worker} {task or '(no task)'}"
@@ -136,7 +136,7 @@ class HeldVariables:
 
 @dataclass(frozen=True)
 class Balance:
-    """The parameters of the task that holds the most, and the mean over all tasks that are to hold some.
+    """The parameters of the task that holds most, and the mean over all tasks that should hold some.
 
     >>> held = {"/job:ps/task:0": HeldVariables(1, 30), "/job:ps/task:1": HeldVariables(1, 10)}
     >>> balance({**held, "/job:worker/task:0": HeldVariables()})
@@ -148,7 +148,7 @@ class Balance:
 
 
 def held(profile: ProfileData) -> dict[str, HeldVariables]:
-    """What each task holds, by the device that variables ran on, or else by the one that the graph asks for.
+    """The variables of each task: a variable is on the device that it ran on, or else the one that the graph asks for.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> held(demo_profile())
@@ -166,7 +166,7 @@ def held(profile: ProfileData) -> dict[str, HeldVariables]:
 
 
 def balance(held_by: dict[str, HeldVariables]) -> Balance | None:
-    """How balanced the tasks are of the job that holds the most; None where it has but one, or none holds any."""
+    """The balance of the job that holds most parameters; None if the job has one task, or no task holds any."""
     jobs: dict[str, list[int]] = {}
     for task, each in held_by.items():
         jobs.setdefault(job_of_task(task), []).append(each.parameters)
@@ -177,7 +177,7 @@ def balance(held_by: dict[str, HeldVariables]) -> Balance | None:
 
 
 def _asked_devices(profile: ProfileData, rows: Integers) -> dict[str, str]:
-    """The devices that the graph asks for, of nodes that did not run, in full: `/job:ps/task:0` is of replica 0."""
+    """The full devices that the graph asks for, for nodes that did not run: `/job:ps/task:0` means replica 0."""
     names = {profile.nodes.names[row] for row in rows.tolist()}
     if not names:
         return {}

@@ -31,21 +31,21 @@ _NOTHING = Intervals(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 @dataclass(frozen=True, eq=False)
 class Activity:
-    """When each task computed in some steps, given by their places: what moves tensors aside, for it mostly waits."""
+    """When each task computed in some steps, given by index; ops that move tensors, and mostly wait, are left out."""
 
     profile: ProfileData
     steps: tuple[int, ...]
 
     @cached_property
     def computed(self) -> Mapping[Key, Intervals]:
-        """By moment and task, the stretches in which it computed anything."""
+        """The stretches in which a task computed, by moment and task."""
         return dict(self._grouped(self._start, self._end))
 
     @cached_property
     def wall(self) -> Mapping[Key, int]:
-        """By moment and task, the time from the first start to the last end of all tasks whose clocks are told.
+        """The time from the first start to the last end of all tasks with comparable clocks, by moment and task.
 
-        Workers of which nothing tells that they worked at once, such as two runs to compare, have times of their own.
+        Workers that are not known to work at once, such as two runs to compare, have a time of their own.
         """
         groups = self._groups
         first: dict[Key, int] = {}
@@ -63,7 +63,7 @@ class Activity:
 
     @cached_property
     def operation_nanos(self) -> Integers:
-        """What the ops of each task took, added up as in a view: on its devices, and on all streams of accelerators."""
+        """The time of each task's ops, added up as in a view: on its devices, and on all streams of accelerators."""
         devices = self.profile.nodes.devices
         counted = (canonical(devices) | accelerator_streams(devices))[self.profile.executions.device[self._rows]]
         sums = np.zeros(len(self._tasks), np.int64)
@@ -82,7 +82,7 @@ class Activity:
 
     @cached_property
     def _groups(self) -> Integers:
-        """By moment and task, a number that is the same for tasks whose times can be put beside each other."""
+        """A number for each moment and task that is the same for tasks with comparable times."""
         linked = Clocks.of(self.profile).is_linked
         if not self.profile.step_workers:
             return np.zeros(linked.shape, np.int64)
@@ -122,7 +122,7 @@ class Activity:
 
 
 def moving_ops(ops: tuple[str, ...]) -> Flags:
-    """Which ops move tensors between devices or tasks, and do not compute.
+    """Whether each op moves tensors between devices or tasks, and does not compute.
 
     >>> moving_ops(("MatMul", "CollectiveReduceV2", "_Recv", "MemcpyH2D")).tolist()
     [False, True, True, True]
@@ -130,17 +130,17 @@ def moving_ops(ops: tuple[str, ...]) -> Flags:
     return np.array([_MOVES.fullmatch(op) is not None for op in ops], np.bool_)
 
 
-# What TensorFlow writes where the clock of the source says that it sent later than the target got it.
+# TensorFlow writes this duration if the source sent, by its own clock, after the target got the tensor.
 _CLAMPED_NANOS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Waits:
-    """One row a transfer of the steps looked at, its row in the profile's table being `transfer`; on one clock.
+    """One row for each transfer of the chosen steps, on one clock; `transfer` is its row in the profile's table.
 
-    It was on its way from `begin` to `end`. `idle_from` is since when its target had stood still when it came, or `end`
-    where it had not; `wait` is the part of that before it was on its way. `cause` is the task that it waited for: the
-    source, and of a collective the one that joined last.
+    The tensor was on its way from `begin` to `end`. `idle_from` is when its target began to stand still, or `end` if it
+    did not stand still when the tensor came; `wait` is the part of that time before the tensor was on its way. `cause`
+    is the task that the target waited for: the source, or in a collective the task that joined last.
     """
 
     transfer: Integers
@@ -152,7 +152,7 @@ class Waits:
 
     @property
     def transfer_nanos(self) -> Integers:
-        """How long each was on its way."""
+        """How long each tensor was on its way."""
         return self.end - self.begin
 
     @classmethod
@@ -171,7 +171,7 @@ def _waits(activity: Activity) -> Waits:
     end = start + transfers.duration_nanos[rows]
     made, cause = _made(profile)
     made, cause = np.clip(made[rows], None, end), cause[rows]
-    # A start that the source's clock told falsely says nothing; that the tensor was made does.
+    # A start by a wrong clock of the source says nothing; that the tensor was made does say something.
     told = np.where((transfers.duration_nanos[rows] <= _CLAMPED_NANOS) & (made < start), made, start)
     begin = np.maximum(told, made)
     idle_from = end.copy()
@@ -184,7 +184,7 @@ def _waits(activity: Activity) -> Waits:
 
 
 def _made(profile: ProfileData) -> tuple[Integers, Integers]:
-    """When each tensor was made, as far as that is known, else when it was sent; and by which task."""
+    """When each tensor was made, or when it was sent if that is not known; and by which task."""
     tasks, execution = Tasks.of(profile), Producers.of(profile).execution
     made, cause = aligned_transfer_nanos(profile).copy(), tasks.of_source.copy()
     meetings = Collectives.of(profile)
@@ -199,7 +199,7 @@ def _made(profile: ProfileData) -> tuple[Integers, Integers]:
 
 
 def _find_gaps(activity: Activity, key: tuple[int, int], at: Integers, end: Integers, idle_from: Integers) -> None:
-    """Put each gap of a task down to the last of the transfers `at` that came in it."""
+    """Assign each gap of a task to the last of the transfers `at` that came in it."""
     gaps = activity.of(*key).gaps()
     if not len(gaps.start):
         return
@@ -214,14 +214,14 @@ def _find_gaps(activity: Activity, key: tuple[int, int], at: Integers, end: Inte
 
 @dataclass(frozen=True)
 class Overlap:
-    """For how long tensors were on their way to a task, and for how long of that it computed."""
+    """How long tensors were on their way to a task, and how long of that time it computed."""
 
     transfer_nanos: int = 0
     computing_nanos: int = 0
 
     @property
     def share(self) -> float | None:
-        """The share of the time that computing hides; None where nothing came.
+        """The share of the time in which the task computed; None if no tensor came.
 
         >>> Overlap(40, 10).share, Overlap().share
         (0.25, None)
@@ -230,7 +230,7 @@ class Overlap:
 
 
 def overlaps(activity: Activity, waits: Waits) -> list[Overlap]:
-    """That of each task, over all steps; transfers between devices of one task count as well."""
+    """The overlap of each task over all steps; transfers between devices of one task count, too."""
     tasks, transfers = Tasks.of(activity.profile), activity.profile.transfers
     moment, target = tasks.moment[transfers.step[waits.transfer]], tasks.of_target[waits.transfer]
     key = moment * len(tasks) + target

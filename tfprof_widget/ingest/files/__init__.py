@@ -1,1 +1,1 @@
-"""Reads profiles, graphs, run metadata and op logs from files, wherever they are and whatever they are called."""
+"""Reads profiles, graphs, run metadata and op logs from files in any place, whatever their names."""

@@ -16,7 +16,7 @@ from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 
 
 def natural_order(name: str) -> list[tuple[int, str]]:
-    """What names are sorted by, numbers in them by their values.
+    """The key by which names are sorted; numbers in them are sorted by value.
 
     >>> sorted(["profile_10", "profile_9"], key=natural_order)
     ['profile_9', 'profile_10']
@@ -30,7 +30,7 @@ _MOST_NAMED = 3
 
 
 def patterns(directory: str) -> tuple[str, ...]:
-    """Where in a directory, given by its whole path, the profiler's files may be; a run's files are in one directory.
+    """The patterns of the profiler's files below a directory, given by its full path; each run has one directory.
 
     >>> patterns("/logs/plugins/profile/2024_05_17_10_30_00")
     ('*.xplane.pb*',)
@@ -47,9 +47,9 @@ def patterns(directory: str) -> tuple[str, ...]:
 
 
 def of_newest_run(names: Iterable[str], directory: str) -> set[str]:
-    """The files of the run that comes last by the name of its directory, which TensorFlow makes of the time.
+    """The files of the newest run: the last by the name of its directory, which TensorFlow makes from the time.
 
-    It warns of the runs that are left out.
+    A warning names the runs that are left out.
 
     >>> sorted(of_newest_run(["run_1/a.xplane.pb", "run_1/b.xplane.pb", "run_1/notes"], "run_1"))
     ['run_1/a.xplane.pb', 'run_1/b.xplane.pb']
@@ -89,9 +89,9 @@ _WAY_OUT = "give a file, a directory, a pattern such as 'logs/profile_*', a URL,
 
 @dataclass(frozen=True)
 class File:
-    """A file to read; `is_chosen` tells that it was named or matched, not just found in a directory.
+    """A file to read; `is_chosen` says that it was named or matched, and not only found in a directory.
 
-    It can be sent to another process, to be read there.
+    It can be sent to another process, and read there.
     """
 
     name: str
@@ -103,14 +103,14 @@ class File:
         """All bytes of the file."""
         try:
             return self.fetch()
-        except Exception as error:  # file systems raise what they like
+        except Exception as error:  # file systems may raise any error
             raise ProfileError(f"cannot read {self.name!r}: {_reason(error)}; check it, and try again") from None
 
 
 def find_files(source: Source) -> list[File]:
-    """The files of a source, those of a directory or a pattern in the order of the numbers in their names.
+    """The files of a source; files of a directory or pattern are ordered by the numbers in their names.
 
-    A log directory of TensorBoard's stands for the newest run of its profiler.
+    A log directory of TensorBoard stands for the newest run of its profiler.
 
     >>> find_files("no_such_file")
     Traceback (most recent call last):
@@ -152,7 +152,7 @@ def _local(name: str) -> Iterator[File]:
 
 
 def _of_profiler(directory: Path) -> list[Path]:
-    """The files of the newest run of TensorFlow's profiler, if this is where it writes to."""
+    """The files of the newest run of TensorFlow's profiler, if this is one of its directories."""
     found = {
         str(path): path
         for pattern in patterns(str(directory.absolute()))
@@ -190,9 +190,9 @@ def _remote(url: str) -> Iterator[File]:
             entries = [system.info(path)]
     except FileNotFoundError:
         return
-    except ImportError as error:  # fsspec names the package for this kind of URL
+    except ImportError as error:  # fsspec's error names the package for this kind of URL
         raise ProfileError(f"cannot read {url!r}: {_reason(error)}; install what it names, and try again") from None
-    except Exception as error:  # as many kinds as there are file systems
+    except Exception as error:  # each file system has errors of its own
         raise ProfileError(f"cannot read {url!r}: {_reason(error)}; check the URL and your access to it") from None
     is_directory = "*" not in path and system.isdir(path)
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Puts together what was found in files."""
+"""Makes a profile of the content of files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STEP_IN_NAME = re.compile(r"run_?meta(?:data)?[_-](\d{1,18})(?:\.\w+)*")
 
 
 def loaded(source: Source, *, checkpoint: AnyPath | None = None, client: Any = None) -> ProfileData:
-    """The profile in files, as `tfprof_widget.load` describes it."""
+    """The profile in files; `tfprof_widget.load` describes the arguments."""
     files = find_files(source)
     gathered = Gathered()
     with progress("loading", 2 * sum(file.size for file in files)) as advance:
@@ -77,7 +77,7 @@ def load_message(path: AnyPath, kind: str) -> Any:
 
 
 def load_run_metas(source: Source) -> dict[int, list[RunMetadata]]:
-    """The RunMetadata in files, by step: the number in `run_meta_<step>`, else 0, 1, ... as they come.
+    """The RunMetadata in files by step: the number in `run_meta_<step>`, or else 0, 1, ... in their order.
 
     >>> from importlib.resources import files
     >>> list(load_run_metas(str(files("tfprof_widget") / "recorded" / "run_meta.binpb")))
@@ -93,7 +93,7 @@ def load_run_metas(source: Source) -> dict[int, list[RunMetadata]]:
 
 
 def _contents(files: Sequence[File], advance: Advance) -> Iterator[tuple[File, Content]]:
-    """What is in the files, but for what nobody chose and is nothing that can be loaded."""
+    """The content of the files; a file that was not chosen is passed over if it cannot be loaded."""
     for file in files:
         content = content_of(file)
         advance(f"read {file.name}", file.size)
@@ -111,7 +111,7 @@ def _message(file: File, content: Content, kind: str) -> Any:
 
 
 def _check_worth(found: FoundFiles, files: Sequence[File]) -> None:
-    """Refuse files in which there is nothing to profile."""
+    """Refuse files without anything to profile."""
     kinds = {part.kind for part in found.parts}
     if not kinds - {"OpLogProto"}:
         what = "an op log" if kinds else f"none of {', '.join(KINDS)}"
@@ -122,7 +122,7 @@ def _check_worth(found: FoundFiles, files: Sequence[File]) -> None:
 
 
 def _of_spaces(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData:
-    """The profile of the XSpaces, which have no nodes to put anything else beside."""
+    """The profile of XSpaces; they have no graph, so other files cannot be loaded with them."""
 
     spaces = found.of_kind("XSpace")
     others = [part.file.name for kind in KINDS if kind != "XSpace" for part in found.of_kind(kind)]
@@ -138,7 +138,7 @@ def _of_spaces(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData:
 
 
 def _add_all(found: FoundFiles, gathered: Gathered) -> Iterator[FilePart]:
-    """Add what was found in the order in which one takes up the other."""
+    """Add what was found in the order in which kinds depend on each other: graphs, profiles, runs, op logs."""
     runs = found.of_kind(RUN)
     steps = _steps([run.file for run in runs])
     step_of = dict(zip(map(id, runs), steps, strict=True))
@@ -157,7 +157,7 @@ def _add_all(found: FoundFiles, gathered: Gathered) -> Iterator[FilePart]:
 
 
 def _steps(runs: Sequence[File]) -> list[int]:
-    """The steps in the names, if all names have one, else 0, 1, ..."""
+    """The step numbers in the names if all names have one, else 0, 1, ..."""
     names = [PurePosixPath(run.name.replace("\\", "/")).name for run in runs]
     matches = [_STEP_IN_NAME.fullmatch(name) for name in names]
     steps = [int(match[1]) for match in matches if match]
@@ -165,7 +165,7 @@ def _steps(runs: Sequence[File]) -> list[int]:
 
 
 def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData | None:
-    """The profile in a file that tells of workers, else None.
+    """The profile in a file with workers; None if there are no workers.
 
     >>> profile_of_workers(FoundFiles(), None) is None
     True
@@ -191,7 +191,7 @@ def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None) -> Profile
 
 
 def profile_of_spaces(spaces: Sequence[tuple[str, Any]]) -> ProfileData:
-    """The profile of XSpaces, each by the name of its file; those in one directory are the hosts of one run.
+    """The profile of XSpaces, given with the names of their files; files of one directory are the hosts of one run.
 
     Hosts add up, step by step. The steps of several runs come one after the other.
 
@@ -223,7 +223,7 @@ def profile_of_spaces(spaces: Sequence[tuple[str, Any]]) -> ProfileData:
 
 
 def _one_after_another(runs: dict[str, list[TraceTable]]) -> list[TraceTable]:
-    """All traces, with steps that no two runs have in common."""
+    """All traces, with new step numbers for runs that have numbers in common."""
     found: list[TraceTable] = []
     taken: set[int] = set()
     for run, hosts in runs.items():
@@ -239,7 +239,7 @@ def _one_after_another(runs: dict[str, list[TraceTable]]) -> list[TraceTable]:
 
 
 def _free(numbers: list[int], taken: set[int]) -> list[int]:
-    """These numbers, or as many after those that are taken if they are among them."""
+    """These numbers; if one of them is taken, as many numbers after the taken ones."""
     return numbers if taken.isdisjoint(numbers) else [max(taken) + place for place in range(1, len(numbers) + 1)]
 
 

@@ -25,22 +25,22 @@ RUN: Literal["RunMetadata"] = "RunMetadata"
 
 @dataclass(frozen=True, eq=False)
 class FilePart:
-    """A file, the kind of what is in it, and that: of a RUN a ReadRun, else a message or its bytes."""
+    """A file, the kind of its content, and the content: a ReadRun if the kind is RUN, else a message or its bytes."""
 
     file: File
     kind: str
     value: Any
 
     def message(self) -> Any:
-        """What is in it, as a message."""
+        """The content as a message."""
         return Content(self.kind, self.value).message(self.file.name)
 
 
 @dataclass(frozen=True, eq=False)
 class FoundFiles:
-    """The parts in some files, in the order of the files, and what the runs among them tell beside times.
+    """The content of some files, in their order, and the details of nodes in the runs among them.
 
-    All runs are over the same names of nodes: a thousand of them have much the same.
+    All runs share one list of names of nodes: a thousand runs have mostly the same names.
     """
 
     names: NodeNames = field(default_factory=NodeNames)
@@ -48,17 +48,17 @@ class FoundFiles:
     details: RunDetails = field(default_factory=RunDetails)
 
     def take(self, file: File, content: Content) -> None:
-        """Add what is in a file."""
+        """Add the content of a file."""
         self.parts.append(FilePart(file, content.kind, self._value(file, content)))
 
     def of_kind(self, kind: str) -> list[FilePart]:
-        """The parts of a kind."""
+        """The files of a kind."""
         return [part for part in self.parts if part.kind == kind]
 
     def _value(self, file: File, content: Content) -> Any:
         if content.kind == RUN:
             return self._run(file, content)
-        if content.kind == "ProfileProto":  # asked for its workers first, and then for all of it
+        if content.kind == "ProfileProto":  # asked for its workers first, and then for the whole profile
             with named(file), pause_gc():
                 return as_message(content.value, content.kind, "profile")
         return content.value
@@ -69,7 +69,7 @@ class FoundFiles:
 
 
 def content_of(file: File) -> Content | None:
-    """What is in a file; None for what nobody chose, if it is nothing that can be loaded."""
+    """The content of a file; None if the file was not chosen and cannot be loaded."""
     data = file.read()
     try:
         return recognise(data, file.name)
@@ -81,7 +81,7 @@ def content_of(file: File) -> Content | None:
 
 @contextmanager
 def named(file: File) -> Iterator[None]:
-    """Let errors say which file they are about."""
+    """Add the file's name to errors."""
     try:
         yield
     except (ProfileError, ValueError) as error:
@@ -96,7 +96,7 @@ Advance = Callable[[str, int], None]
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Advance]:
-    """Gives a function that takes what is being done now, and how many of `total` bytes that makes.
+    """Show progress; gives a function that takes what is being done, and how many of `total` bytes that adds.
 
     >>> with progress("loading", 10) as advance:
     ...     advance("reading profile_0", 5)
@@ -123,7 +123,7 @@ def progress(title: str, total: int) -> Iterator[Advance]:
 
 
 def _refresh(bar: Any, over: Event) -> None:
-    """Show the bar when its time has come, and then that time passes: reading one large file reports nothing."""
+    """Show the bar after a delay and refresh it regularly: reading one large file reports no progress."""
     wait = DELAY_SECONDS
     while not over.wait(wait):
         bar.refresh()
@@ -131,7 +131,7 @@ def _refresh(bar: Any, over: Event) -> None:
 
 
 def _is_watched() -> bool:
-    """Whether someone sees what is written now: on a terminal, or in a notebook."""
+    """Whether a user sees the output: on a terminal, or in a notebook."""
     shell = sys.modules.get("IPython")
     if shell is not None and hasattr(shell.get_ipython(), "kernel"):
         return True
@@ -146,14 +146,14 @@ _PACKAGE = "tfprof-widget[distributed]"
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a worker found in some files: runs as columns over one dictionary of names, of all else only the kinds."""
+    """What a worker found in some files: runs as columns with one list of names, and only the kinds of other files."""
 
     parts: list[FilePart]
     details: RunDetails
 
 
 def read_on_dask(files: Sequence[File], client: Any, names: NodeNames, advance: Advance) -> FoundFiles:
-    """What is in the files, as if they had been read here; run metadata is read by the workers of `client`."""
+    """The content of the files, as if they had been read here; the workers of `client` read run metadata."""
     distributed = _checked(client)
     batches = list(_batches(files, sum(client.nthreads().values())))
     futures = client.map(read_batch, batches, pure=False)
@@ -163,15 +163,15 @@ def read_on_dask(files: Sequence[File], client: Any, names: NodeNames, advance: 
         for future in distributed.as_completed(futures):
             place = place_of[future.key]
             found[place] = _result(future, batches[place], distributed)
-            future.release()  # its worker need not keep it
+            future.release()  # its worker need not keep the batch
             advance(f"read {batches[place][-1].name}", sum(file.size for file in batches[place]))
     finally:
-        client.cancel(futures)  # after an interrupt or an error nobody waits for the others
+        client.cancel(futures)  # after an interrupt or an error the other batches are not needed
     return _joined([found[place] for place in range(len(batches))], names)
 
 
 def read_batch(files: Sequence[File]) -> Batch:
-    """What a worker reads and sends.
+    """The batch that a worker reads and sends back.
 
     >>> batch = read_batch([File("a", 10, True, lambda: b"node { name: 'a' op: 'Add' }")])
     >>> [(part.file.name, part.kind, part.value) for part in batch.parts]
@@ -199,7 +199,7 @@ def _joined(batches: Sequence[Batch], names: NodeNames) -> FoundFiles:
 
 
 def _batches(files: Sequence[File], threads: int) -> Iterator[list[File]]:
-    """The files in batches: some for each thread, so that a slow one holds up little, and none too large to hold."""
+    """The files in batches: several for each thread, so that a slow one delays little, none too large for memory."""
     most = max(len(files) // (BATCHES_A_THREAD * max(threads, 1)), 1)
     batch: list[File] = []
     size = 0
@@ -214,7 +214,7 @@ def _batches(files: Sequence[File], threads: int) -> Iterator[list[File]]:
 
 
 def _checked(client: Any) -> Any:
-    """Dask's module, after a look at whether the client and its workers will do."""
+    """Dask's module, after checks of the client and its workers."""
     try:
         import distributed
     except ImportError:
@@ -244,7 +244,7 @@ def _result(future: Any, files: Sequence[File], distributed: Any) -> Batch:
             f"{_named(files)}: the workers that read this died, one after another ({error}); they are likely short of "
             "memory: give them more of it (memory_limit), or one thread each (threads_per_worker=1)"
         ) from None
-    except Exception as error:  # whatever a worker, or the way to it, may raise
+    except Exception as error:  # a worker or the connection may raise any error
         reason = f"{type(error).__name__}: {error}".rstrip(".: ")
         raise ProfileError(
             f"{_named(files)}: the Dask cluster could not read this ({reason}); "

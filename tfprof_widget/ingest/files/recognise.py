@@ -16,19 +16,19 @@ from google.protobuf import text_format
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import as_message, message_class
 
-# How much is looked at: so many fields of a message, and so many messages deep.
+# How much of a message is checked: so many fields of each, and so many messages deep.
 MOST_FIELDS = 16
 MOST_DEPTH = 4
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _STRING, _MESSAGE, _BYTES = 9, 11, 12
 _WIRE_TYPES = {1: _FIXED64, 6: _FIXED64, 16: _FIXED64, 2: _FIXED32, 7: _FIXED32, 15: _FIXED32}
-# Strings that have no control characters: else many a message would pass for one.
+# Strings without control characters; without this rule many messages would fit several kinds.
 _NAMES = frozenset({"device", "name", "node_name", "op"})
 
 
 class Field(NamedTuple):
-    """A field as it is written: its content is empty where it is but a number."""
+    """A field as it is written; the content of a number is empty."""
 
     number: int
     wire_type: int
@@ -37,7 +37,7 @@ class Field(NamedTuple):
 
 
 def fits(data: bytes, descriptor: Any) -> bool:
-    """Whether the bytes may be such a message, or the start of one that was cut off.
+    """Whether the bytes may be a message of this type, or the start of one that was cut off.
 
     >>> from tfprof_widget.lib.messages import GraphDef, RunMetadata
     >>> graph = GraphDef(node=[{"name": "a", "op": "Add"}]).SerializeToString()
@@ -63,7 +63,7 @@ def _fits(data: memoryview, descriptor: Any, depth: int) -> bool:
 def _is_of(field: Any, wire_type: int) -> bool:
     if field.type in (_STRING, _MESSAGE, _BYTES):
         return wire_type == _LENGTH
-    is_repeated = field.default_value == []  # what the oldest protobuf says it by, too
+    is_repeated = field.default_value == []  # the oldest protobuf has no other way to tell
     return (is_repeated and wire_type == _LENGTH) or wire_type == _WIRE_TYPES.get(field.type, _VARINT)
 
 
@@ -77,7 +77,7 @@ def _content_fits(found: Field, field: Any, depth: int) -> bool:
 
 
 def _fields(data: memoryview) -> Iterator[Field]:
-    """The first fields of a message; of one that is cut off, its start."""
+    """The first fields of a message; the last one may be cut off."""
     place = 0
     for _ in range(MOST_FIELDS):
         if place >= len(data):
@@ -111,14 +111,14 @@ def _varint(data: memoryview, place: int) -> tuple[int, int]:
     raise ValueError("a number is longer than ten bytes")
 
 
-# What is recognised, in the order of looking: a later kind may fit what is an earlier one.
+# The kinds in the order in which they are tried: files of an earlier kind may also fit a later one.
 KINDS = ("RunMetadata", "OpLogProto", "GraphDef", "ProfileProto", "XSpace")
 
 _GZIP = b"\x1f\x8b"
 _FIRST_FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
-# As Python writes bytes, and nothing else that could be evaluated.
+# Bytes as Python writes them, and nothing else that could be evaluated.
 _BYTES_LITERAL = re.compile(rb"""b(['"])(?:(?!\1)[ -\[\]-~]|\\(?:[\\'"nrt]|x[0-9a-f]{2}))*+\1\s*""")
-# Text shrinks to a hundredth at most; what shrinks more was made to fill the memory.
+# gzip makes text at most a hundred times smaller; a file that unpacks to more was made to fill the memory.
 _MOST_UNPACKED, _MOST_UNPACKED_A_BYTE = 2**26, 200
 _CHUNK = 2**20
 
@@ -131,12 +131,12 @@ class Content:
     value: Any
 
     def message(self, source: str) -> Any:
-        """The message itself; `source` is named in errors."""
+        """The content as a message; `source` is named in errors."""
         return as_message(self.value, self.kind, source)
 
 
 def recognise(data: bytes, source: str) -> Content:
-    """What some bytes are; `source` is named in errors.
+    """The kind and content of some bytes; `source` is named in errors.
 
     >>> recognise(b"node { name: 'a' op: 'Add' }", "graph.pbtxt").kind
     'GraphDef'
@@ -163,7 +163,7 @@ def recognise(data: bytes, source: str) -> Content:
 
 
 def _unpacked(data: bytes, source: str) -> bytes:
-    """The bytes without compression, and without the quotes that Python 3 put around what tf.contrib wrote."""
+    """The bytes without gzip, and without the quotes that tf.contrib put around them in Python 3."""
     if data.startswith(_GZIP):
         try:
             data = _decompressed(data, source)

@@ -1,1 +1,1 @@
-"""Float operations: formulas by op type, what they count in a profile, and how much of it they cover."""
+"""Counts float operations: formulas by op type, and the stage that applies them to a profile."""

@@ -22,7 +22,7 @@ from tfprof_widget.profiles.data import ProfileTables
 
 
 class Outcome(IntEnum):
-    """What came of counting a node."""
+    """The outcome of counting a node."""
 
     COUNTED = 0
     NO_FORMULA = 1
@@ -43,7 +43,7 @@ _NO_SHAPE = Count(0, Outcome.NO_SHAPE)
 
 
 class Counter:
-    """Counts nodes of one profile, with the formulas that there were when it was made.
+    """Counts nodes of one profile, with the formulas that were registered when it was made.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -61,7 +61,7 @@ class Counter:
         self._simple = {op: self._of_type(op) for op in profile.nodes.ops}
 
     def count(self, row: int, op: str = "") -> Count:
-        """The float operations of one execution of a node, or if it were of type `op`."""
+        """The float operations of one execution of a node, counted as type `op` if that is given."""
         op = op or self.reader.op(row)
         if op not in self._simple:
             self._simple[op] = self._of_type(op)
@@ -69,7 +69,7 @@ class Counter:
         return simple if simple is not None else self._count(row, op)
 
     def uncertain(self) -> list[int]:
-        """The nodes that may count anything: not those of types that count nothing or have no formula."""
+        """The nodes that may have float operations: their types have a formula that is not always 0."""
         nodes = self._profile.nodes
         may_count = np.array([self._simple[op] is None for op in nodes.ops], np.bool_)
         flags = may_count[nodes.op] if len(nodes) else np.zeros(0, np.bool_)
@@ -78,9 +78,9 @@ class Counter:
         return np.flatnonzero(flags).tolist()
 
     def count_alone(self, row: int) -> Count:
-        """The float operations of a fused kernel of which the graph does not show what it does the work of.
+        """The float operations of a fused kernel if the graph does not show which ops it replaces.
 
-        That is its main op, the op that it is named after, and a bias if it takes in one tensor more.
+        They are those of its main op, of the op that it is named after, and of a bias if it has one input more.
         """
         reader, kernel = self.reader, self.count(row)
         last = reader.graph_op(row)
@@ -95,7 +95,7 @@ class Counter:
         return Count(kernel.float_ops + sum(count(each, **asked) for each in alike), Outcome.COUNTED)
 
     def warn(self) -> None:
-        """Tell of the formulas that failed."""
+        """Warn of the formulas that failed."""
         for op, fault in self.faults.items():
             warnings.warn(
                 f"graph: the FLOP formula of {op} failed for some nodes, which count none: {fault}",
@@ -104,7 +104,7 @@ class Counter:
             )
 
     def _of_type(self, op: str) -> Count | None:
-        """The count of all ops of a type, if it is one and the same."""
+        """The count of all ops of a type, if it is the same for all."""
         if not has_formula(op):
             return _NO_FORMULA
         return _NOTHING if computes_nothing(op) and op not in self.formulas else None
@@ -128,7 +128,7 @@ class Counter:
             return Count(float_ops, Outcome.COUNTED)
         except UnknownShape:
             return _NO_SHAPE
-        except Exception as error:  # a formula of anyone's, or a damaged graph
+        except Exception as error:  # the formula may be anyone's, and the graph damaged
             if op in self.formulas:
                 self.faults[op] = f"{type(error).__name__}: {error} (at {self._profile.nodes.names[row]!r})"
             return _NO_SHAPE
@@ -150,7 +150,7 @@ _WITH_BIAS = "BackpropFilterWithBias"
 
 
 class FusedAwayNodes:
-    """Which nodes ran in which step, and so which the kernels of other nodes absorbed.
+    """Tells which nodes did not run by themselves because a fused kernel of another node did their work.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -168,7 +168,7 @@ class FusedAwayNodes:
         self._step = np.where(ran, totals.step, ABSENT).tolist()
 
     def by_kernel(self) -> dict[int, list[int]]:
-        """By the node of each fused kernel the others that it did the work of."""
+        """The nodes whose work each fused kernel did, by the node of the kernel."""
         nodes, kernels = self._profile.nodes, self._profile.kernels
         fused = {code for code, op in enumerate(nodes.ops) if is_fused(op)}
         rows = [row for row, code in enumerate(nodes.op.tolist()) if code in fused]
@@ -206,7 +206,7 @@ class FusedAwayNodes:
         return list(found) if has_main else []
 
     def _of_same_gradient(self, kernel: int) -> list[int]:
-        """The gradients of biases that are made of the same gradient as a filter's."""
+        """The gradients of biases that have the same input gradient as a filter's gradient."""
         sources = self._reader.sources(kernel)[0]
         if len(sources) < 3:
             return []
@@ -221,10 +221,10 @@ def count_float_ops(
 ) -> Callable[[ProfileTables], ProfileTables]:
     """The stage that counts the float operations of nodes that have a formula and known shapes.
 
-    What the tables know already stays, unless a formula was registered for it. With "registered" only formulas that
-    the user registered count, for nodes of which nothing is known. With "multiply_accumulates" all nodes are counted
-    anew, in these: one is a product that is added up, and nothing else counts. `of_what_ran` is for captures: a node
-    that no recorded step ran counts nothing, for a view would add one execution of it to what the others did.
+    Counts that the tables have stay, unless the user registered a formula for the op. With "registered" only the user's
+    formulas count, for nodes without a count. With "multiply_accumulates" all nodes are counted anew in
+    multiply-accumulates: products that are added up, and nothing else. With `of_what_ran`, for captures, a node that ran
+    in no recorded step counts nothing; a view would add one execution of it to what the others did.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -302,7 +302,7 @@ def _give_to_kernels(profile: ProfileTables, counter: Counter, known: Integers) 
 
 
 def _give_to_compiled(profile: ProfileTables, counter: Counter, known: Integers) -> None:
-    """Let a function that XLA compiled count what the ops in it do, which it runs in their place."""
+    """Give a function that XLA compiled the counts of the ops in it, because it runs in their place."""
     if not profile.compiled:
         return
     row_of = {name: row for row, name in enumerate(profile.nodes.names)}

@@ -10,15 +10,15 @@ from types import MappingProxyType
 from tfprof_widget.ingest.flops.operation import Formula, Operation
 from tfprof_widget.ingest.flops.products import channels_axis
 
-# An elementary function counts one, as TensorFlow counts Log and Pow; what is made of several counts its parts.
+# An elementary function counts 1, as TensorFlow counts Log and Pow; a function made of several counts them all.
 _AN_ELEMENT: Mapping[int, tuple[str, ...]] = {
     1: (
-        # of one tensor
+        # ops of one tensor
         *("Neg", "Abs", "ComplexAbs", "Sign", "Inv", "Reciprocal", "Square", "Sqrt", "Exp", "Expm1", "Log", "Log1p"),
         *("Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh"),
         *("Erf", "Erfc", "Erfinv", "Ndtri", "Lgamma", "Digamma"),
         *("Floor", "Ceil", "Round", "Rint", "IsNan", "IsInf", "IsFinite", "LogicalNot", "Relu"),
-        # of two
+        # ops of two tensors
         *("Add", "AddV2", "Sub", "Mul", "Div", "RealDiv", "FloorDiv", "TruncateDiv", "DivNoNan", "MulNoNan"),
         *("Maximum", "Minimum", "Mod", "FloorMod", "TruncateMod", "Pow", "Atan2"),
         *("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual", "ApproximateEqual"),
@@ -55,7 +55,7 @@ def _each(count: int) -> Formula:
 
 
 def _size(operation: Operation) -> int:
-    """The number of elements put out, of an op whose run tells only what it took in that of the inputs' broadcast.
+    """The number of output elements; if a run tells only the inputs, that of their broadcast.
 
     >>> _size(Operation("Mul", ((4, 1), (10,))))
     40
@@ -67,7 +67,7 @@ def _size(operation: Operation) -> int:
     return math.prod(next((size for size in each if size != 1), 1) for each in sizes)
 
 
-# TensorFlow counts these by what goes in; it is as large as what comes out, which may be unknown.
+# TensorFlow counts these by the input, which is as large as the output; the output may be unknown.
 _BY_INPUT = frozenset({"BiasAdd", "Reciprocal", "Square", "Rsqrt", "Log", "Neg"})
 
 
@@ -79,10 +79,10 @@ def _each_input_element(count: int) -> Formula:
 
 
 AFTER_MAIN = frozenset(op for ops in _AN_ELEMENT.values() for op in ops)
-"""What a kernel may do by the way to the result of its main op."""
+"""The ops that a fused kernel may apply to the result of its main op."""
 
 BY_OUTPUT = AFTER_MAIN - _BY_INPUT
-"""The ops of which nothing counts but what is put out, if that is known."""
+"""The ops whose count depends only on the output, if it is known."""
 
 _OF_EACH_ELEMENT: Mapping[str, Formula] = MappingProxyType(
     {op: (_each_input_element if op in _BY_INPUT else _each)(count) for count, ops in _AN_ELEMENT.items() for op in ops}
@@ -90,7 +90,7 @@ _OF_EACH_ELEMENT: Mapping[str, Formula] = MappingProxyType(
 
 
 def reduction(operation: Operation) -> int:
-    """Each element but the first of each result is taken in by one operation.
+    """One operation for each element except the first one of each result.
 
     >>> reduction(Operation("Sum", ((4, 10), (1,)), ((4,),)))
     36
@@ -120,7 +120,7 @@ def _each_input(operation: Operation) -> int:
 
 
 def _sum_of_tensors(operation: Operation) -> int:
-    """All inputs but the first are added."""
+    """One addition for each input after the first."""
     return operation.input_size() * (len(operation.inputs) - 1) if operation.inputs else 0
 
 
@@ -148,7 +148,7 @@ def _is_training(operation: Operation) -> bool:
 def batch_norm(operation: Operation) -> int:
     """Scale and shift each element (2); in training the mean (1) and the variance (3) come before.
 
-    These are the counts of the ops of which tf.nn.moments and tf.nn.batch_normalization are made.
+    These are the counts of the ops in tf.nn.moments and tf.nn.batch_normalization.
 
     >>> shapes = {"inputs": ((2, 4, 4, 3),), "outputs": ((2, 4, 4, 3),)}
     >>> batch_norm(Operation("FusedBatchNormV3", **shapes)) == 96 * 6 + 3 * 6
@@ -163,7 +163,7 @@ def batch_norm(operation: Operation) -> int:
 def batch_norm_gradient(operation: Operation) -> int:
     """The gradients of offset (a sum), of scale (normalize, multiply, sum) and of the input.
 
-    In training the last takes 4 an element, as mean and variance depend on it too, else 1.
+    The gradient of the input takes 4 for each element in training, because mean and variance depend on it too; else 1.
     """
     size, channels = operation.input_size(), operation.input(0)[channels_axis(operation)]
     of_offset = size - channels
@@ -199,8 +199,8 @@ def _log_softmax(operation: Operation) -> int:
 def _cross_entropy(operation: Operation) -> int:
     """The loss against a distribution, and its gradient.
 
-    Maximum, subtract, exponential, sum; then multiply by the labels what is left of the logarithm and sum;
-    then divide and subtract for the gradient. Three of these are sums; a row takes one logarithm.
+    Maximum, subtract, exponential, sum; then subtract the logarithm, multiply by the labels and sum; then divide and
+    subtract for the gradient. Three of these are sums; each row has one logarithm.
 
     >>> _cross_entropy(Operation("SoftmaxCrossEntropyWithLogits", ((4, 10), (4, 10))))
     352
@@ -240,7 +240,7 @@ def _window(operation: Operation) -> int:
 
 
 def _pool(operation: Operation) -> int:
-    """The whole window for each element put out.
+    """The whole window for each output element.
 
     >>> _pool(Operation("MaxPool", outputs=((1, 2, 2, 3),), attributes={"ksize": [1, 2, 2, 1]}))
     48
@@ -254,7 +254,7 @@ def _mean_gradient(operation: Operation) -> int:
 
 
 def _maximum_gradient(operation: Operation) -> int:
-    """The maximum is looked for again, and the gradient added there."""
+    """The maximum is searched again, and the gradient is added there."""
     return (_window(operation) + 1) * operation.input_size(1)
 
 

@@ -22,7 +22,7 @@ _UNKNOWN = -1
 _FED = re.compile(r"_arg_(?P<name>.+)_(?P<port>\d+)_\d+", re.DOTALL)
 _CALL = re.compile(r"/_\d+/")
 _OUTPUT_SHAPES = b"\x0a\x0e_output_shapes"
-# Most ops take the batch in first; these take in the sizes of what they put out.
+# The batch is in the first input of most ops; these ops have the sizes of the output as an input.
 _INPUT_WITH_BATCH = {
     "AvgPool3DGrad": 1,
     "AvgPoolGrad": 1,
@@ -36,7 +36,7 @@ _HOLD_THEIR_SHAPE = frozenset({"Variable", "VariableV2", "Placeholder", "Placeho
 
 
 class NodeReader:
-    """Reads the nodes of one profile, each when it is asked for.
+    """Reads nodes of one profile, each when it is asked for.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -52,12 +52,12 @@ class NodeReader:
         self._taken: dict[int, Shapes] = {}
 
     def operation(self, row: int, op: str = "") -> Operation:
-        """What ran for a node, or would as an op of type `op`."""
+        """The operation that ran for a node, or the node as an operation of type `op`."""
         op = op or self.op(row)
         return Operation(op, self.input_shapes(row, op), self.output_shapes(row), self.attributes(row))
 
     def op(self, row: int) -> str:
-        """The type of the kernel that ran for a node, where that is known, else that of its op."""
+        """The type of the kernel that ran for a node if it is known, else of its op."""
         nodes = self._profile.nodes
         kernel = self._kernel(row)
         return kernel.op if kernel is not None else str(nodes.ops[nodes.op[row]])
@@ -68,7 +68,7 @@ class NodeReader:
         return self.op(row) if sealed is None else str(sealed.op)
 
     def sources(self, row: int) -> tuple[list[int], list[int]]:
-        """The rows of what a node's inputs come from, and which of the outputs there; control inputs are none."""
+        """The source of each input of a node as a row and an output number; control inputs are left out."""
         name = self._profile.nodes.names[row]
         if name in self._profile.kernels and name not in self._sealed_nodes:
             return self._executed_sources(self._profile.kernels[name])
@@ -80,7 +80,7 @@ class NodeReader:
         return inputs.values[start:end].tolist(), self._profile.nodes.input_ports[start:end].tolist()
 
     def input_shapes(self, row: int, op: str = "") -> Shapes:
-        """The shapes of what a node takes in, or of what a kernel of type `op` that ran for it did."""
+        """The shapes of a node's inputs, or of the inputs of its kernel if that is of type `op`."""
         kernel = self._kernel(row)
         if kernel is not None and kernel.op == op and kernel.input_shapes:
             return kernel.input_shapes
@@ -96,40 +96,40 @@ class NodeReader:
         return tuple(found)
 
     def output_shapes(self, row: int) -> Shapes:
-        """The shapes of what a node puts out: the graph's, its unknown dimensions as a run has seen them."""
+        """The shapes of a node's outputs: the graph's, with unknown dimensions from a run."""
         found = self._shapes.get(row)
         if found is None:
             found = self._shapes[row] = self._read_shapes(row)
         return found
 
     def take_shape(self, row: int, seen: Sequence[int]) -> None:
-        """Complete the first shape that a node puts out by one that it must have."""
+        """Complete the shape of a node's first output by a shape that it must have."""
         first, *others = self.output_shapes(row) or (None,)
         self._shapes[row] = (merged(first, seen), *others)
 
     def take_input_shapes(self, row: int, seen: Shapes) -> None:
-        """Have a node take in these shapes, of which there may be more than it has inputs."""
+        """Set the shapes of a node's inputs; there may be more shapes than inputs."""
         count = len(self.sources(row)[0])
         if len(seen) >= count:
             self._taken[row] = seen[:count]
 
     def taken_in(self, row: int) -> Shapes:
-        """The shapes that the kernel took in that ran for a node, where a run tells."""
+        """The shapes of the inputs of a node's kernel, if a run tells them."""
         kernel = self._kernel(row)
         if kernel is None or kernel.input_shapes:
             return () if kernel is None else kernel.input_shapes
         return self._put_out(*self._executed_sources(kernel))
 
     def attributes(self, row: int) -> Mapping[str, Any]:
-        """A node's attributes, but for its output shapes."""
+        """A node's attributes, without its output shapes."""
         return dict(map(self._attribute, self.sealed_attributes(row)))
 
     def is_executed_only(self, row: int) -> bool:
-        """Whether only a run knows of a node, as of those of functions and loops."""
+        """Whether only a run has the node, as nodes of functions and loops."""
         return self._profile.nodes.names[row] not in self._sealed_nodes
 
     def sealed_attributes(self, row: int) -> tuple[bytes, ...]:
-        """The same, as they are written: nodes that agree in this have the same."""
+        """The attributes as bytes: nodes with equal bytes have equal attributes."""
         sealed = self._sealed(row)
         if sealed is None:
             return ()
@@ -145,12 +145,12 @@ class NodeReader:
         seen = self._seen.get(row, {})
         if not seen and len(shapes) == 1:
             seen = self._with_batch(row, shapes[0])
-        most = len(shapes) + len(seen) + _MOST_NOT_SEEN  # outputs: a damaged file may name the two billionth
+        most = len(shapes) + len(seen) + _MOST_NOT_SEEN  # a limit on outputs: a damaged file may name the two billionth
         shapes += [None] * (max((slot for slot in seen if slot < most), default=-1) + 1 - len(shapes))
         return tuple(merged(shape, seen.get(slot)) for slot, shape in enumerate(shapes))
 
     def _of_graph(self, row: int) -> list[Shape]:
-        """The shapes that a node puts out, as far as the graph tells them."""
+        """The shapes of a node's outputs, as far as the graph tells them."""
         nodes = self._profile.nodes
         return [nodes.shapes[code] or None for code in nodes.output_shapes[row].tolist()]
 
@@ -158,19 +158,19 @@ class NodeReader:
         return self._profile.kernels.get(self._profile.nodes.names[row])
 
     def _with_batch(self, row: int, shape: Shape) -> dict[int, tuple[int, ...]]:
-        """The shape put out if only its first dimension is unknown: that of the input that has the batch."""
+        """The shape of an output whose first dimension alone is unknown: it is the batch of an input."""
         kernel = self._kernel(row)
         if kernel is None or not shape or shape[0] != _UNKNOWN or _UNKNOWN in shape[1:]:
             return {}
         has_batch = _INPUT_WITH_BATCH.get(main_op(kernel.op), 0)
         took_in = kernel.input_shapes[has_batch] if has_batch < len(kernel.input_shapes) else None
-        if not took_in or len(took_in) == 1 < len(shape):  # a list of sizes, as Fill takes in
+        if not took_in or len(took_in) == 1 < len(shape):  # a list of sizes, such as the input of Fill
             return {}
         return {0: (took_in[0], *shape[1:])}
 
     @cached_property
     def _seen(self) -> dict[int, dict[int, tuple[int, ...]]]:
-        """By node and output the shape that the first execution put out; of what is fed, that handed in."""
+        """The shape of each output in its first execution, by node and output; of a fed tensor, its own shape."""
         profile = self._profile
         outputs = profile.outputs
         known = np.flatnonzero(outputs.shape != ABSENT)
@@ -190,7 +190,7 @@ class NodeReader:
         return found
 
     def _add_taken_in(self, row: int, kernel: ExecutedKernel, found: dict[int, dict[int, tuple[int, ...]]]) -> None:
-        """What a kernel took in is what its sources put out, if it can be: the runtime may have swapped them."""
+        """Use the shapes of a kernel's inputs for its sources, if they fit: the runtime may have swapped inputs."""
         if row == ABSENT or not kernel.input_shapes:
             return
         sources, ports = self.sources(row)
@@ -209,20 +209,20 @@ class NodeReader:
 
     @cached_property
     def _sealed_nodes(self) -> dict[str, Any]:
-        graphs = reversed(self._profile.graphs)  # of nodes of one name the first counts
+        graphs = reversed(self._profile.graphs)  # of several nodes with one name the first counts
         return {node.name: node for graph in graphs for node in reversed(graph.node)}
 
     def _sealed(self, row: int) -> Any | None:
         name = self._profile.nodes.names[row]
         found = self._sealed_nodes.get(name)
-        if found is None:  # a node that ran a kernel of another type elsewhere is named after it too
+        if found is None:  # a node with a kernel of another type in another function has a name derived from it
             found = self._sealed_nodes.get(name.removesuffix("/" + self.op(row)))
         if found is None and name in self._profile.kernels:
             found = self._in_functions(_CALL.split(name)[-1])
         return found
 
     def _in_functions(self, name: str) -> Any | None:
-        """The node of a library function that was executed by this name, after those of some calls."""
+        """The node of a library function that was executed under this name, which begins with the calls."""
         while name:
             if name in self._function_nodes:
                 return self._function_nodes[name]
@@ -231,7 +231,7 @@ class NodeReader:
 
     @cached_property
     def _function_nodes(self) -> dict[str, Any]:
-        """The nodes of all library functions by name; of several of one name the first."""
+        """The nodes of all library functions by name; of several with one name the first counts."""
         found: dict[str, Any] = {}
         for graph in self._profile.graphs:
             for function in unsealed(graph, GraphDef).library.function:
@@ -257,7 +257,7 @@ class NodeReader:
 
 
 def merged(shape: Shape, seen: Sequence[int] | None) -> Shape:
-    """A shape with its unknown dimensions taken from one seen, if the two can be the same.
+    """A shape, with unknown dimensions from one that was seen if both can be the same shape.
 
     >>> merged((-1, 3), (2, 3)), merged(None, (2, 3)), merged((-1, 3), (2, 4)), merged((-1, 3), None)
     ((2, 3), (2, 3), (-1, 3), (-1, 3))
@@ -274,7 +274,7 @@ def _can_be(shape: Sequence[int], seen: Sequence[int]) -> bool:
 
 
 def _value(message: Any) -> Any:
-    """What an attribute says, in Python's own types where it is a number, a text, or a list of these."""
+    """The value of an attribute: a number, a text or a list of these as Python has them, else the message."""
     kind = message.WhichOneof("value")
     if kind is None:
         return None

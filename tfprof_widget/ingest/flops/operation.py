@@ -9,16 +9,16 @@ from typing import Any
 
 Dimensions = tuple[int, ...]
 Shape = Dimensions | None
-"""None of unknown rank, -1 an unknown dimension; a scalar may count as one element, `(1,)`."""
+"""None if the rank is unknown, -1 for an unknown dimension; a scalar may be `(1,)`."""
 
 
 class UnknownShape(ValueError):
-    """Raised where a formula asks for a shape that is not wholly known: nothing is counted then."""
+    """Raised if a formula asks for a shape that is not fully known; the op is not counted then."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One execution of an op, as far as it decides how much is computed.
+    """One execution of an op: all that decides how much it computes.
 
     >>> product = Operation("MatMul", ((8, 3), (3, 5)), ((8, 5),), {"transpose_b": False})
     >>> product.input(0), product.output_size, product.flag("transpose_a")
@@ -31,18 +31,18 @@ class Operation:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def input(self, index: int) -> Dimensions:
-        """The shape of an input; raises UnknownShape if it is not wholly known."""
+        """The shape of an input; raises UnknownShape if it is not fully known."""
         return _known(self.inputs, index)
 
     def dimension(self, index: int, axis: int) -> int:
-        """One dimension of an input, whatever the others; raises UnknownShape if it is not known."""
+        """One dimension of an input; raises UnknownShape if this dimension is not known."""
         shape = self.inputs[index] if index < len(self.inputs) else None
         if shape is None or not -len(shape) <= axis < len(shape) or shape[axis] < 0:
             raise UnknownShape(f"axis {axis} of shape {index} is not known")
         return shape[axis]
 
     def output(self, index: int = 0) -> Dimensions:
-        """The shape of an output; raises UnknownShape if it is not wholly known."""
+        """The shape of an output; raises UnknownShape if it is not fully known."""
         return _known(self.outputs, index)
 
     def input_size(self, index: int = 0) -> int:
@@ -55,24 +55,24 @@ class Operation:
         return math.prod(self.output())
 
     def flag(self, *names: str) -> bool:
-        """Whether any of these attributes is true; one that is not there is false."""
+        """Whether any of these attributes is true; a missing one counts as false."""
         return any(bool(self.attributes.get(name, False)) for name in names)
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """A list of integers; empty if it is not there."""
+        """The list of integers in an attribute; empty if it is missing."""
         return tuple(self.attributes.get(name, ()))
 
     def text(self, name: str, default: str = "") -> str:
-        """A string."""
+        """The string in an attribute, or `default` if it is missing."""
         return str(self.attributes.get(name, default))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of strings; empty if it is not there."""
+        """The list of strings in an attribute; empty if it is missing."""
         return tuple(self.attributes.get(name, ()))
 
 
 Formula = Callable[[Operation], float]
-"""Counts one execution of an op; may raise UnknownShape or ValueError where it cannot."""
+"""Counts one execution of an op; may raise UnknownShape or ValueError if it cannot."""
 
 
 def _known(shapes: tuple[Shape, ...], index: int) -> Dimensions:
@@ -108,7 +108,7 @@ def is_fused(op: str) -> bool:
 
 
 def main_op(op: str) -> str:
-    """The op that a kernel does, or whose work is the main part of what it does; any other op itself.
+    """The op whose work is all or the main part of what a kernel does; other ops are returned as they are.
 
     >>> main_op("_MklNativeFusedConv2D"), main_op("_MklMatMul"), main_op("_FusedBatchNormEx"), main_op("MatMul")
     ('Conv2D', 'MatMul', 'FusedBatchNormV3', 'MatMul')
@@ -123,7 +123,7 @@ def main_op(op: str) -> str:
 
 
 def fused_ops(operation: Operation) -> tuple[str, ...]:
-    """What a fused kernel does to each element after its main part, as its attributes have it.
+    """The ops that a fused kernel applies to each element after its main op, from its attributes.
 
     >>> fused_ops(Operation("_FusedConv2D", attributes={"fused_ops": ["BiasAdd", "Relu"]}))
     ('BiasAdd', 'Relu')
@@ -181,7 +181,7 @@ MOVEMENT = frozenset(
         *("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "ReadFile", "WriteFile", "StringJoin"),
     )
 )
-"""Their formula counts no float operations."""
+"""Ops that move or hold data: their formula counts 0."""
 
 _ITERATORS = frozenset(
     (
@@ -192,11 +192,11 @@ _ITERATORS = frozenset(
         *("TFRecord", "Generator", "Window", "PaddedBatchV2", "Rebatch", "AutoShard", "FiniteRange", "Options"),
     )
 )
-"""What runs as an iterator of `tf.data`, whose maps are ops of their own."""
+"""Iterators of `tf.data`; the ops of their maps count by themselves."""
 
 
 def computes_nothing(op: str) -> bool:
-    """Whether an op, or the op that a kernel does, only holds, moves or hands on.
+    """Whether an op, or the main op of a kernel, only holds or moves data.
 
     >>> computes_nothing("Reshape"), computes_nothing("_MklReshape"), computes_nothing("MatMul")
     (True, True, False)

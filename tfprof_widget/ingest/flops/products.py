@@ -10,7 +10,7 @@ from tfprof_widget.ingest.flops.operation import Dimensions, Formula, Operation
 
 
 def channels_axis(operation: Operation) -> int:
-    """Where the channels are: the last axis, or the one after the batch.
+    """The axis of the channels: the last one, or the one after the batch.
 
     >>> channels_axis(Operation("Conv2D", attributes={"data_format": "NCHW"}))
     1
@@ -19,7 +19,7 @@ def channels_axis(operation: Operation) -> int:
 
 
 def convolution(operation: Operation) -> int:
-    """Each element put out sums over the filter's window and its input channels (those of one group).
+    """Each output element sums over the filter's window and the input channels of its group.
 
     >>> convolution(Operation("Conv2D", ((1, 8, 8, 3), (3, 3, 3, 16)), ((1, 6, 6, 16),)))
     15552
@@ -28,7 +28,7 @@ def convolution(operation: Operation) -> int:
 
 
 def depthwise(operation: Operation) -> int:
-    """Each element put out sums over the filter's window in its one channel.
+    """Each output element sums over the filter's window in one channel.
 
     >>> depthwise(Operation("DepthwiseConv2dNative", ((1, 8, 8, 3), (3, 3, 3, 2)), ((1, 8, 8, 6),)))
     3456
@@ -37,7 +37,7 @@ def depthwise(operation: Operation) -> int:
 
 
 def _by_stride(operation: Operation, image: Dimensions, kernel: Dimensions) -> float:
-    """The forward convolution's, with its output taken to be the image over the strides, as TensorFlow has it."""
+    """The count of the forward convolution; as in TensorFlow, its output is the image divided by the strides."""
     strides = math.prod(operation.integers("strides")) or 1
     channels = image[channels_axis(operation)]
     return math.prod(image) * math.prod(kernel) / (channels * strides) if channels else 0
@@ -52,7 +52,7 @@ def _filter_gradient(operation: Operation) -> float:
 
 
 def _of_gradient(operation: Operation, kernel: Dimensions) -> int:
-    """Each element of the gradient that comes in meets the filter's window and input channels once."""
+    """Each element of the input gradient is multiplied once with the filter's window and input channels."""
     return operation.input_size(2) * math.prod(kernel[:-1])
 
 
@@ -90,7 +90,7 @@ _OF_CONVOLUTIONS: Mapping[str, Formula] = MappingProxyType(
 
 
 def _dilation(operation: Operation) -> int:
-    """Adds and compares where a depthwise convolution multiplies and adds."""
+    """As a depthwise convolution, with add and compare in place of multiply and add."""
     return 2 * depthwise(operation)
 
 
@@ -99,7 +99,7 @@ _ELLIPSIS = "..."
 
 
 def matrix_product(operation: Operation) -> int:
-    """Each element of the product, batches and all, is a sum over the rows' length.
+    """Each element of the product, in every batch, is a sum over the length of the rows.
 
     >>> matrix_product(Operation("MatMul", ((8, 3), (3, 5)), ((8, 5),)))
     120
@@ -120,12 +120,12 @@ def einsum(operation: Operation) -> int:
 
 
 def einsum_of_one(operation: Operation) -> int:
-    """What one tensor is summed down by: nothing for a mere transposition."""
+    """The additions that reduce one tensor; a transposition has none."""
     return operation.input_size() - operation.output_size if len(operation.inputs) == 1 else 0
 
 
 def _subscript_sizes(operation: Operation) -> dict[str, int]:
-    """The size of each subscript; those that an ellipsis stands for are numbered from the right."""
+    """The size of each subscript; the subscripts of an ellipsis are numbered from the right."""
     subscripts = operation.text("equation").replace(" ", "").partition("->")[0].split(",")
     sizes: dict[str, int] = {}
     for index, written in enumerate(subscripts):
@@ -144,7 +144,7 @@ def _expanded(written: str, shape: Dimensions) -> list[str]:
 
 
 def _cholesky(operation: Operation) -> int:
-    """A third of the cube, in each of the batch."""
+    """A third of the order's cube for each matrix of the batch."""
     return operation.input_size() * operation.input(0)[-1] // 3
 
 
@@ -154,7 +154,7 @@ def _triangular_solve(operation: Operation) -> int:
 
 
 def _solve(operation: Operation) -> int:
-    """Two thirds of the cube to decompose, then two triangular systems."""
+    """Two thirds of the order's cube to decompose, then two triangular systems."""
     return _determinant(operation) + 2 * _triangular_solve(operation)
 
 
@@ -192,12 +192,12 @@ _PEEPHOLES = 6
 _GRU_UNIT = 3 + 2 * _SIGMOID + _TANH + 1 + 4
 
 _GATES = {"lstm": 4, "gru": 3, "rnn_relu": 1, "rnn_tanh": 1}
-# Of a cuDNN cell, which has two biases for each gate.
+# A cuDNN cell has two biases for each gate.
 _CUDNN_UNIT = {"lstm": _LSTM_UNIT - 1 + 4, "gru": _GRU_UNIT + 3, "rnn_relu": 4, "rnn_tanh": 4}
 
 
 def _lstm_cell(operation: Operation) -> int:
-    """The input and the state before, beside each other, times the weights of four gates.
+    """Input and previous state, concatenated, times the weights of four gates.
 
     >>> cell = Operation("LSTMBlockCell", ((2, 3), (2, 5), (2, 5), (8, 20)))
     >>> _lstm_cell(cell) == 2 * 8 * 20
@@ -212,7 +212,7 @@ def _lstm_cell_rest(operation: Operation) -> int:
 
 
 def _lstm_sequence(operation: Operation) -> int:
-    """A cell for each time; the sequence's longest length is the first input, the sequence the second."""
+    """One cell for each time; the first input is the longest length, the second the sequence."""
     times, batch, _ = operation.input(1)
     return times * batch * _elements(operation, 4)
 
@@ -224,12 +224,12 @@ def _lstm_sequence_rest(operation: Operation) -> int:
 
 
 def _lstm_sequence_gradient(operation: Operation) -> int:
-    """The gates' gradients times the weights, and times what went in."""
+    """The gradients of the gates times the weights, and times the inputs."""
     return 2 * _lstm_sequence(operation)
 
 
 def _gru_cell(operation: Operation) -> int:
-    """Input and state before times the weights of reset and update, then of the candidate.
+    """Input and previous state times the weights of reset and update, then of the candidate.
 
     >>> cell = Operation("GRUBlockCell", ((2, 3), (2, 5), (8, 10), (8, 5)))
     >>> _gru_cell(cell) == 2 * 8 * 15
@@ -243,7 +243,7 @@ def _gru_cell_rest(operation: Operation) -> int:
 
 
 def _cudnn(operation: Operation) -> int:
-    """Each layer and direction: what goes in and the state before, times the weights of all gates."""
+    """For each layer and direction: input and previous state times the weights of all gates."""
     times, batch, features = operation.input(0)
     states, _, units = operation.input(1)
     gates = _GATES[operation.text("rnn_mode", "lstm")]
@@ -292,7 +292,7 @@ _BESIDE_CELLS: Mapping[str, Formula] = MappingProxyType(
 )
 
 MULTIPLY_ACCUMULATES: Mapping[str, Formula] = MappingProxyType({**_OF_PRODUCTS, **_OF_CONVOLUTIONS, **_OF_CELLS})
-"""Products that are added up; each is two float operations."""
+"""The multiply-accumulates by op type; each is two float operations."""
 
 FLOAT_OPS: Mapping[str, Formula] = MappingProxyType({**_BESIDE_CONVOLUTIONS, **_BESIDE_PRODUCTS, **_BESIDE_CELLS})
-"""Float operations beside them; an op may have both."""
+"""The float operations besides multiply-accumulates; an op may have both."""

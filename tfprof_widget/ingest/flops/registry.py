@@ -1,4 +1,4 @@
-"""Finds the formula of an op type: the user's own, else those that come with the package."""
+"""Finds the formula of an op type: the user's own, or else the package's."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tfprof_widget.ingest.flops.operation import Formula, Operation, computes_no
 from tfprof_widget.ingest.flops.products import MULTIPLY_ACCUMULATES
 
 FLOAT_OPS: Mapping[str, Formula] = MappingProxyType({**elementwise.FLOAT_OPS, **products.FLOAT_OPS})
-"""Float operations beside multiply-accumulates; an op may have both."""
+"""The float operations besides multiply-accumulates; an op may have both."""
 
-# What users register is meant for the whole process, as what they register with TensorFlow is. It is one immutable
-# mapping, put in place of the one before, so that who has taken it counts with the same formulas to the end.
+# Formulas are registered for the whole process, as with TensorFlow. They are one immutable mapping, which is replaced
+# as a whole, so that a count that has begun uses the same formulas to its end.
 _registered: Mapping[str, Formula] = MappingProxyType({})
 
 
@@ -43,7 +43,7 @@ def register_flops(op: str, formula: Formula) -> Callable[[], None]:
 
 
 def registered() -> Mapping[str, Formula]:
-    """What users have registered by now; it does not change.
+    """The formulas that users have registered so far, as an immutable mapping.
 
     >>> dict(registered())
     {}
@@ -52,7 +52,7 @@ def registered() -> Mapping[str, Formula]:
 
 
 def has_formula(op: str) -> bool:
-    """Whether float operations of this type of op can be counted, be it that there are none.
+    """Whether float operations of this op type can be counted, even if the count is 0.
 
     >>> has_formula("_MklNativeFusedConv2D"), has_formula("_MklTranspose"), has_formula("TopKV2")
     (True, True, False)
@@ -64,7 +64,7 @@ def has_formula(op: str) -> bool:
 def count(operation: Operation, *, multiply_accumulates: bool = False) -> int:
     """The float operations of one execution, or only its multiply-accumulates, each of which is two of them.
 
-    Raises UnknownShape where shapes are missing, KeyError where there is no formula.
+    Raises UnknownShape if shapes are missing, and KeyError if there is no formula.
 
     >>> product = Operation("MatMul", ((8, 3), (3, 5)), ((8, 5),))
     >>> count(product), count(product, multiply_accumulates=True)
@@ -86,7 +86,7 @@ def count(operation: Operation, *, multiply_accumulates: bool = False) -> int:
 
 
 def _fused(op: str, operation: Operation) -> int:
-    """What a fused kernel does to its result by the way."""
+    """The float operations of the ops that a fused kernel applies to its main result."""
     result = operation.output()
     formula = FLOAT_OPS.get(_SPELLED_OTHERWISE.get(op, op))
     attributes = {**operation.attributes, "is_training": False}

@@ -1,12 +1,12 @@
-"""Looks at TensorFlow's stack traces without having them written out: which are alike, and which may be read at all.
+"""Compares TensorFlow's stack traces in memory, without making Python lists of them, and says which are safe to read.
 
-A trace of TensorFlow's is a pointer to a shared capture (code objects and lines) and to what maps and filters
-its frames. All that Python is offered, be it `==`, makes it write out its frames, and keep them as long as
-the graph: 10 us and 8 kB an operation, most of the time and memory that native tfprof takes. Moreover TensorFlow 2.21
-does not keep the code objects of traces of up to 16 frames: those of a cell or an `exec` are gone when it has run, and
-to write out a trace then reads freed memory. So pointers and code objects are looked at by a call of the system that
-takes a wrong address for an error and never crashes; and only if traces made to try it prove that they lie where they
-are sought.
+A trace of TensorFlow has a pointer to a shared capture (code objects and lines), and pointers to objects that map and
+filter its frames. Every access from Python, even `==`, makes the trace write out its frames, and keep them as long as
+the graph: 10 us and 8 kB for each operation, most of the time and memory that native tfprof takes. Moreover TensorFlow
+2.21 does not keep the code objects of traces with up to 16 frames alive. The code of a cell or an `exec` is freed when
+it has run, and a trace that is written out after that reads freed memory. So this module reads pointers and code
+objects by a system call, for which a wrong address is an error and never a crash. It does so only if example traces
+prove that the pointers lie where they are expected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 Reader = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bytes | None]
 Frames = list[tuple[int, int]]
-"""Of each frame, the innermost first, the address of its code object and its line."""
+"""The address of the code object and the line of each frame, the innermost frame first."""
 
 Result = TypeVar("Result")
 
@@ -34,31 +34,31 @@ INSTANCE = object.__basicsize__
 
 TYPE = 8
 WRITTEN = slice(16, 24)
-"""Where the C++ object keeps the frames that were written out, from which it is read from then on."""
+"""Where the C++ object keeps the frames that were written out; once they are, it is read from there."""
 
 CAPTURE = slice(24, 32)
-"""Where it points to its capture."""
+"""Where the C++ object points to its capture."""
 
 POINTERS = slice(24, 76)
-"""Where it says where it was captured; before are its type, a lock and the frames written out."""
+"""Where the C++ object points to its capture, filter and map, and has its level and line."""
 
 HEADER = 16
-"""A capture's type, and twice the number of its frames, one more if they lie elsewhere: then their address follows."""
+"""A capture's type, and twice the number of its frames; plus one if an address of the frames follows."""
 
 FRAME = 16
 MOST_FRAMES = 100_000
 MANY = 20
 NO_LINE = 2**32 - 1
 ONCE = "<module>"
-"""How Python calls code that is executed but once: a module, a script, a cell."""
+"""Python's name for code that is executed only once: a module, a script, a cell."""
 
 MOST_AT_ONCE = 1024
 LARGEST_COUNT = 2**32 - 1
-"""Of references to a living object: of a freed one some other pointer stands there, or 0."""
+"""A living object has at most so many references; a freed one has a pointer in their place, or 0."""
 
 
 class Layout(NamedTuple):
-    """The types of a trace in Python and in C++, and of its capture, as they stand in memory."""
+    """The types of a trace in Python and in C++ and of its capture, as addresses in memory."""
 
     of_python: type
     of_cpp: bytes
@@ -66,16 +66,17 @@ class Layout(NamedTuple):
 
 
 class CapturedFrames(NamedTuple):
-    """The frames of a capture, None if it is laid out otherwise; many of them lie elsewhere."""
+    """The frames of a capture, None if its layout is another one; if there are many, they lie elsewhere in memory."""
 
     told: Frames | None
     lie_elsewhere: bool
 
 
 class Keeping(NamedTuple):
-    """Whether TensorFlow keeps the code objects of captures of few frames, and of those of many.
+    """Whether TensorFlow keeps the code objects of captures with few frames alive, and of those with many.
 
-    That of 2.21 does so for many: of few it moves the pointers, and then lets go of what the original points to.
+    TensorFlow 2.21 does so for many frames. For few frames it moves the pointers, and then releases the objects through
+    the original ones.
     """
 
     of_few: bool
@@ -83,7 +84,7 @@ class Keeping(NamedTuple):
 
 
 def places(traces: Sequence[object]) -> list[bytes | None]:
-    """For each trace bytes that are equal only for traces of equal frames; None where these must be compared.
+    """For each trace bytes that are equal only if the frames are equal; None if the frames must be compared.
 
     >>> places(["no trace"])
     [None]
@@ -97,11 +98,12 @@ def places(traces: Sequence[object]) -> list[bytes | None]:
 
 
 def living_code(traces: Sequence[object], is_kept: Sequence[bool]) -> list[tuple[CodeType, ...] | None]:
-    """For each trace the code objects to keep while it is read; None if one may be gone, and so it must not be read.
+    """For each trace the code objects to hold while it is read; None if it must not be read, as one may be freed.
 
-    There are none to keep where TensorFlow does so, or has written the frames out. Of some traces it is known that all
-    code `is_kept` since they were made. Of the others the objects have to be alive, to have the lines that the traces
-    name, and, if they are executed but once, to be at it: another may stand where one was.
+    There is nothing to hold if TensorFlow keeps the objects, or has written the frames out. For some traces it is known
+    that all code `is_kept` since they were made. For the others the objects must be alive and have the lines that the
+    traces name. Code that is executed only once must be running, because another object may have taken the place of a
+    freed one.
 
     >>> living_code(["no trace"], [False])
     [()]
@@ -140,7 +142,7 @@ def living_code(traces: Sequence[object], is_kept: Sequence[bool]) -> list[tuple
 
 
 def _running() -> Iterator[CodeType]:
-    """The code that is running in any thread."""
+    """The code objects that are running in any thread."""
     for innermost in sys._current_frames().values():
         frame: FrameType | None = innermost
         while frame is not None:
@@ -149,12 +151,12 @@ def _running() -> Iterator[CodeType]:
 
 
 def _points(content: bytes, layout: Layout) -> bool:
-    """Whether a trace is to be written out of a capture yet."""
+    """Whether a trace still points to a capture, and is not written out."""
     return content[:TYPE] == layout.of_cpp and not any(content[WRITTEN]) and any(content[CAPTURE])
 
 
 def _keeping(stacks: Any) -> Keeping:
-    """Whose code TensorFlow keeps: as it turns out for functions of which nothing else is known to it."""
+    """Find out whose code TensorFlow keeps, by functions to which nothing else refers."""
     if stacks is None:
         return Keeping(of_few=True, of_many=True)
 
@@ -171,7 +173,7 @@ def _keeping(stacks: Any) -> Keeping:
 
 
 def _with_few_frames_and_with_many(work: Callable[[], Result]) -> tuple[Result, Result]:
-    """What comes of some work within so few frames that they lie in a capture, and within so many that they do not."""
+    """The results of some work called within few frames, which lie in the capture, and within many, which do not."""
     found: list[Result] = []
 
     def deeper(levels: int) -> None:
@@ -188,10 +190,10 @@ def _with_few_frames_and_with_many(work: Callable[[], Result]) -> tuple[Result, 
 
 
 def _layout(read: Reader | None) -> Layout | None:
-    """Where things lie, if all bytes of traces made to try it are as they have to be.
+    """The layout in memory, if all bytes of the example traces are as expected; else None.
 
-    Those of traces of one place agree, before and after their frames are written out, and only those; and captures
-    have the frames that Python itself tells.
+    The bytes of traces agree if and only if the traces are of one place, before and after their frames are written out,
+    and captures have the frames that Python reports.
     """
     stacks: Any = sys.modules.get("tensorflow.python.util.tf_stack")
     if stacks is None or read is None or sys.implementation.name != "cpython":
@@ -199,7 +201,7 @@ def _layout(read: Reader | None) -> Layout | None:
     try:
         first, *others = _example_traces(stacks)
         examples = _example_frames(stacks)
-    except (AttributeError, TypeError):  # TensorFlow before 2.13 takes no level, and keeps its captures otherwise
+    except (AttributeError, TypeError):  # TensorFlow before 2.13 takes no level, and keeps its captures in another way
         return None
     before, same, *different = _cpp_objects([first, *others], read)
     is_written_out = len(first) > 0
@@ -214,13 +216,13 @@ def _layout(read: Reader | None) -> Layout | None:
         (_frames(_word(content[CAPTURE]), layout, read).told, expected)
         for content, (_, expected) in zip(_cpp_objects([trace for trace, _ in examples], read), examples, strict=True)
     ]
-    # within them is the frame of `extract_stack`
+    # the frame of `extract_stack` is inside them
     are_right = all(frames and len(frames) == len(told) + 1 and frames[-len(told) :] == told for frames, told in found)
     return layout if are_right else None
 
 
 def _contents(traces: Sequence[object], layout: Layout, read: Reader | None) -> list[bytes]:
-    """The C++ object of each trace, as far as POINTERS; empty for what is no trace, or not readable."""
+    """The C++ object of each trace, up to POINTERS; empty if it is no trace, or not readable."""
     known = [index for index, trace in enumerate(traces) if type(trace) is layout.of_python]
     found = [b""] * len(traces)
     if read is not None:
@@ -230,7 +232,7 @@ def _contents(traces: Sequence[object], layout: Layout, read: Reader | None) -> 
 
 
 def _cpp_objects(traces: Sequence[object], read: Reader) -> list[bytes]:
-    """The C++ object of each trace, as far as POINTERS; all empty where one is not readable."""
+    """The C++ object of each trace, up to POINTERS; all are empty if one is not readable."""
     instances = np.array([id(trace) + INSTANCE for trace in traces], np.uint64)
     addresses = read(instances, np.full_like(instances, instances.itemsize))
     if addresses is not None:
@@ -259,7 +261,7 @@ def _frames(capture: int, layout: Layout, read: Reader) -> CapturedFrames:
 
 
 def _living(addresses: set[int], read: Reader) -> dict[int, CodeType]:
-    """The code objects at these addresses, those that are alive."""
+    """The living code objects at these addresses."""
     found = {}
     for address in addresses:
         head = _read_one(address, INSTANCE, read)
@@ -277,9 +279,9 @@ def _read_one(address: int, size: int, read: Reader) -> bytes | None:
 
 
 def _reader() -> Reader | None:
-    """Reads so many bytes at each address of this process: all of them, or nothing if one is not readable.
+    """A function that reads bytes at addresses of this process: all, or none if one address is not readable.
 
-    The system copies the memory, as it does for a debugger: a wrong address is an error and never a crash.
+    The system copies the memory, as for a debugger: a wrong address is an error and never a crash.
     """
     try:
         system: Any = ctypes.CDLL(None).process_vm_readv
@@ -305,7 +307,7 @@ def _reader() -> Reader | None:
 
 
 def _example_traces(stacks: Any) -> list[Any]:
-    """Two traces that agree in all; others that differ in their filter, map, level and line."""
+    """Two traces that agree in everything, and others that differ in their filter, map, level and line."""
 
     class Filter(stacks.StackTraceFilter):  # type: ignore[misc]
         def get_filtered_filenames(self) -> set[str]:
@@ -330,7 +332,7 @@ def _example_traces(stacks: Any) -> list[Any]:
 
 
 def _example_frames(stacks: Any) -> tuple[tuple[Any, Frames], tuple[Any, Frames]]:
-    """Traces with the frames that they have to have: of few frames, and of many."""
+    """Traces with few frames and with many, each with the frames that it must have."""
     return _with_few_frames_and_with_many(lambda: (stacks.extract_stack(1), _told(sys._getframe())))
 
 

@@ -1,4 +1,4 @@
-"""Reads the graphs of live tf.functions into one graph named by layer, whatever calls and bodies the ops are in."""
+"""Reads the graphs of live tf.functions into one graph named by layer, also ops in called functions and bodies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tfprof_widget.profiles.options import TRAINABLE_VARIABLES
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable; its shape is None of unknown rank, and -1 an unknown dimension."""
+    """A variable; its shape is None if the rank is unknown, and -1 is an unknown dimension."""
 
     name: str
     shape: tuple[int, ...] | None
@@ -37,9 +37,9 @@ class Variable:
 
 @dataclass
 class Variables:
-    """The variables met so far; two of one name get different ones.
+    """The variables met so far; two with one name get different names.
 
-    `names` are better names than TensorFlow's for some, by the identity of their handles.
+    `names` has better names than TensorFlow's for some variables, by the identity of their handles.
     """
 
     names: Mapping[int, str] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Variables:
     def _variable(self, handle: Any, variable: Any) -> Variable:
         found = self.known.get(id(handle))
         if found is None:
-            # the handle is kept, so that no other gets its id
+            # the handle is kept alive, so that no other object gets its id
             found = self.known[id(handle)] = (handle, self._read(handle, variable))
         return found[1]
 
@@ -74,7 +74,7 @@ class Variables:
 
 
 def captures_resources(graph: Any) -> bool:
-    """Whether this is the graph of a function that takes variables, or other resources, from outside.
+    """Whether this is the graph of a function that captures variables or other resources.
 
     >>> captures_resources("graph")
     False
@@ -84,7 +84,7 @@ def captures_resources(graph: Any) -> bool:
 
 
 def _living(graph: Any) -> Iterator[Any]:
-    """The variables of a FuncGraph that are still there: it keeps no hold of them."""
+    """The variables of a FuncGraph that are still alive: the graph does not keep them alive."""
     for reference in getattr(graph, "_weak_variables", ()):
         variable = reference()
         if variable is not None:
@@ -101,21 +101,21 @@ _LEFT_OUT = {"Placeholder": "shape", "Const": "value"}
 def read_functions(
     functions: Iterable[tuple[str, Any]],
     stacks: StackBuilder,
-    words: BetterNames = NO_BETTER_NAMES,
+    better_names: BetterNames = NO_BETTER_NAMES,
     reading: Reading = READING,
 ) -> FunctionGraphs:
-    """Read functions, each by the name that the runtime has for it and its FuncGraph; what is lost of one is noted.
+    """Read functions, given as the runtime's name and the FuncGraph; a note says what of one could not be read.
 
-    An op keeps its name where that has a scope, such as a layer's. An op without, in a function that others call, is
-    put in the scope of the function's name; so is an op whose name another function has for something else. What a
-    function calls directly has that function's better name too, if there is one. A variable is one node, however many
-    functions use it.
+    An op keeps its name if it has a scope, such as a layer's. An op without a scope, in a function that others call, is
+    put into a scope with the function's name; so is an op whose name another function uses for another op. Functions
+    that a function calls directly get that function's better name too, if it has one. A variable is one node, however
+    many functions use it.
 
     >>> read_functions([], StackBuilder()).nodes
     {}
     """
-    reader = _Reader(stacks, words.functions, reading, variables=Variables(words.variables))
-    reader.layers.add(words.layers)
+    reader = _Reader(stacks, better_names.functions, reading, variables=Variables(better_names.variables))
+    reader.layers.add(better_names.layers)
     for name, graph in functions:
         with reader.losing_no_more_than(name):
             reader.read(name, graph)
@@ -126,11 +126,11 @@ def read_functions(
 
 @dataclass(frozen=True)
 class _Body:
-    """A graph where it is called: how its ops' executed names begin, and what the caller gives for its inputs.
+    """A graph at one place where it is called: the prefix of its ops' executed names, and the caller's inputs.
 
-    `scope` is for the ops without one; `owner` tells what is the same function traced again; `label` is for the
-    functions that it calls, which else have their own names. `bare` are the names that
-    are no layer's: those of ops without a scope, here and in what the graph is a body of.
+    `scope` is the scope of ops without one. `owner` is the same for a function that was traced again. `label` names the
+    functions that it calls; without it they have their own names. `bare` are names that belong to no layer: those of
+    ops without a scope, in this graph and in the graphs of which it is a body.
     """
 
     graph: Any
@@ -162,10 +162,10 @@ class _Reader:
 
     @contextmanager
     def losing_no_more_than(self, function: str) -> Iterator[None]:
-        """Note an error that reading a function ends in, and go on with the others."""
+        """Note an error that ends the reading of a function, and go on with the other functions."""
         try:
             yield
-        except Exception as error:  # of TensorFlow's
+        except Exception as error:  # an error of TensorFlow
             self.reading.note(
                 f"the graph of {python_name(function)} could not be read ({error_text(error)}): "
                 "its ops have no layers, shapes and lines here"
@@ -185,7 +185,7 @@ class _Reader:
         )
 
     def _walk(self, body: _Body, nodes: dict[str, str]) -> dict[str, str]:
-        """Add the ops of a graph, and of what they call; returns what each of its tensors is in the one graph."""
+        """Add the ops of a graph, and of what they call; returns the name of each of its tensors in the one graph."""
         live, op_log = self._read_once(body.graph)
         names = [node.name for node in live.definition.node]
         bare = body.bare.union(name for name in names if "/" not in name)
@@ -255,7 +255,7 @@ class _Reader:
         return found
 
     def _captured(self, graph: Any) -> dict[str, str]:
-        """The nodes of the variables that a function captures, by the names of its inputs for them."""
+        """The nodes of captured variables, by the names of the function's inputs for them."""
         found = {}
         for variable, placeholder in self.variables.captured_by(graph):
             found[placeholder] = variable.name
@@ -298,7 +298,7 @@ class _Reader:
 
 
 def _is_left_out(op: str, sealed: bytes) -> bool:
-    """Whether an attribute is of no use, or of harm: the shape of a placeholder would count as parameters."""
+    """Whether an attribute is useless or harmful: the shape of a placeholder would count as parameters."""
     attribute = SealedAttribute.FromString(sealed)
     return attribute.key == _LEFT_OUT[op] and (op != "Const" or len(attribute.value) > _LARGEST_CONSTANT)
 
@@ -322,7 +322,7 @@ def _candidates(name: str, owner: str) -> Iterator[str]:
 
 
 def _called(node: Any) -> Iterator[tuple[str, str]]:
-    """The functions that a node calls, by attribute; of a list of branches each with its number."""
+    """The functions that a node calls, by attribute; branches in a list also have a number."""
     for attribute in _BODIES | {"f": ""}:
         if attribute not in node.attr:
             continue
@@ -338,7 +338,7 @@ def _is_compiled(call: Any) -> bool:
 
 
 def _body_name(attribute: str) -> str:
-    """How the runtime begins the names of a body's ops, with the number that it gives left out."""
+    """The prefix that the runtime gives to the names of a body's ops, without its number."""
     return _BODIES.get(attribute.partition(":")[0], attribute) + "/_/"
 
 
@@ -357,7 +357,7 @@ def _written(tensor: Any) -> str:
 
 
 def _source(written: str, sources: Mapping[str, str]) -> str:
-    """What an input `name`, `name:port` or `^name` of a graph is in the one graph."""
+    """The input in the one graph for the input `name`, `name:port` or `^name` of a graph."""
     if written.startswith("^"):
         return "^" + sources.get(written[1:], written[1:]).partition(":")[0]
     found = sources.get(written)

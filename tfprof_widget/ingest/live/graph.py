@@ -24,7 +24,7 @@ _PART_OF_V2 = re.compile(r"\.(index|data-\d+-of-\d+)$")
 
 
 def open_checkpoint(path: str | PathLike[str]) -> Checkpoint:
-    """The checkpoint of that name: a prefix (V2), one of its files, one file (V1), or a directory, for its latest.
+    """The checkpoint at a path: a prefix (V2), one of its files, one file (V1), or a directory for its latest one.
 
     >>> open_checkpoint("no/such/model.ckpt")
     Traceback (most recent call last):
@@ -37,7 +37,7 @@ def open_checkpoint(path: str | PathLike[str]) -> Checkpoint:
     try:
         reader: Any = train.load_checkpoint(prefix)
         shapes, types = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
-    except Exception as error:  # TensorFlow has errors of its own, and makes others of Python's
+    except Exception as error:  # TensorFlow raises its own errors, and some of Python's
         raise ProfileError(
             f"checkpoint {name!r}: {_first_line(error)}; give the prefix that the saver was given, such as "
             "model.ckpt-100 of model.ckpt-100.index, or the directory that it wrote to"
@@ -63,13 +63,13 @@ def open_checkpoint(path: str | PathLike[str]) -> Checkpoint:
 
 def _train(path: str) -> Any:
     try:
-        from tensorflow.python.training import checkpoint_utils
+        import tensorflow
     except ImportError:
         raise ProfileError(
             f"checkpoint {path!r}: checkpoints are read by TensorFlow, which is not installed; "
             "run `pip install 'tfprof-widget[tensorflow]'`"
         ) from None
-    return checkpoint_utils
+    return tensorflow.train
 
 
 def _first_line(error: BaseException) -> str:
@@ -78,7 +78,7 @@ def _first_line(error: BaseException) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LiveGraph:
-    """A tf.Graph and what was read of it: for each node of `definition` its operation and output shapes."""
+    """A tf.Graph and what was read from it: for each node of `definition` its operation and output shapes."""
 
     graph: Any
     definition: Any
@@ -87,12 +87,12 @@ class LiveGraph:
     version: int
 
     def is_still(self, graph: Any) -> bool:
-        """Whether this is that graph, and no node has been added to it since it was read."""
+        """Whether `graph` is this graph, and no node has been added since it was read."""
         return graph is self.graph and graph.version == self.version
 
 
 def is_tf_graph(value: object) -> bool:
-    """Whether this is a tf.Graph; where TensorFlow is not loaded, nothing is.
+    """Whether this is a tf.Graph; False if TensorFlow is not loaded.
 
     >>> is_tf_graph("graph")
     False
@@ -117,8 +117,8 @@ def default_graph() -> Any | None:
 def read_tf_graph(graph: Any) -> LiveGraph:
     """Read nodes and shapes of a tf.Graph: `definition` is what `as_graph_def(add_shapes=True)` gives.
 
-    TensorFlow asks for the shapes in Python, one message a tensor; here equal lists of shapes are written
-    once. Bodies of library functions are left without shapes, which nothing here looks at.
+    TensorFlow makes the shapes in Python, one message for each tensor; here equal lists of shapes are written once.
+    Bodies of library functions get no shapes, because nothing here needs them.
 
     >>> read_tf_graph(None)
     Traceback (most recent call last):
@@ -133,7 +133,7 @@ def read_tf_graph(graph: Any) -> LiveGraph:
 
 
 def _operations(graph: Any, definition: Any) -> tuple[Any, ...]:
-    """The operations of the definition's nodes, in their order: mostly that in which the graph lists them."""
+    """The operations of the definition's nodes, in their order, which mostly is the graph's own."""
     listed = tuple(graph.get_operations())
     if len(listed) == len(definition.node) and all(
         operation.name == node.name for operation, node in zip(listed, definition.node, strict=True)
@@ -143,7 +143,7 @@ def _operations(graph: Any, definition: Any) -> tuple[Any, ...]:
 
 
 def read_trainable_variables(graph: Any) -> tuple[str, ...]:
-    """The names of the nodes that hold a tf.Graph's trainable variables, in the order they were made.
+    """The names of the nodes that hold a tf.Graph's trainable variables, in the order in which they were made.
 
     >>> class Graph:
     ...     def get_collection(self, name):
@@ -156,7 +156,7 @@ def read_trainable_variables(graph: Any) -> tuple[str, ...]:
 
 
 def _name_of_node(variable: Any) -> str | None:
-    """The node that holds a variable; None for one that is held outside of the graph, as those of a tf.function are."""
+    """The node that holds a variable; None if it is held outside of the graph, as variables of a tf.function are."""
     with suppress(AttributeError, ValueError):  # an eager tensor has no op; a MirroredVariable may have no replica here
         return str(variable.op.name)
     return None
@@ -164,13 +164,13 @@ def _name_of_node(variable: Any) -> str | None:
 
 Shape = tuple[int, ...] | None
 OutputShapes = tuple[Shape, ...]
-"""A shape an output: None of unknown rank, -1 an unknown dimension, as in a TensorShapeProto."""
+"""A shape for each output: None if the rank is unknown, -1 for an unknown dimension, as in a TensorShapeProto."""
 
 UNKNOWN = -1
 
 
 def add_output_shapes(definition: Any, operations: Iterable[Any]) -> tuple[OutputShapes, ...]:
-    """Write the attribute `_output_shapes` of every node of a GraphDef; returns the shapes that it got."""
+    """Write the attribute `_output_shapes` of every node of a GraphDef; returns these shapes."""
     known: dict[OutputShapes, tuple[OutputShapes, bytes]] = {}
     found = []
     for node, operation in zip(definition.node, operations, strict=True):
@@ -186,10 +186,10 @@ def add_output_shapes(definition: Any, operations: Iterable[Any]) -> tuple[Outpu
 
 
 def completed_output_shapes(graph: LiveGraph, seen: Mapping[str, Iterable[Sequence[bytes]]]) -> dict[str, OutputShapes]:
-    """The output shapes of the nodes that unknown dimensions were filled in for; `seen` are those of executions.
+    """The output shapes of nodes whose unknown dimensions were completed from `seen`, the shapes of executions.
 
-    Native tfprof sets these shapes on the tf.Graph itself; here it stays as it is. A shape at run time that
-    contradicts the graph's is passed over.
+    Native tfprof sets these shapes on the tf.Graph itself; here the graph stays unchanged. A shape at run time that
+    contradicts the graph's is ignored.
     """
     completed: dict[str, OutputShapes] = {}
     for node, shapes in zip(graph.definition.node, graph.output_shapes, strict=True):
@@ -214,7 +214,7 @@ def is_complete(shape: Shape) -> bool:
 
 
 def merge(shape: Shape, seen: Sequence[int]) -> Shape:
-    """The shape with its unknown dimensions taken from one seen at run time, if the two can be the same.
+    """The shape, with unknown dimensions from one seen at run time if both can be the same shape.
 
     >>> merge((-1, 3), (2, 3)), merge(None, (2, 3)), merge((-1, 3), (2, 4))
     ((2, 3), (2, 3), (-1, 3))
@@ -236,16 +236,17 @@ def _completed(shape: Shape, output: bytes) -> Shape:
         return shape
     try:
         seen = TensorShapeProto.FromString(output)
-    except DecodeError:  # what is damaged tells nothing
+    except DecodeError:  # a damaged shape tells nothing
         return shape
     return merge(shape, [dim.size for dim in seen.dim])
 
 
 def _read_shape(tensor: Any) -> Shape:
-    if isinstance(getattr(type(tensor)._shape, "fget", None), FunctionType):  # old TensorFlow's, which warns
+    quick = getattr(type(tensor), "_shape", None)
+    if quick is None or isinstance(getattr(quick, "fget", None), FunctionType):  # an old TensorFlow's `dims` warns
         found = tensor.shape
         dimensions, unknown_rank = found.dims and found.as_list(), found.rank is None
-    else:  # what `shape` is made of; to make a TensorShape a tensor takes twice as long
+    else:  # `shape` is made from this; making a TensorShape for each tensor takes twice as long
         dimensions, unknown_rank = tensor._shape
     if unknown_rank:
         return None

@@ -19,10 +19,10 @@ STATISTIC = "flops"
 
 
 def read_flops(graph: LiveGraph, completed: Mapping[str, OutputShapes] | None = None) -> dict[str, int]:
-    """The float operations of one execution, by node name; `completed` are shapes that a run has filled in.
+    """The float operations of one execution, by node name; `completed` are shapes that a run has completed.
 
-    Nodes whose op has no formula, whose shapes are not known or that count 0 are left out. TensorFlow's own
-    formulas see nothing but shapes and attributes, so each is asked once for nodes that agree in these.
+    Nodes without a formula, without known shapes or with a count of 0 are left out. TensorFlow's own formulas depend on
+    shapes and attributes only, so a formula is called once for all nodes that agree in these.
     """
     from tensorflow.python.util import deprecation
 
@@ -64,7 +64,7 @@ def _registered_formulas() -> dict[str, Callable[..., Any]]:
 
 
 def _circumstances(node: Any, shapes: Mapping[str, OutputShapes]) -> tuple[Any, ...]:
-    """Op, attributes, and the shapes of outputs and inputs."""
+    """The op, the attributes, and the shapes of outputs and inputs: all that a formula depends on."""
     attributes = node.attr
     inputs = []
     for entry in node.input:
@@ -82,21 +82,21 @@ def _count(graph: Any, node: Any, faults: dict[str, str]) -> int:
     from tensorflow.python.framework import ops
 
     try:
-        # a copy, as to look for an attribute that is not there adds it
+        # a copy, because looking for a missing attribute adds it
         value = ops.get_stats_for_node_def(graph, deepcopy(node), STATISTIC).value
         count = int(value) if value else 0
         if count > LARGEST_INTEGER:
             raise OverflowError(f"{count} is more than 64 bits hold")
         return count
-    except ValueError:  # how formulas say that a shape is not complete
+    except ValueError:  # formulas raise this if a shape is not complete
         return 0
-    except Exception as error:  # a formula of anyone's
+    except Exception as error:  # a formula may be anyone's
         faults[node.op] = f"{type(error).__name__}: {error} (at {node.name!r})"
         return 0
 
 
 class _Overlay:
-    """Stands for an object of TensorFlow's, but for what a subclass says otherwise."""
+    """Acts as an object of TensorFlow, except for what a subclass overrides."""
 
     def __init__(self, original: Any, completed: Mapping[str, OutputShapes]) -> None:
         self._original = original
@@ -107,14 +107,14 @@ class _Overlay:
 
 
 class CompletedGraph(_Overlay):
-    """A tf.Graph as its formulas would see it with some shapes completed."""
+    """A tf.Graph with some shapes completed, for formulas."""
 
     def get_operation_by_name(self, name: str) -> Any:
-        """The operation of that name, with completed shapes."""
+        """The operation with this name, with completed shapes."""
         return CompletedOperation(self._original.get_operation_by_name(name), self._completed)
 
     def get_tensor_by_name(self, name: str) -> Any:
-        """The tensor of that name, with its completed shape."""
+        """The tensor with this name, with its completed shape."""
         return CompletedTensor(self._original.get_tensor_by_name(name), self._completed)
 
 
@@ -156,7 +156,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Reading:
-    """How live graphs are read: who is told what is missing, and which ops of a graph were made by code that is kept.
+    """How live graphs are read: `note` is told what is missing, and `kept` says which ops were made by kept code.
 
     >>> Reading().kept("a graph")
     ()
@@ -175,15 +175,15 @@ def live_op_log(
     stacks: StackBuilder,
     reading: Reading = READING,
 ) -> NodeDetails:
-    """The op log of a tf.Graph; `completed` are shapes that the runs have filled in.
+    """The op log of a tf.Graph; `completed` are shapes that the runs have completed.
 
-    What TensorFlow does not give is noted, and the rest is there.
+    If TensorFlow does not give a part, a note says so, and the other parts are read.
     """
 
     def read(what: str, reader: Callable[[], Part], nothing: Part) -> Part:
         try:
             return reader()
-        except Exception as error:  # of TensorFlow's, or of formulas registered with it
+        except Exception as error:  # an error of TensorFlow, or of a formula registered with it
             reading.note(f"{what} of a graph are missing, for they could not be read ({error_text(error)})")
             return nothing
 

@@ -14,7 +14,7 @@ from tfprof_widget.lib.errors import warn_user
 from tfprof_widget.profiles.tables import CodeStacks, Lists
 
 OURS = str(Path(__file__).parents[2] / "capturing")
-"""Where hooks are, which are no part of the program that they watch."""
+"""The folder of the hooks, whose frames are no part of the program that they watch."""
 
 CODE_IS_GONE = (
     "the code that made them has been freed, and TensorFlow does not keep it; to see lines, run "
@@ -22,16 +22,16 @@ CODE_IS_GONE = (
 )
 
 NONE = "none"
-"""What native tfprof names the string of index 0, which stands for all that is missing."""
+"""Native tfprof's name for string 0, which stands for everything that is missing."""
 
 
 def read_traces(
     operations: Sequence[Any], note: Callable[[str], None] = warn_user, kept: Sequence[range] = ()
 ) -> CodeStacks:
-    """The stacks of operations, in their order; what is not known of a frame is string 0, or line -1.
+    """The stacks of operations, in their order; unknown parts of a frame are string 0, or line -1.
 
-    Those in the `kept` ranges were made by code that has been kept alive since. Of operations that were made by code
-    that is gone no stack is known, which is noted.
+    Operations in the `kept` ranges were made by code that has been kept alive since. Operations that were made by freed
+    code get no stack, and a note says so.
 
     >>> read_traces([]).strings
     ('none',)
@@ -46,10 +46,10 @@ def read_traces(
 
 
 def _distinct_stacks(traces: Sequence[Any], is_kept: Sequence[bool]) -> tuple[list[int], list[Any], int]:
-    """The stack of each operation, one of TensorFlow's traces for each stack, and of how many it cannot be read.
+    """The stack of each operation, a trace of TensorFlow for each stack, and the number of unreadable ones.
 
-    Where code was freed and other code stands in its place, one of TensorFlow's captures may mean both: so a stack is
-    that of operations whose code is kept, or of others.
+    If other code has taken the place of freed code, equal captures may mean different code. So operations whose code is
+    kept never share a stack with others.
     """
     keys = [
         (index if place is None else place, kept)
@@ -66,7 +66,7 @@ def _distinct_stacks(traces: Sequence[Any], is_kept: Sequence[bool]) -> tuple[li
             unknown += trace is not None
             stack.append(ABSENT)
             continue
-        same = trace if isinstance(key[0], int) else key  # traces without a place are compared
+        same = trace if isinstance(key[0], int) else key  # traces without bytes to compare are compared by their frames
         index = known.get(same)
         if index is None:
             index = known[same] = len(distinct) if trace else ABSENT

@@ -1,4 +1,4 @@
-"""Puts profiles together: parts of one, or those of several workers."""
+"""Merges profiles: parts of one profile, or the profiles of several workers."""
 
 from __future__ import annotations
 

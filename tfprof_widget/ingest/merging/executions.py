@@ -21,7 +21,7 @@ Entry = TypeVar("Entry", bound=Any)
 
 
 def union_of(dictionaries: Sequence[Sequence[Entry]]) -> tuple[tuple[Entry, ...], list[Indices]]:
-    """All entries in order, and for each dictionary the new code of each of its entries.
+    """All entries of some sorted lists in one sorted list, and the new index of each entry of each list.
 
     >>> entries, codes = union_of([("b", "a"), ("c", "a")])
     >>> entries, [each.tolist() for each in codes]
@@ -36,7 +36,7 @@ def union_of(dictionaries: Sequence[Sequence[Entry]]) -> tuple[tuple[Entry, ...]
 
 
 def recode(codes: NDArray[np.integer], new: Indices) -> Indices:
-    """The new codes of old ones; what is absent stays so.
+    """The new indices of old ones; ABSENT stays ABSENT.
 
     >>> recode(np.array([1, -1]), np.array([5, 7], np.int32)).tolist()
     [7, -1]
@@ -51,9 +51,9 @@ def _codes(dictionary: Sequence[Entry], code: dict[Entry, int]) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class MergedSteps:
-    """The steps with their names and workers; `codes` are the places of each profile's own steps among them.
+    """The merged steps with names and workers; `codes` has the new index of each step of each profile.
 
-    `worker` numbers the workers in order of name, a number a step.
+    `worker` has the number of each step's worker, in the order of their names.
     """
 
     numbers: tuple[int, ...]
@@ -64,7 +64,7 @@ class MergedSteps:
 
 
 def merged_steps(profiles: Sequence[ProfileTables]) -> MergedSteps:
-    """All steps; those of one number and worker are one step.
+    """All steps; steps of one number and worker become one step.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> merged_steps([demo_profile(), demo_profile()]).numbers
@@ -96,7 +96,7 @@ Table = TypeVar("Table", Executions, Outputs, Allocations)
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """What the codes of one profile become."""
+    """The new indices for those of one profile."""
 
     node: Indices
     step: Indices
@@ -106,7 +106,7 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class MergedRecordings:
-    """What counts and what does not, and the device of each node for each worker, a row a worker."""
+    """The executions that count and those that do not, and each node's device, with a row for each worker."""
 
     recorded: ExecutionTables
     runs: RecordedRuns
@@ -115,7 +115,7 @@ class MergedRecordings:
 
 @dataclass(frozen=True)
 class _Run:
-    """Where a run lies: which profile's, from which row on, and how many rows; runs are sorted by what comes before."""
+    """The rows of a run: the profile, the first row and their number; runs are sorted by the fields before these."""
 
     step: int
     started: int
@@ -128,9 +128,9 @@ class _Run:
 def merged_recordings(
     profiles: Sequence[ProfileTables], codes: Sequence[Codes], steps: MergedSteps, devices: tuple[str, ...], nodes: int
 ) -> MergedRecordings:
-    """All executions, run by run.
+    """The executions of all profiles, run by run.
 
-    Which of them are on the node's own device is found anew for each worker whose runs come from several profiles.
+    If the runs of a worker come from several profiles, the own device of each node is found anew for it.
     """
     parts = [_recoded(_whole(profile), code) for profile, code in zip(profiles, codes, strict=True)]
     runs = sorted(
@@ -162,7 +162,7 @@ def merged_recordings(
 
 
 def _whole(profile: ProfileTables) -> ExecutionTables:
-    """All that was recorded, in the order in which it was, with what was elsewhere."""
+    """All recorded executions in their order, those on other devices included."""
     kept = ExecutionTables(profile.executions, profile.outputs, profile.allocations)
     elsewhere = profile.runs.elsewhere
     if elsewhere is None:
@@ -176,7 +176,7 @@ def _whole(profile: ProfileTables) -> ExecutionTables:
 
 
 def _was_kept(profile: ProfileTables) -> Flags:
-    """Which of all that was recorded counts in the profile."""
+    """Which of all recorded executions count in the profile."""
     before = profile.runs.kept_before
     kept = np.ones(len(profile.executions) + len(before), np.bool_)
     kept[before + np.arange(len(before))] = False
@@ -184,7 +184,7 @@ def _was_kept(profile: ProfileTables) -> Flags:
 
 
 def _alone(runs: Sequence[_Run], steps: MergedSteps) -> Flags:
-    """Whether the runs of each worker all come from one profile."""
+    """For each worker, whether all its runs come from one profile."""
     profiles_of: dict[int, set[int]] = {}
     for run in runs:
         profiles_of.setdefault(int(steps.worker[run.step]), set()).add(run.profile)
@@ -194,7 +194,7 @@ def _alone(runs: Sequence[_Run], steps: MergedSteps) -> Flags:
 def _as_it_was(
     found: OwnDevices, whole: ExecutionTables, was_kept: Flags, alone: Flags, node: Integers, devices: tuple[str, ...]
 ) -> OwnDevices:
-    """What one profile knows of a worker stands: a saved one is in another order than its runs were."""
+    """Keep own devices as the only profile of a worker has them: a saved profile lost the order of its runs."""
     executions, own = whole.executions, found.own.copy()
     rows = np.flatnonzero(alone & was_kept & canonical(devices)[executions.device])[::-1]
     own[node[rows]] = executions.device[rows]
@@ -277,7 +277,7 @@ def _concatenated(tables: Sequence[Table]) -> Table:
 
 
 def _taken(recorded: ExecutionTables, order: Integers) -> ExecutionTables:
-    """The executions of these rows, in this order, and what belongs to them."""
+    """The executions of these rows in this order, with their outputs and allocations."""
     place = np.full(len(recorded.executions), ABSENT, np.int64)
     place[order] = np.arange(len(order))
     return ExecutionTables(
@@ -286,7 +286,7 @@ def _taken(recorded: ExecutionTables, order: Integers) -> ExecutionTables:
 
 
 def _of(table: Any, place: Integers) -> Any:
-    """The rows of what belongs to executions that have a place, in the order of their places."""
+    """The rows of outputs or allocations whose executions have a place, in the order of these places."""
     execution = place[table.execution]
     order = np.argsort(execution, kind="stable")
     order = order[execution[order] >= 0]
@@ -311,7 +311,7 @@ def _chosen(whole: ExecutionTables, chosen: Flags, counting: Flags) -> Execution
 
 
 def merged_transfers(profiles: Sequence[ProfileTables], names: tuple[str, ...], steps: Sequence[Indices]) -> Transfers:
-    """All transfers by step, device and time; `names` are those of all nodes, `steps` what each profile's steps become.
+    """All transfers by step, device and time; `names` are all nodes, `steps` the new indices of each profile's steps.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> len(merged_transfers([demo_profile()], (), [np.zeros(1, np.int32)]))

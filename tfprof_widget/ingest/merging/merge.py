@@ -17,7 +17,7 @@ from tfprof_widget.profiles.tables import ExecutedKernel
 
 
 class Captured(Protocol):
-    """What has a profile, as a capture does."""
+    """An object with a profile, such as a capture."""
 
     @property
     def profile(self) -> ProfileData:
@@ -45,7 +45,7 @@ def _of_workers(profiles: Sequence[tuple[str, ProfileData]]) -> list[ProfileTabl
 
 
 def _checked(given: Any) -> ProfileData:
-    """The profile, or that of a capture."""
+    """The profile that was given, or that of a capture that was given."""
     profile = getattr(given, "profile", given)
     if not isinstance(profile, ProfileData):
         raise ValueError(f"merge: got {given!r} for a profile; tfprof_widget.load reads files")
@@ -53,7 +53,7 @@ def _checked(given: Any) -> ProfileData:
 
 
 def given_to_worker(worker: str) -> Callable[[ProfileTables], ProfileTables]:
-    """The stage that gives steps to a worker; those that workers ran already are workers of that one.
+    """The stage that gives steps to a worker; steps that have a worker get this name in front of its name.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> given_to_worker("host")(given_to_worker("engine 0")(demo_profile())).step_workers
@@ -121,7 +121,7 @@ def _graphs(profiles: Sequence[ProfileTables]) -> tuple[Any, ...]:
 
 
 def _kernels(profiles: Sequence[ProfileTables]) -> dict[str, ExecutedKernel]:
-    """What ran for each node; where profiles differ, what is first in the order of words."""
+    """The kernel of each node; if profiles differ, the one whose text comes first in alphabetical order."""
     kernels: dict[str, ExecutedKernel] = {}
     for profile in profiles:
         for name, kernel in profile.kernels.items():

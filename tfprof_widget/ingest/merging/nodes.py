@@ -27,7 +27,7 @@ def merged_nodes(
     devices: tuple[str, ...],
     found: MergedRecordings,
 ) -> Nodes:
-    """One node for each of the names."""
+    """The merged table of nodes, with one node for each name."""
     tables = [profile.nodes for profile in profiles]
     ops, op = _ops(tables, names, rows)
     shape = _smallest(
@@ -35,7 +35,7 @@ def merged_nodes(
         rows,
         len(names),
     )
-    # All devices that are a node's own for some worker.
+    # All devices that are some worker's own device of a node.
     node, device = _places(found.recorded.executions, devices).T
     type_names, types = types_of(ops, op, devices, (node, device), _told_types(profiles, rows))
     inputs = _lists(
@@ -77,7 +77,7 @@ def merged_nodes(
 
 
 def _identity(tables: Sequence[Nodes], names: tuple[str, ...]) -> Indices:
-    """The numbers of the nodes where all profiles have the same, else in the order of names."""
+    """The numbers of the nodes if all profiles agree on them, else numbers in the order of names."""
     first = tables[0].identity
     if all(table.names == names and np.array_equal(table.identity, first) for table in tables):
         return first
@@ -85,7 +85,7 @@ def _identity(tables: Sequence[Nodes], names: tuple[str, ...]) -> Indices:
 
 
 def _ops(tables: Sequence[Nodes], names: tuple[str, ...], rows: Sequence[Indices]) -> tuple[tuple[str, ...], Indices]:
-    """The ops; one that is the node's own name says nothing, and is taken where nothing else is known."""
+    """The op of each node; an op that equals the node's name is only used if no other is known."""
     ops, codes = union_of([table.ops for table in tables])
     columns = []
     for table, code in zip(tables, codes, strict=True):
@@ -101,7 +101,7 @@ def _ops(tables: Sequence[Nodes], names: tuple[str, ...], rows: Sequence[Indices
 
 
 def _smallest(columns: Sequence[Integers], rows: Sequence[Indices], count: int) -> Integers:
-    """The smallest of what each table has for a node, of which ABSENT is the last choice."""
+    """The smallest value that a table has for each node; ABSENT only if all tables have it."""
     best = np.full(count, NOT_KNOWN)
     for column, row in zip(columns, rows, strict=True):
         best[row] = np.minimum(best[row], np.where(column == ABSENT, NOT_KNOWN, column))
@@ -116,7 +116,7 @@ def _most_float_ops(tables: Sequence[Nodes], rows: Sequence[Indices], count: int
 
 
 def _first_own(own_device: Indices, count: int) -> Indices:
-    """The device of each node for the first worker that ran it."""
+    """The own device of each node for the first worker that ran it."""
     device = np.full(count, ABSENT, np.int32)
     for own in own_device[::-1]:
         device = np.where(own == ABSENT, device, own)
@@ -124,7 +124,7 @@ def _first_own(own_device: Indices, count: int) -> Indices:
 
 
 def _told_types(profiles: Sequence[ProfileTables], rows: Sequence[Indices]) -> set[tuple[int, str]]:
-    """What profiles say of nodes besides op and device."""
+    """The types of nodes besides op and device."""
     return {
         (int(row[node]), profile.nodes.type_names[code])
         for profile, row in zip(profiles, rows, strict=True)
@@ -148,14 +148,14 @@ def _own_types(profile: ProfileTables) -> Integers:
 
 
 def _places(executions: Executions, devices: tuple[str, ...]) -> Integers:
-    """Pairs of a node and a device that is its own, from what it ran there."""
+    """Pairs of a node and its own device, from the executions there."""
     own = canonical(devices)[executions.device]
     keys = np.unique(executions.node[own].astype(np.int64) * max(len(devices), 1) + executions.device[own])
     return np.stack(np.divmod(keys, max(len(devices), 1)), 1)
 
 
 def _items(lists: Lists, *columns: Indices) -> tuple[Integers, Integers]:
-    """Where the lists start, and their items, each of as many numbers as there are columns."""
+    """The starts of the lists, and their items, each a tuple with one number for each column."""
     return lists.start, np.stack([column.astype(np.int64) for column in columns], 1)
 
 
@@ -165,7 +165,7 @@ def _lists(
     count: int,
     goodness: Callable[[Sequence[Item]], Any],
 ) -> tuple[Integers, Integers]:
-    """The best list for each node, from what each profile has."""
+    """The best list for each node among those of the profiles."""
     first = parts[0]
     if all(len(row) == count for row in rows) and all(
         np.array_equal(start, first[0]) and np.array_equal(items, first[1]) for start, items in parts[1:]
@@ -198,13 +198,13 @@ def _column_of(lists: tuple[Integers, Integers], column: int) -> tuple[Lists, In
     return Lists(lists[0], values), values
 
 
-# A frame by what it says: file, line, function, source and the function's line.
+# A frame by its content: file, line, function, source and the function's line.
 Frame = tuple[str, int, str, str, int]
 Stack = tuple[Frame, ...]
 
 
 def merged_traces(profiles: Sequence[ProfileTables], rows: Sequence[Indices], count: int) -> CodeStacks:
-    """Each distinct frame and stack once; of two stacks that profiles tell of one node the first in order counts."""
+    """Each distinct frame and stack once; if profiles differ in a node's stack, the first in order counts."""
     frames = [_frames(profile.traces) for profile in profiles]
     stacks = [_stacks(profile.traces, own) for profile, own in zip(profiles, frames, strict=True)]
     all_frames, frame_codes = union_of(frames)

@@ -1,1 +1,1 @@
-"""What readers give before it is joined."""
+"""Holds what readers give before it is joined: nodes, runs, stacks, transfers and names."""

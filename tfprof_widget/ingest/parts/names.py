@@ -11,13 +11,13 @@ GRADIENTS, GRADIENT_END = "gradients/", "_grad/"
 
 
 def forward_nodes(ops: Mapping[str, str]) -> dict[str, str]:
-    """The forward node by gradient node, of the op types by node in the order made.
+    """The forward node of each gradient node; `ops` has the op type of each node, in the order in which they were made.
 
-    A tape puts a gradient in the scope that the forward node was made in: that may be the node's own name, or the scope
-    around it. There the gradient's type tells which node it is of, or else the first node of the scope stands
-    for all: they were made by one layer. Gradients of which nothing is found are left out.
+    A tape puts a gradient into the scope in which the forward node was made: the node's own name, or the scope around
+    it. In that scope the gradient's type tells its forward node. If it does not, the first node of the scope is taken,
+    because one layer made them all. Gradients without a forward node are left out.
 
-    Without any scope, there must be one node only of the gradient's type.
+    A gradient without a scope needs a type that only one node has.
 
     >>> nodes = {"dense/MatMul": "MatMul", "dense/Relu": "Relu", "gradient_tape/dense/ReluGrad": "ReluGrad"}
     >>> forward_nodes(nodes | {"gradient_tape/dense/MatMul/MatMul_1": "MatMul", "gradient_tape/Reshape": "Reshape"})
@@ -33,7 +33,7 @@ def forward_nodes(ops: Mapping[str, str]) -> dict[str, str]:
 
 
 def _by_scope(ops: Mapping[str, str]) -> dict[str, list[str]]:
-    """The forward nodes in each scope, however deep."""
+    """The forward nodes in each scope and in all scopes within it."""
     scopes: dict[str, list[str]] = {}
     for name in ops:
         if TAPE in name or GRADIENTS in name:
@@ -46,7 +46,7 @@ def _by_scope(ops: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _named(name: str, ops: Mapping[str, str]) -> str | None:
-    """The node that the backward pass of a function names, which is in the scope of that function."""
+    """The node in the scope of a function that the function's backward pass names."""
     before, found, rest = name.partition(GRADIENTS)
     forward, ended, _ = rest.partition(GRADIENT_END)
     if not found or not ended:
@@ -79,10 +79,10 @@ _REPLICA = re.compile(r"(?:replica_\d+/)?")
 
 @dataclass
 class Layers:
-    """The scopes of models and layers: those directly in each scope, the outermost ones in the scope "".
+    """The scopes of models and layers, by the scope around them; the outermost ones are in the scope "".
 
-    Calling a model in a function, Keras gives its scope and those of its layers a number: `model_1/dense_1` holds the
-    ops of the layer whose variables are in `model/dense`.
+    When a model is called in a function, Keras adds a number to its scope and to those of its layers: `model_1/dense_1`
+    has the ops of the layer whose variables are in `model/dense`.
 
     >>> layers = Layers()
     >>> layers.add_variables(["model/dense/kernel", "model/dense_1/kernel"])
@@ -103,11 +103,11 @@ class Layers:
     within: dict[str, set[str]] = field(default_factory=dict)
 
     def add_variables(self, names: Iterable[str]) -> None:
-        """Take note of the scopes that variables are in."""
+        """Take note of the scopes of variables."""
         self.add(name.rpartition("/")[0] for name in names)
 
     def add(self, scopes: Iterable[str]) -> None:
-        """Take note of scopes, and of those around them."""
+        """Take note of scopes, and of the scopes around them."""
         for scope in scopes:
             while scope:
                 around, _, last = scope.rpartition("/")
@@ -138,7 +138,7 @@ def _replica_of(name: str) -> str:
 
 
 def scopes_of(names: Iterable[str]) -> frozenset[str]:
-    """The scopes that ops of these names are in.
+    """The scopes of ops with these names.
 
     >>> sorted(scopes_of(["a/b/c", "d"]))
     ['a', 'a/b']
@@ -158,17 +158,17 @@ EAGER_SCOPE = "eager"
 _INLINED = re.compile(r"/_\d+/")
 _CALLS = re.compile(r"(^|/)(Stateful|Stateless)?PartitionedCall(_\d+)?(?=/)")
 _BODY = re.compile(r"^.*/(body|cond|then|else|branches)/_/")
-# What is taken is never given back: else a damaged name would take exponential time.
+# Possessive groups never backtrack: else a damaged name would take exponential time.
 _WAY_OF_CALLING = re.compile(r"(?:_*+(?:inference|forward|backward)_++)*+")
 _ELEMENT = re.compile(r"(?<!::Zip)\[\d+\]")
-"""The count of an element or a round in an iterator's name; of `Zip` it is the input."""
+"""The number of an element or a round in an iterator's name; of `Zip` it is the number of the input."""
 
 FunctionNodes = Mapping[str, Mapping[str, str]]
-"""By function and the name by which an op of it is executed, the name of its node."""
+"""The name of a node, by its function and the name under which it is executed."""
 
 
 def without_body_numbers(name: str) -> str:
-    """The name of an execution without the numbers that the runtime gives bodies as it inlines them.
+    """The name of an execution without the numbers that the runtime gives to bodies when it inlines them.
 
     >>> without_body_numbers("while/body/_13/while/MatMul")
     'while/body/_/while/MatMul'
@@ -177,7 +177,7 @@ def without_body_numbers(name: str) -> str:
 
 
 def name_without_calls(key: str) -> str:
-    """The name by layer of an execution that no known function has.
+    """The name of an execution without the calls in it, for one that no known function has.
 
     >>> name_without_calls("StatefulPartitionedCall/dense/Relu"), name_without_calls("while/body/_/while/MatMul")
     ('dense/Relu', 'while/MatMul')
@@ -187,7 +187,7 @@ def name_without_calls(key: str) -> str:
 
 
 def python_name(name: str) -> str:
-    """The Python function's name, of TensorFlow's name for a trace of it.
+    """The name of the Python function, from TensorFlow's name of its traced function.
 
     >>> python_name("__inference_train_step_1416"), python_name("__inference___backward_helper_201_216")
     ('train_step', 'helper')
@@ -211,7 +211,7 @@ def iterator_node(name: str) -> str:
 
 @dataclass(frozen=True)
 class ExecutedNames:
-    """Finds nodes: in the function that was called last, then in any.
+    """Finds the node of an execution: in the function that was called last, then in any function.
 
     >>> ExecutedNames().unknown("PartitionedCall/dense/Relu")
     'dense/Relu'
@@ -228,12 +228,12 @@ class ExecutedNames:
         return next((nodes[key] for nodes in self.functions.values() if key in nodes), None)
 
     def unknown(self, key: str) -> str:
-        """A name by layer for an execution that no function has."""
+        """A name for an execution that no function has."""
         return self.layers.name(name_without_calls(key), ())
 
 
 def may_be_node(name: str) -> bool:
-    """Whether an execution of this name makes a node where the graph has none; copies between devices do not."""
+    """Whether an execution of this name counts as a node if the graph has none; copies between devices do not."""
     return name not in ("RecvTensor", "_SOURCE") and "MEMCPY" not in name
 
 
@@ -243,8 +243,8 @@ CALLS = frozenset({"PartitionedCall", CALL, "StatelessPartitionedCall"})
 
 @dataclass(frozen=True)
 class BetterNames:
-    """Better names than TensorFlow's own: of functions by the runtime's names, of variables by the identity of
-    their handles, and the scopes of layers.
+    """Better names than TensorFlow's own: of functions, by the runtime's names; of variables, by the identity of their
+    handles; and the scopes of layers.
     """
 
     functions: Mapping[str, str] = field(default_factory=dict)

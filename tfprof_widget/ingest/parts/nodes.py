@@ -21,7 +21,7 @@ from tfprof_widget.profiles.tables import Lists
 
 
 class Shapes:
-    """A growing dictionary of shapes, found by the bytes of their messages so that each is read once.
+    """A growing list of shapes; they are found by the bytes of their messages, so that each is read once.
 
     >>> shapes = Shapes()
     >>> shapes.index((3, 4)), shapes.index(()), shapes.index((3, 4)), shapes.known
@@ -57,7 +57,7 @@ class Shapes:
 
 @dataclass(frozen=True)
 class NodeTable:
-    """What is read of graph nodes, in the order of the graph; `inputs` is as written there."""
+    """The nodes of a graph as they were read, in its order; `inputs` are written as in the graph."""
 
     names: list[str] = field(default_factory=list)
     ops: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ class NodeTable:
     output_shapes: list[tuple[int, ...]] = field(default_factory=list)
 
     def add(self, name: str, op: str) -> None:
-        """Add a node of which nothing else is known."""
+        """Add a node of which only name and op are known."""
         self.names.append(name)
         self.ops.append(op)
         self.inputs.append([])
@@ -74,7 +74,7 @@ class NodeTable:
         self.output_shapes.append(())
 
     def extend(self, other: NodeTable) -> None:
-        """Add the nodes of `other` after these."""
+        """Add the nodes of `other` after these nodes."""
         self.names.extend(other.names)
         self.ops.extend(other.ops)
         self.inputs.extend(other.inputs)
@@ -92,7 +92,7 @@ class NodeTable:
 
 
 def read_graph(graph: SealedGraph, shapes: Shapes, known: Iterable[str] = ()) -> NodeTable:
-    """The columns of a graph; the first node of a name counts, and none whose name is `known`.
+    """The nodes of a graph; of several with one name the first counts, and names in `known` are left out.
 
     >>> from tfprof_widget.lib.messages import SealedGraph
     >>> graph = SealedGraph(node=[{"name": "w", "op": "VariableV2"}, {"name": "w", "op": "Const"}])
@@ -117,20 +117,20 @@ def read_graph(graph: SealedGraph, shapes: Shapes, known: Iterable[str] = ()) ->
 
 _NODE = attrgetter("name", "op", "input", "attr")
 
-# How a map entry starts: with its key, as every writer does, though none must.
+# How a map entry starts: with its key. Every program writes it so, though none has to.
 _KEY_FIRST = b"\x0a"
 _MAY_BE_SHAPES = (b"\x0a\x05shape", b"\x0a\x0e_output_shapes")
 
 
 class Attributes:
-    """Reads nodes' attributes, each distinct one once: a graph has few of them, and each node has several."""
+    """Reads attributes of nodes, each distinct one once: a graph has few distinct ones, and each node has several."""
 
     def __init__(self, shapes: Shapes) -> None:
         self.shapes = shapes
         self._read: dict[bytes, tuple[int | None, tuple[int, ...] | None]] = {}
 
     def shapes_of(self, entries: Iterable[bytes], node: str) -> tuple[int, tuple[int, ...]]:
-        """The node's shape and those of its outputs, as the attributes `shape` and `_output_shapes` say."""
+        """The node's shape and those of its outputs, from the attributes `shape` and `_output_shapes`."""
         found_shape: int = ABSENT
         found_outputs: tuple[int, ...] = ()
         for entry in entries:
@@ -147,7 +147,7 @@ class Attributes:
         return found_shape, found_outputs
 
     def _meaning(self, entry: bytes, node: str) -> tuple[int | None, tuple[int, ...] | None]:
-        """The shape or the output shapes that one attribute gives, None for what it does not give."""
+        """The shape or the output shapes that one attribute gives, and None for the other."""
         try:
             attribute = SealedAttribute.FromString(entry)
             if attribute.key not in ("shape", "_output_shapes"):
@@ -166,7 +166,7 @@ Unsealed = TypeVar("Unsealed", GraphDef, NodeDef)
 
 
 def node_definitions(graphs: Iterable[SealedGraph]) -> Iterator[NodeDef]:
-    """The nodes of graphs that were added one after another, their attributes read; the first of a name counts.
+    """The nodes of graphs that were added one after another, with attributes; the first of a name counts.
 
     >>> graph = SealedGraph(node=[{"name": "w", "op": "VariableV2"}, {"name": "w", "op": "Const"}])
     >>> [node.op for node in node_definitions([graph])]
@@ -182,7 +182,7 @@ def node_definitions(graphs: Iterable[SealedGraph]) -> Iterator[NodeDef]:
 
 
 def definitions_of(graphs: Iterable[SealedGraph], names: Container[str]) -> dict[str, NodeDef]:
-    """The nodes of these names, which alone are read; the first of a name counts.
+    """The nodes with these names, with attributes; no others are read, and the first of a name counts.
 
     >>> graph = SealedGraph(node=[{"name": "w", "op": "VariableV2"}, {"name": "x", "op": "Const"}])
     >>> [node.op for node in definitions_of([graph], {"x"}).values()]
@@ -198,7 +198,7 @@ def definitions_of(graphs: Iterable[SealedGraph], names: Container[str]) -> dict
 
 
 def unsealed(message: SealedGraph | SealedNode, kind: type[Unsealed]) -> Unsealed:
-    """The message with all its parts read; those that were left as bytes may be damaged.
+    """The message with all its parts read; parts that were left as bytes may turn out to be damaged.
 
     >>> from tfprof_widget.lib.messages import SealedNode
     >>> unsealed(SealedNode(name="w"), NodeDef).name
@@ -220,7 +220,7 @@ def types_of(
     places: tuple[NDArray[np.integer], NDArray[np.integer]],
     own: Collection[tuple[int, str]],
 ) -> tuple[tuple[str, ...], Lists]:
-    """A dictionary of types in byte order, and each node's set: its op, its `places` on devices, and its `own`.
+    """The types in byte order, and the set of each node: its op, its devices in `places`, and its `own` types.
 
     >>> device = np.array([0])
     >>> names, types = types_of(("Add",), np.array([0, 0]), ("/cpu:0",), (np.array([1]), device), [(0, "mine")])
@@ -241,7 +241,7 @@ def types_of(
 
 
 def parameters_of(names: tuple[str, ...], shape: Indices, shapes: Sequence[tuple[int, ...]]) -> Integers:
-    """How many parameters each node has: the product of its shape, 0 where that is not known in full."""
+    """How many parameters each node has: the product of its shape, 0 if the shape is not known in full."""
     sizes = [math.prod(known) if known and min(known) >= 0 else 0 for known in shapes]
     used = set(shape.tolist()) - {ABSENT}
     too_large = {code for code in used if sizes[code] > LARGEST_INTEGER}
@@ -258,10 +258,10 @@ def parameters_of(names: tuple[str, ...], shape: Indices, shapes: Sequence[tuple
 
 @dataclass(frozen=True)
 class FunctionGraphs:
-    """Functions as one graph: what an op log says of its nodes, and by function the node of each executed name.
+    """Functions as one graph, with an op log for its nodes and, by function, the node of each executed name.
 
-    A function itself is a node too, for one that XLA compiled is executed as an op; `compiled` are those that others
-    call, each with the nodes of its ops.
+    A function is a node too, because a function that XLA compiled is executed as one op. `compiled` has such functions
+    that others call, each with the nodes of its ops.
     """
 
     definition: SealedGraph

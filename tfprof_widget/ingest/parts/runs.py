@@ -17,7 +17,7 @@ _BITS = 64
 
 @dataclass(frozen=True, eq=False)
 class PackedColumn:
-    """A column as what each value has beyond the least of them; nothing where all are the same.
+    """A column that stores the difference of each value to the smallest one, and nothing if all values are equal.
 
     >>> column = PackedColumn.of(np.array([10**18, 10**18 + 200]))
     >>> column.beyond, column.whole().tolist()
@@ -39,12 +39,12 @@ class PackedColumn:
         span = int(values.max()) - least
         if not span:
             return cls(kind, count, least, None)
-        # Differences wrap around as the values' own bits do, hence are right whatever the signs.
+        # Differences wrap around as the values' bits do, so they are right for any signs.
         beyond = values.astype(np.uint64) - np.uint64(least % 2**_BITS)
         return cls(kind, count, least, beyond.astype(np.min_scalar_type(span)))
 
     def whole(self) -> NDArray[Any]:
-        """All values, as they were given; not to be written to."""
+        """All values as they were given; read-only."""
         kind = np.dtype(self.kind)
         if self.beyond is None:
             return np.broadcast_to(np.array(self.least, kind), self.count)
@@ -53,7 +53,7 @@ class PackedColumn:
 
 @dataclass(frozen=True, eq=False)
 class PackedColumns(Mapping[str, NDArray[Any]]):
-    """Columns by name, made whole one at a time.
+    """Packed columns by name; each is unpacked alone.
 
     >>> columns = PackedColumns.of({"bytes": np.array([-1, 300]), "is_first": np.array([True, True])})
     >>> {name: values.tolist() for name, values in columns.items()}
@@ -68,7 +68,7 @@ class PackedColumns(Mapping[str, NDArray[Any]]):
         return cls({name: PackedColumn.of(values) for name, values in columns.items()})
 
     def having(self, **changed: NDArray[Any]) -> PackedColumns:
-        """The table with some columns changed."""
+        """The columns with the given ones in place of their own."""
         return PackedColumns({**self.columns, **{name: PackedColumn.of(values) for name, values in changed.items()}})
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -82,7 +82,7 @@ class PackedColumns(Mapping[str, NDArray[Any]]):
 
 
 def constant_as_one(values: NDArray[Any]) -> NDArray[Any]:
-    """The same values, not to be written to; where all are one, it alone takes memory.
+    """The same values, read-only; if all are equal, they take the memory of one.
 
     >>> constant_as_one(np.zeros(1_000_000, np.int64)).strides
     (0,)
@@ -94,7 +94,7 @@ def constant_as_one(values: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass
 class NodeNames:
-    """A growing dictionary of names of nodes, in the order in which they came.
+    """A growing list of names of nodes, in the order in which they came.
 
     >>> names = NodeNames()
     >>> names.codes(["b", "a", "b"]).tolist(), names.known
@@ -105,7 +105,7 @@ class NodeNames:
     _code: dict[str, int] = field(default_factory=dict)
 
     def code(self, name: str) -> int:
-        """The place of a name among those that are known."""
+        """The index of a name, which is added if it is new."""
         found = self._code.get(name)
         if found is None:
             found = self._code[name] = len(self.known)
@@ -113,7 +113,7 @@ class NodeNames:
         return found
 
     def codes(self, names: Iterable[str]) -> Indices:
-        """The places of some names."""
+        """The indices of some names, which are added if they are new."""
         return np.fromiter(map(self.code, names), np.int32)
 
 
@@ -131,7 +131,7 @@ VALUES = (
     "persistent_bytes",
     "bytes_in_use",
 )
-"""The columns of executions. What a source tells nothing of is 0; micros are those of the nanos."""
+"""The columns of executions. A column that a source does not have is 0; micros are computed from nanos."""
 
 _OUTPUTS = {"execution": np.int64, "slot": np.int64, "bytes": np.int64, "address": np.uint64, "shape": np.int64}
 _ALLOCATIONS = {"execution": np.int64, "micros": np.int64, "bytes": np.int64, "on_accelerator": np.bool_}
@@ -141,9 +141,9 @@ _ALLOCATIONS = {"execution": np.int64, "micros": np.int64, "bytes": np.int64, "o
 class RunTable:
     """The executions of one run in the order recorded, and their outputs and allocations.
 
-    `node` and `device` say of each execution which of `node_names` and of `devices` it is of. `outputs` and
-    `allocations` are columns by name; `execution` in them is the row of the execution. `digest` is the same only for
-    the very same executions, whatever dictionary they are over.
+    `node` and `device` are indices into `node_names` and `devices`. `outputs` and `allocations` are columns by name, in
+    which `execution` is the row of an execution. Two tables have the same `digest` only if they have the same
+    executions, whatever the order of their names.
     """
 
     node_names: Sequence[str]
@@ -166,7 +166,7 @@ class RunTable:
         outputs: Mapping[str, NDArray[np.generic]] | None = None,
         allocations: Mapping[str, NDArray[np.generic]] | None = None,
     ) -> RunTable:
-        """The columns, made small; the names are in the order in which they ran first.
+        """The table with packed columns; names are in the order in which they first ran.
 
         >>> names = NodeNames()
         >>> node = names.codes(["a", "b", "a"])
@@ -196,18 +196,18 @@ class RunTable:
 
     @property
     def executed(self) -> list[str]:
-        """The names of the nodes that ran, in the order in which they ran first."""
+        """The names of the nodes that ran, in the order in which they first ran."""
         codes, first = np.unique(self.node, return_index=True)
         return [self.node_names[code] for code in codes[np.argsort(first)].tolist()]
 
     def over(self, names: NodeNames) -> RunTable:
-        """The same with another dictionary of names, which is made to have all that run here."""
+        """The same table with indices into another list of names, to which missing names are added."""
         if self.node_names is names.known:
             return self
         return replace(self, node_names=names.known, node=names.codes(self.node_names)[self.node])
 
     def with_shapes(self, codes: Integers) -> RunTable:
-        """The same with each shape of the outputs replaced by what `codes` has in its place."""
+        """The same table, in which `codes` has the new index of each shape of outputs."""
         shape = self.outputs["shape"]
         known = shape != ABSENT
         moved = np.full(len(shape), ABSENT, np.int64)

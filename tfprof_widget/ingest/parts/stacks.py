@@ -23,10 +23,10 @@ FrameKey = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True)
 class StackBuilder:
-    """Growing dictionaries of strings, frames and stacks.
+    """Numbers strings, frames and stacks, each distinct one once.
 
-    A string comes with the number that its op log gives it. A frame is (file, line, function, source line,
-    line where the function starts), strings by index; those that a live graph tells are `live`.
+    A string comes with the number that its op log gives it. A frame is (file, line, function, source line, line where
+    the function starts), with strings as indices. Frames of live graphs are `live`.
     """
 
     strings: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class StackBuilder:
 
 @dataclass(frozen=True)
 class NodeDetails:
-    """What an op log says of nodes, by name; `forward` are forward nodes of gradients whose names do not tell."""
+    """What an op log says of nodes, by name; `forward` has forward nodes of gradients whose names do not tell them."""
 
     types: dict[str, list[str]] = field(default_factory=dict)
     float_ops: dict[str, int] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class NodeDetails:
     forward: dict[str, str] = field(default_factory=dict)
 
     def beside(self, given: Iterable[NodeDetails]) -> NodeDetails:
-        """What these say where the given ones do not; types add up.
+        """What these details say beyond the given ones; types of both count.
 
         >>> known = NodeDetails(float_ops={"a": 1, "b": 2}, stack={"a": 0})
         >>> known.beside([NodeDetails(float_ops={"a": 9})])
@@ -73,9 +73,9 @@ class NodeDetails:
 
 
 def last_entries(op_log: SealedOpLog) -> SealedOpLog:
-    """The op log with the last entry of each node alone, as native tfprof takes it beside a live graph.
+    """The op log with only the last entry of each node, as native tfprof takes it with a live graph.
 
-    Traces without frames are left out too: there they count for nothing.
+    Traces without frames are left out too: with a live graph they do not count.
 
     >>> op_log = SealedOpLog(log_entries=[{"name": "w", "float_ops": 8}, {"name": "w", "types": ["mine"]}])
     >>> [(entry.name, entry.float_ops, *entry.types) for entry in last_entries(op_log).log_entries]
@@ -90,7 +90,7 @@ def last_entries(op_log: SealedOpLog) -> SealedOpLog:
 
 
 def read_op_log(op_log: SealedOpLog, stacks: StackBuilder, nodes: Container[str]) -> NodeDetails:
-    """What an op log says of `nodes`; of several entries for a node the last FLOPs and the first trace count.
+    """What an op log says of `nodes`; if a node has several entries, the last FLOPs and the first trace count.
 
     >>> op_log = SealedOpLog(log_entries=[{"name": "w", "types": ["mine"], "float_ops": 8}])
     >>> read_op_log(op_log, StackBuilder(), {"w"})
@@ -121,7 +121,7 @@ _AGAIN = {"op_log": "write the op log again with write_op_log", "profile": "save
 
 
 class Frames:
-    """Reads the traces of one op log or profile: each distinct frame is read once, and there are few."""
+    """Reads the traces of one op log or profile; each distinct frame is read once, and there are few."""
 
     def __init__(self, strings: dict[int, int], stacks: StackBuilder, source: str = "op_log") -> None:
         self.strings, self.stacks, self.source = strings, stacks, source
@@ -157,7 +157,7 @@ MOST_BYTES = 2**24
 
 
 def with_source_lines(traces: CodeStacks) -> CodeStacks:
-    """The same traces, with the text of the lines of the user's own files, where this process made the nodes.
+    """The same stacks with source lines of the user's own files, if this process made the nodes.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> traces = demo_profile().traces
@@ -169,7 +169,7 @@ def with_source_lines(traces: CodeStacks) -> CodeStacks:
     for frame in sorted(traces.live.intersection(np.flatnonzero(source == UNKNOWN).tolist())):
         file, line = traces.strings[traces.file[frame]], int(traces.line[frame])
         if is_of_library(file):
-            continue  # it is folded away where code is shown, and reading it takes a while
+            continue  # library frames are folded when code is shown, and reading their lines is slow
         text = linecache.getline(file, line).strip() if line > 0 and _is_source(file) else ""
         if text and text not in place_of:
             place_of[text] = len(strings)
@@ -182,7 +182,7 @@ def with_source_lines(traces: CodeStacks) -> CodeStacks:
 
 
 def _is_source(file: str) -> bool:
-    """Whether it is a cell, or a file as people write them: a program may come from a pipe, which never ends."""
+    """Whether it is a cell or a source file of usual size: a program may come from a pipe, which never ends."""
     if file in linecache.cache:
         return True
     try:
@@ -193,10 +193,10 @@ def _is_source(file: str) -> bool:
 
 
 def name_cells(label: Callable[[str], tuple[str, str] | None]) -> Callable[[ProfileTables], ProfileTables]:
-    """The stage that names the cells of this shell as their user knows them: `In[2]`, and not by a kernel's file.
+    """The stage that names the cells of this shell as the user knows them, as `In[2]` and not as a kernel's file.
 
-    `label` is what IPython's own tracebacks ask: the kind and name of a file that is a cell. Lines of the cells are
-    read before, for they cannot be read by the new names.
+    `label` is the function of IPython's own tracebacks that gives the kind and name of a file that is a cell. Source
+    lines are read before renaming, because they cannot be found under the new names.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -214,7 +214,7 @@ def name_cells(label: Callable[[str], tuple[str, str] | None]) -> Callable[[Prof
 
 
 def _renamed(traces: CodeStacks, cells: dict[int, str]) -> CodeStacks:
-    """The traces with the lines of cells, which cannot be read by their numbers any more."""
+    """The stacks with the new names of cells; their source lines cannot be read any more."""
     told = with_source_lines(traces)
     strings = list(told.strings)
     for file, name in cells.items():
@@ -224,7 +224,7 @@ def _renamed(traces: CodeStacks, cells: dict[int, str]) -> CodeStacks:
 
 
 def _traces(row_of: Mapping[str, int], op_logs: Sequence[NodeDetails], stacks: StackBuilder) -> CodeStacks:
-    """The stacks of the nodes; the first op log that has a node's trace counts."""
+    """The stacks of the nodes; the first op log with a trace of the node counts."""
     stack = np.full(len(row_of), ABSENT, np.int32)
     for op_log in reversed(op_logs):
         for name, found in op_log.stack.items():

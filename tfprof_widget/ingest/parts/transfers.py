@@ -1,4 +1,4 @@
-"""Reads what devices sent each other."""
+"""Reads the transfers of tensors between devices."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tfprof_widget.lib.messages import ProfileProto
 from tfprof_widget.profiles.tables import Transfers
 
 RECEIVED = "RecvTensor"
-"""What TensorFlow calls a tensor that one task got from another."""
+"""TensorFlow's name for a tensor that one task got from another."""
 
 MOST_BYTES = 2**40
 MOST_NANOS = 2**51
-"""A tensor of more than a terabyte, or one that took a month, was damaged: sums of them would not fit 64 bits."""
+"""A record of more than a terabyte or a month is damaged: sums of such records would not fit 64 bits."""
 
 _SIZE_AND_RATE = re.compile(r"(?:\[[^\]]*\] )*")
 _EDGE = re.compile(r"\Aedge_\d+_(?=.)")
@@ -30,7 +30,7 @@ _LINE = re.compile(r"(?P<device>.*?)/(?P<line>memcpy|stream:all|stream:\d+)", re
 
 
 class Transfer(NamedTuple):
-    """A tensor that a device got from another: when it asked for it (or the sending began), and until when it came."""
+    """A tensor that a device got from another, from when it was asked for (or sending began) until it came."""
 
     kind: str
     source: str
@@ -42,7 +42,7 @@ class Transfer(NamedTuple):
 
     @property
     def is_sound(self) -> bool:
-        """Whether it can have been so."""
+        """Whether times and bytes are plausible."""
         return (
             0 < self.start_nanos <= LARGEST_INTEGER - MOST_NANOS
             and 0 <= self.duration_nanos <= MOST_NANOS
@@ -52,7 +52,7 @@ class Transfer(NamedTuple):
 
 @dataclass(frozen=True)
 class TransferRows:
-    """The transfers of all runs, row after row in flat lists, with the texts in them once.
+    """The transfers of all runs as rows in flat lists; each text is stored once.
 
     >>> rows = TransferRows()
     >>> rows.add(3, [Transfer("RecvTensor", "/job:ps/task:0", "/job:worker/task:0", "w", 5000, 2000, 64)])
@@ -67,7 +67,7 @@ class TransferRows:
     rows: list[tuple[int, ...]] = field(default_factory=list)
 
     def add(self, step: int, transfers: Iterable[Transfer]) -> None:
-        """Add the transfers of one run; a step is the number that it has in the program."""
+        """Add the transfers of one run; `step` is the step's number in the program."""
         for each in transfers:
             self.rows.append(
                 (
@@ -81,7 +81,7 @@ class TransferRows:
             )
 
     def joined(self, names: Sequence[str], steps: Sequence[int]) -> Transfers:
-        """The table of them, for a profile with nodes of these names and these steps, both in order."""
+        """The table of transfers, for a profile with these node names and these steps, both sorted."""
         if not self.rows:
             return Transfers.none()
         step, kind, source, target, tensor, start, duration, size = np.array(self.rows, np.int64).T
@@ -103,7 +103,7 @@ class TransferRows:
 
 
 def nodes_of(tensors: Iterable[str], names: Sequence[str]) -> Indices:
-    """The nodes that made the tensors, which have their names.
+    """The nodes that made the tensors: a tensor is named after its node.
 
     >>> nodes_of(["w", "x"], ("b", "w")).tolist()
     [1, -1]
@@ -112,7 +112,7 @@ def nodes_of(tensors: Iterable[str], names: Sequence[str]) -> Indices:
 
 
 def stored_transfers(profile: ProfileProto) -> Iterator[tuple[int, Transfer]]:
-    """The transfers that a saved profile tells of, with their steps; what cannot have been so is left out.
+    """The transfers in a saved profile, with their steps; implausible ones are left out.
 
     >>> from tfprof_widget.lib.messages import ProfileProto
     >>> list(stored_transfers(ProfileProto(transfers=[{"step": 1, "bytes": -1, "start_nanos": 5}])))
@@ -136,9 +136,9 @@ def _indices(values: Any) -> Indices:
 
 
 def read_transfer(stat: Any, device: str, has_copies: bool) -> Transfer | None:
-    """The transfer that an execution is, if it is one and not too damaged; `has_copies` says whether its line has them.
+    """The transfer that an execution records, if it is a plausible one; `has_copies`: its line records copies.
 
-    Of a RecvTensor the start is when its source began to send it, if that is later than when its target asked for it.
+    A RecvTensor starts when its source began to send it, if that is after its target asked for it.
 
     >>> from tfprof_widget.lib.messages import SealedRun
     >>> device = SealedRun().step_stats.dev_stats.add(device="/job:worker/task:0/device:CPU:0")
@@ -156,14 +156,14 @@ def read_transfer(stat: Any, device: str, has_copies: bool) -> Transfer | None:
 
 
 def _ends(stat: Any, device: str, has_copies: bool) -> tuple[str, str, str, str] | None:
-    """The kind of a transfer, its source, its target and its tensor; None for what is no transfer."""
+    """The kind, source, target and tensor of a transfer; None for any other execution."""
     if stat.node_name == RECEIVED:
         tensor, source = _received(stat.timeline_label)
         return RECEIVED, source, device, tensor
     if has_copies:
         copy = _COPY.search(stat.node_name) or _COPY.search(stat.timeline_label)
         return None if copy is None else _copied(copy, stat.node_name, device)
-    # Cheap to tell before the regex is tried, which runs over every label.
+    # A cheap test before the regex, because every label comes here.
     if "Recv(" in stat.timeline_label:
         receive = _RECEIVE.search(stat.timeline_label)
         if receive is not None:
@@ -172,7 +172,7 @@ def _ends(stat: Any, device: str, has_copies: bool) -> tuple[str, str, str, str]
 
 
 def _received(label: str) -> tuple[str, str]:
-    """The tensor and the source that a label tells: `[0.8MB] [5.3Gb/s] edge_22_NAME from SOURCE to TARGET`."""
+    """The tensor and the source in a label: `[0.8MB] [5.3Gb/s] edge_22_NAME from SOURCE to TARGET`."""
     told = _SIZE_AND_RATE.sub("", label, count=1) if label.startswith("[") else label
     tensor, named, ends = told.rpartition(" from ")
     if not named:
@@ -181,7 +181,7 @@ def _received(label: str) -> tuple[str, str]:
 
 
 def _copied(copy: re.Match[str], name: str, line: str) -> tuple[str, str, str, str]:
-    """A copy between host and accelerator, or between two accelerators, of which only the one is told."""
+    """A copy between host and accelerator, or between two accelerators, of which only one is recorded."""
     found = _LINE.fullmatch(line)
     device = found["device"] if found is not None else line
     host = f"{device.rpartition('/')[0]}/device:cpu:0"
@@ -191,7 +191,7 @@ def _copied(copy: re.Match[str], name: str, line: str) -> tuple[str, str, str, s
 
 
 def copying_lines(devices: Iterable[str]) -> set[str]:
-    """Of the lines of each accelerator those to read copies from: they repeat each other's.
+    """The lines from which to read copies, one for each accelerator: its lines repeat one another's copies.
 
     >>> copying_lines(["/device:GPU:0/stream:14", "/device:GPU:0/memcpy"])
     {'/device:GPU:0/memcpy'}
@@ -224,5 +224,5 @@ def _size(stat: Any) -> int:
 
 
 def _lower(device: str) -> str:
-    """As executions' devices are: in lower case, as far as that is ASCII."""
+    """A device in lower case (ASCII letters only), as executions have it."""
     return device.lower() if device.isascii() else device.encode().lower().decode()

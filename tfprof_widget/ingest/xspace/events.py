@@ -1,4 +1,4 @@
-"""Picks the events of an XSpace that say what ran, by the grammar of their names, and notes what went wrong."""
+"""Finds the events of an XSpace that say what ran, by the form of their names, and notes what went wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATA_THREADS = "tf_data_"
 HOST_PLANE = "/host:CPU"
 
 _OP = re.compile(r"(?P<name>[A-Za-z0-9._][\w.\\/>-]*):(?P<type>[A-Z_]\w*)", re.ASCII)
-# A function that XLA compiled is executed as an op of its own name, which may be any, such as a lambda's.
+# A function that XLA compiled is executed as an op with the function's name, which may be any, as a lambda's.
 _COMPILED = re.compile(r"(?P<name>(?P<type>__[^\s:]+)):(?P=type)")
 _FIXED: dict[str, Kind] = {
     "EagerExecute": "eager op",
@@ -38,17 +38,17 @@ _PASSED_ON = frozenset({"_Arg", "_DeviceArg", "_DeviceRetval", "_HostRecv", "_Ho
 _ITERATOR = "Iterator::"
 _GPU = re.compile(r"/device:(GPU:\d+)", re.IGNORECASE)
 _STREAM = "Stream "
-# TensorFlow 2.6 and later write `tf_op`; 2.2 to 2.5 wrote `annotation`: nested ops joined by `::`, each with details
-# behind a `#`, and of a copy a last part of nothing but details.
+# TensorFlow 2.6 and later write `tf_op`. TensorFlow 2.2 to 2.5 wrote `annotation`: nested ops joined by `::`, each with
+# details after a `#`; a copy has a last part with details only.
 _KERNEL_OP_STATS = ("tf_op", "annotation", "name")
 _COUNT = re.compile(r"\d{1,18}")
 _DROPPED_STATS = frozenset({"dropped_traces", "dropped_events"})
-# A few words between them, and digits that fit 64 bits: a warning may be of any length.
+# At most a few words between, and digits that fit 64 bits: a warning may have any length.
 _DROPPED = re.compile(r"(?<!\d)(\d{1,18})(?!\d)\D{0,99}\bdropped\b|\bdropped\b\D{0,99}(\d{1,18})(?!\d)", re.IGNORECASE)
 
 
 class Event(NamedTuple):
-    """What ran, on which thread or stream, when (nanoseconds since the epoch) and for how long."""
+    """What ran, when (nanoseconds since the epoch) and for how long."""
 
     kind: Kind
     name: str
@@ -81,7 +81,7 @@ class StreamEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread of the host and its events that are of use, outer ones first."""
+    """A thread of the host and its useful events, outer ones first."""
 
     number: int
     name: str
@@ -94,7 +94,7 @@ class Thread:
 
 
 def host_threads(space: XSpace, profiling_started: int = 0) -> Iterator[Thread]:
-    """The threads of the host, numbered in the order they were recorded.
+    """The threads of the host, numbered in the order in which they were recorded.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> space = XSpace()
@@ -121,7 +121,7 @@ def host_threads(space: XSpace, profiling_started: int = 0) -> Iterator[Thread]:
 
 
 def kernels(space: XSpace, profiling_started: int = 0) -> Iterator[StreamEvent]:
-    """The kernels that ran on GPUs, of the lines that are streams: others repeat them in other groupings."""
+    """The kernels that ran on GPUs, from the lines that are streams: other lines repeat them in other groupings."""
     origin = profile_started(space, profiling_started)
     for plane in space.planes:
         device = _GPU.search(plane.name)
@@ -139,7 +139,7 @@ def kernels(space: XSpace, profiling_started: int = 0) -> Iterator[StreamEvent]:
 
 
 def count_of(stats: Mapping[str, Any], name: str) -> int:
-    """A stat that is a count, 0 where there is none: damaged traces have texts and broken numbers in its place.
+    """A stat that is a count, 0 if there is none; damaged traces have texts and broken numbers there.
 
     >>> count_of({"addr": 5, "requested_bytes": "many"}, "requested_bytes")
     0
@@ -149,7 +149,7 @@ def count_of(stats: Mapping[str, Any], name: str) -> int:
 
 
 def dropped_events(space: XSpace) -> int:
-    """How many events the tracers say that they dropped.
+    """The number of events that the tracers report as dropped.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> dropped_events(XSpace(warnings=["GPU: 12 events were dropped."]))
@@ -165,7 +165,7 @@ def dropped_events(space: XSpace) -> int:
 
 
 def tells_of_dropped(text: str) -> bool:
-    """Whether a warning is one that `dropped_events` counts.
+    """Whether a warning reports dropped events, which `dropped_events` counts.
 
     >>> tells_of_dropped("GPU: 12 events were dropped."), tells_of_dropped("no GPU")
     (True, False)
@@ -174,7 +174,7 @@ def tells_of_dropped(text: str) -> bool:
 
 
 def _kind(name: str) -> tuple[Kind, str, str] | None:
-    """What an event of that name is, and which op it names; None for those of no use, which most are."""
+    """The kind of an event with this name, and the op that it names; None for useless events, as most are."""
     fixed = _FIXED.get(name)
     if fixed is not None:
         return fixed, "", ""
@@ -191,9 +191,10 @@ def _known(events: Iterable[XEvent], kinds: dict[int, Any]) -> Iterator[XEvent]:
 
 
 def _event(plane: XPlane, event: XEvent, base: int, told: dict[int, int], kind: Kind, name: str, op: str) -> Event:
-    """An event; of the many executions of one op only the earliest is read in full, for the shapes that it tells.
+    """An event; of the many executions of one op only the earliest is read in full, for its input shapes.
 
-    Threads come one after the other, so that an earlier one may follow: `told` are the starts of those read.
+    Threads are read one after the other, so an earlier execution may follow: `told` has the starts of those read in
+    full.
     """
     start = base + event.offset_ps // PICOS_A_NANO
     is_repeated = kind == "op" and start >= told.get(event.metadata_id, start + 1)
@@ -208,7 +209,7 @@ def _event(plane: XPlane, event: XEvent, base: int, told: dict[int, int], kind: 
 
 
 def read_stats(plane: XPlane, stats: Iterable[Any]) -> dict[str, Any]:
-    """Stats by their names.
+    """The stats by name.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> plane = XSpace().planes.add()
@@ -223,25 +224,25 @@ def read_stats(plane: XPlane, stats: Iterable[Any]) -> dict[str, Any]:
         if field is None:
             continue
         value = getattr(stat, field)
-        if field == "ref_value":  # a key of the map, though of another kind of 64 bits
+        if field == "ref_value":  # a key of the map, as another 64-bit type
             value = plane.stat_metadata[value].name if value <= LARGEST_INTEGER else ""
         found[plane.stat_metadata[stat.metadata_id].name] = value
     return found
 
 
 def _kernel_op(stats: dict[str, Any], kernel: str) -> tuple[str, str]:
-    """The name and type of the op that a kernel ran for; the kernel's own name where that is not known."""
+    """The name and type of the op that a kernel ran for; the kernel's own name if the op is not known."""
     for key in _KERNEL_OP_STATS:
         parts = [part.partition("#")[0] for part in str(stats.get(key, "")).split("::")]
         op = _OP.fullmatch(next(filter(None, reversed(parts)), ""))
         if op is not None:
             return op["name"], op["type"]
-    # as the names of copies are in a RunMetadata, which makes no nodes of them
+    # named as copies are in a RunMetadata, so that they make no nodes
     return (kernel.upper(), kernel) if kernel.lower().startswith("memcpy") else (kernel, kernel)
 
 
 def profile_started(space: XSpace, profiling_started: int = 0) -> int:
-    """When profiling started, which the times of TensorFlow count from; old ones, as 2.12, do not tell when it was.
+    """When profiling started: times count from then; old versions, such as 2.12, do not record it.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> profile_started(XSpace(), 1000)
@@ -255,7 +256,7 @@ def profile_started(space: XSpace, profiling_started: int = 0) -> int:
 
 
 def absolute_nanos(nanos: int, origin: int) -> int:
-    """Nanoseconds since the epoch, of a time that may count from the start of profiling.
+    """A time in nanoseconds since the epoch; it may have been counted from the start of profiling.
 
     >>> absolute_nanos(5, 1000), absolute_nanos(1005, 1000)
     (1005, 1005)
@@ -281,7 +282,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def read_notes(space: XSpace) -> tuple[str, ...]:
-    """What the errors and warnings of an XSpace say, but for counts of dropped events, which are told apart.
+    """The errors and warnings of an XSpace, without those on dropped events, which `dropped_events` counts.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> read_notes(XSpace(warnings=["the clock went back"]))
@@ -292,7 +293,7 @@ def read_notes(space: XSpace) -> tuple[str, ...]:
 
 
 def _once_each(notes: Iterable[str]) -> tuple[str, ...]:
-    """The first notes, and of those that differ only in numbers one."""
+    """The first notes; of several that differ only in numbers, one."""
     found: dict[str, str] = {}
     for note in notes:
         found.setdefault(_NUMBER.sub("0", note), note)

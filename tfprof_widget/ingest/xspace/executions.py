@@ -1,4 +1,4 @@
-"""Finds executions among the events, with their memory and what they exchanged."""
+"""Finds executions among the events, with their memory and their exchanges with other devices."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _EXECUTED: frozenset[Kind] = frozenset({"op", "async op", "iterator", "eager run
 
 @dataclass
 class OpSpan:
-    """One execution: what ran, and what was allocated meanwhile; `own` is its time without what ran inside.
+    """One execution with its allocations; `own` is its time without the executions inside it.
 
-    `input_shapes` are as TensorFlow writes them, such as `(float[2,3];int32[])`, where it told.
+    `input_shapes` are as TensorFlow writes them, such as `(float[2,3];int32[])`, or empty.
     """
 
     kind: Kind
@@ -51,14 +51,14 @@ class OpSpan:
 
 @dataclass
 class _Open:
-    """An event that has not ended yet; an eager op has no execution of its own, what runs in it is it."""
+    """An event that has not ended yet; an eager op has no execution beside what runs in it."""
 
     event: Event
     execution: OpSpan | None
 
 
 def executions(thread: Thread) -> Iterator[OpSpan]:
-    """The executions of a thread by start; what an eager op runs of that thread's ops belongs to it.
+    """The executions of a thread by start; ops that an eager op runs on the same thread belong to it.
 
     >>> inner = Event("op", "a/b", "Mul", 12, 3, {})
     >>> outer = Event("op", "a", "While", 10, 10, {})
@@ -85,7 +85,7 @@ def executions(thread: Thread) -> Iterator[OpSpan]:
 
 
 def _is_moment_within(event: Event, outer: Event) -> bool:
-    """Whether an event without duration lies at the very end of another."""
+    """Whether an event without duration lies at the end of another event."""
     return not event.duration and event.start == outer.end and event.kind in ("allocation", "release")
 
 
@@ -101,7 +101,7 @@ def _execution(event: Event, thread: Thread, opened: Sequence[_Open], around: Op
     elif event.kind == "op" and around is not None and around.kind == "eager run":
         return None
     elif event.kind == "async op" and around is not None and (around.name, around.op) == (name, op):
-        return None  # the start of the very op around it, which all have that are recorded in full
+        return None  # the start of the op around it, which every fully recorded event has
     return OpSpan(
         event.kind, name, op, thread, event.start, event.end, event.duration, str(event.stats.get("shape", ""))
     )
@@ -119,7 +119,7 @@ class SpanMemory:
 
 
 class Record(NamedTuple):
-    """An allocation or release, when it was (nanoseconds), its bytes, negative if released, and where."""
+    """An allocation or release: when (nanoseconds), its bytes (negative if released), and on which device."""
 
     nanos: int
     size: int
@@ -130,7 +130,7 @@ class Record(NamedTuple):
 def add_up(events: Iterable[Event]) -> SpanMemory:
     """The memory of an execution from the allocations and releases in it, in their order.
 
-    What it releases of its own is not residual; what it releases of others' is theirs.
+    Releases of the execution's own memory reduce its residual bytes; other releases belong to the owners of the memory.
 
     >>> def event(kind, address, size, **more):
     ...     return Event(kind, "", "", 5000, 0, {"addr": address, "requested_bytes": size, **more})
@@ -157,7 +157,7 @@ def add_up(events: Iterable[Event]) -> SpanMemory:
 
 
 def record_of(event: Event) -> Record:
-    """What an event of the allocator says.
+    """The allocation or release in an event of the allocator.
 
     >>> record_of(Event("release", "", "", 5000, 0, {"addr": 1, "requested_bytes": 8}))
     Record(nanos=5000, size=-8, address=1, on_accelerator=False)
@@ -170,9 +170,9 @@ def record_of(event: Event) -> Record:
 
 
 def held(allocations: Iterable[tuple[int, Record]], releases: Iterable[Record]) -> list[tuple[int, Record]]:
-    """The allocations, each after its owner, and their releases, in order of time: a release has the same owner.
+    """The allocations with their owners, and their releases with the same owner, in order of time.
 
-    Any thread may release what another allocated. What no owner allocated is left out.
+    Any thread may release memory that another one allocated. Releases of memory without an owner are left out.
 
     >>> first, again = Record(10, 8, 1, False), Record(30, 4, 1, False)
     >>> found = held([(7, first), (9, again)], [Record(5, -2, 1, False), Record(20, -8, 1, False)])
@@ -192,7 +192,7 @@ def held(allocations: Iterable[tuple[int, Record]], releases: Iterable[Record]) 
     return found
 
 
-# The widths of TensorFlow's types by their numbers; of a string or a resource there is none.
+# The bytes of TensorFlow's types by their numbers; strings and resources have none.
 _WIDTHS: Mapping[int, int] = {
     **dict.fromkeys((4, 6, 10, 11, 12), 1),  # uint8, int8, bool, qint8, quint8
     **dict.fromkeys((5, 14, 17, 19), 2),  # int16, bfloat16, uint16, half
@@ -206,7 +206,7 @@ _TYPE = ("T", "dtype", "Tout", "DstT", "out_type")
 def tensor_sizes(
     names: Iterable[str], columns: NodeTable, shapes: Sequence[tuple[int, ...]], graph: SealedGraph
 ) -> dict[str, int]:
-    """The bytes of the nodes of these names, as far as they are known.
+    """The bytes of the outputs of these nodes, as far as they are known.
 
     >>> tensor_sizes(["lost"], NodeTable(), [], SealedGraph())
     {}
@@ -222,7 +222,7 @@ def tensor_sizes(
 
 
 def _width(attributes: Iterable[bytes]) -> int:
-    """The bytes of one element, 0 where that is not known."""
+    """The bytes of one element, 0 if they are not known."""
     types = {}
     for sealed in attributes:
         entry = SealedAttribute.FromString(sealed)
@@ -232,7 +232,7 @@ def _width(attributes: Iterable[bytes]) -> int:
 
 
 class Exchange(NamedTuple):
-    """A tensor that a device got, or a collective that it took part in: `name` is as it was executed."""
+    """A tensor that a device got, or a collective that it took part in; `name` is the executed one."""
 
     kind: str
     name: str
@@ -250,7 +250,7 @@ _KEY_PARTS = 5
 
 
 class _End(NamedTuple):
-    """When an op that waits began or ended, in which run of an executor."""
+    """When a waiting op began or ended, and in which run of an executor."""
 
     kind: str
     name: str
@@ -259,7 +259,7 @@ class _End(NamedTuple):
 
 
 def read_exchanges(space: XSpace, profiling_started: int = 0) -> Iterator[Exchange]:
-    """The receives and collectives in an XSpace, as far as both their ends were recorded.
+    """The receives and collectives in an XSpace of which beginning and end were recorded.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> list(read_exchanges(XSpace()))
@@ -289,7 +289,7 @@ def named_transfers(
     names: ExecutedNames,
     sizes: Callable[[Iterable[str]], Mapping[str, int]],
 ) -> Iterator[tuple[int, Transfer]]:
-    """The same by step as a profile has them, with the nodes whose tensors they are and the bytes that are known."""
+    """The exchanges as a profile has them, by step, with the nodes that made the tensors and the known bytes."""
     nodes = {name: _node(name, names) for name in {each.name for _, each in exchanges}}
     known = sizes(nodes.values()) if nodes else {}
     for step, each in exchanges:
@@ -306,7 +306,7 @@ def _node(name: str, names: ExecutedNames) -> str:
 
 
 def _ends(plane: XPlane, names: dict[int, str], which: str, origin: int) -> Iterator[_End]:
-    """The beginnings, or the ends, of the ops that wait for others."""
+    """The beginnings, or the ends, of the ops that wait for other devices."""
     for event, base in _events(plane, names, origin, lambda name: name == which):
         stats = read_stats(plane, event.stats)
         kind, run = str(stats.get("kernel_type", "")), stats.get("step_id", 0)
@@ -315,7 +315,7 @@ def _ends(plane: XPlane, names: dict[int, str], which: str, origin: int) -> Iter
 
 
 def _sends(plane: XPlane, names: dict[int, str]) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """By the name of each receive, the device that it is from, that which it is for, and the op whose tensor it is."""
+    """The source device, the target device and the sending op of each receive, by its name."""
     for event, _ in _events(plane, names, 0, lambda name: _SEND.fullmatch(name) is not None):
         found = _SEND.fullmatch(names[event.metadata_id])
         stats = read_stats(plane, event.stats)
@@ -326,7 +326,7 @@ def _sends(plane: XPlane, names: dict[int, str]) -> Iterator[tuple[str, tuple[st
 
 
 def _groups(plane: XPlane, names: dict[int, str]) -> Iterator[tuple[str, str]]:
-    """The group of devices that each collective is of, by its name."""
+    """The group of devices of each collective, by its name."""
     for event, _ in _events(plane, names, 0, lambda name: _COLLECTIVE.fullmatch(name.rpartition(":")[2]) is not None):
         group = read_stats(plane, event.stats).get("group_key")
         if isinstance(group, int):
@@ -334,7 +334,7 @@ def _groups(plane: XPlane, names: dict[int, str]) -> Iterator[tuple[str, str]]:
 
 
 def _events(plane: XPlane, names: dict[int, str], origin: int, wanted: Any) -> Iterator[tuple[XEvent, int]]:
-    """The events with a wanted name, each with the time that its own counts from."""
+    """The events with a wanted name, each with the time from which its own time counts."""
     keys = {key for key, name in names.items() if wanted(name)}
     for line in plane.lines if keys else ():
         base = absolute_nanos(line.timestamp_ns, origin)

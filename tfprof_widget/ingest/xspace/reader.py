@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from tfprof_widget.lib.messages import XPlane, XSpace
 
 Ran = Literal["op", "data op", "eager part", "iterator", "eager run", "kernel"]
-"""An op of a function or of a session, of `tf.data`, or one that maybe only belongs to an eager op; an iterator of
-`tf.data`; an eager op; a kernel of an accelerator."""
+"""The kinds, in this order: an op of a function or session; an op of `tf.data`; an op that may belong to an eager op;
+an iterator of `tf.data`; an eager op; a kernel of an accelerator."""
 
 MEMORY = ("requested_bytes", "peak_bytes", "residual_bytes", "output_bytes", "bytes_in_use")
 
 
 class Label(NamedTuple):
-    """What ran: its name as it was executed, its type, and the function that Python had called last.
+    """What ran: its executed name, its type, and the function that Python had called last.
 
     >>> Label("op", "__inference_step_1", "dense/MatMul", "MatMul").device
     ''
@@ -56,15 +56,15 @@ class Label(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TraceTable:
-    """The executions in an XSpace, one a row; it takes a small part of the XSpace's room.
+    """The executions in an XSpace, a row for each; this takes a small part of the XSpace's memory.
 
-    `label` are places in `labels`, which are in the order met; `step` are numbers, whose names `step_names` are.
-    `memory` has a row for each execution that allocated: its row, and the bytes that `MEMORY` names. `allocations` has
-    one for each allocation and for its release within the step, whichever thread made it: the row of the execution that
-    allocated, the microsecond, the bytes (negative if released), and whether on an accelerator. `functions` are the
-    runtime's names of all functions that Python called. `input_shapes` are, by an op's name as executed and its type,
-    those of its first execution, as TensorFlow writes them. `exchanges` are what devices sent each other and the
-    collectives that they took part in, each with the number of its step. `notes` say what went wrong.
+    `label` are indices into `labels`, which are in the order first met. `step` are numbers of steps, and `step_names`
+    their names. `memory` has a row for each execution that allocated: the execution's row, and the bytes that `MEMORY`
+    names. `allocations` has a row for each allocation and for each release within the step, by any thread: the row of
+    the execution that allocated, the microsecond, the bytes (negative if released), and whether on an accelerator.
+    `functions` are the runtime's names of all functions that Python called. `input_shapes` has the shapes of the first
+    execution of each op, by its executed name and type, as TensorFlow writes them. `exchanges` are transfers between
+    devices and collectives, each with the number of its step. `notes` say what went wrong.
     """
 
     labels: tuple[Label, ...]
@@ -84,7 +84,7 @@ class TraceTable:
 
     @property
     def nbytes(self) -> int:
-        """The room that the columns take."""
+        """The bytes of the columns."""
         columns = (self.label, self.step, self.start, self.duration, self.thread, self.memory, self.allocations)
         return sum(column.nbytes for column in columns)
 
@@ -94,10 +94,10 @@ _RAN: dict[Kind, Ran] = {"iterator": "iterator", "eager run": "eager run"}
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the program: all that runs from its start (nanoseconds since the epoch) to the next one's.
+    """A step of the program: what runs from its start (nanoseconds since the epoch) to the start of the next step.
 
-    One that `is_eager` is what Python ran op by op between other steps, and nothing else while there are any: functions
-    and iterators run on for the step before. Several may have one number.
+    A step that `is_eager` has only the ops that Python ran one by one between other steps: functions and iterators that
+    still run then belong to the step before. Several steps may have one number.
     """
 
     number: int
@@ -107,10 +107,10 @@ class Step:
 
 
 def read_xspace(xspace: Any, steps: Sequence[Step] = (), profiling_started: int = 0) -> TraceTable:
-    """The executions in an XSpace by step; without steps they are all step 0.
+    """The executions in an XSpace by step; without steps all are in step 0.
 
-    An execution's time is its own: what ran inside of it on the same thread is not in it. `profiling_started` is for
-    an XSpace that does not say since when its times count.
+    An execution's time leaves out executions inside it on the same thread. `profiling_started` is for an XSpace that
+    does not say from when its times count.
 
     >>> read_xspace(b"").labels
     ()
@@ -137,9 +137,9 @@ def read_xspace(xspace: Any, steps: Sequence[Step] = (), profiling_started: int 
 
 @dataclass
 class _Rows:
-    """The executions as they are found; `kinds` are the labels but for what is only known when all are found.
+    """The executions as they are found; `kinds` are labels without what is only known after all are found.
 
-    `input_shapes` are those of the earliest execution, and when that was: the last batch may be smaller.
+    `input_shapes` are those of the earliest execution, with its start: the last batch may be smaller.
     """
 
     kinds: dict[tuple[Ran, str, str, str], int] = field(default_factory=dict)
@@ -189,7 +189,7 @@ class _Rows:
         self.thread.append(thread)
 
     def columns(self, steps: Sequence[Step], dropped: int) -> TraceTable:
-        """All that was found, by these steps, which are in their order."""
+        """The table of all that was found; the steps are sorted."""
         start = _column(self.start)
         is_eager = self._are("eager run")
         step, is_in_eager_step = _steps(start, is_eager, steps)
@@ -215,9 +215,9 @@ class _Rows:
         return flags[_column(self.kind)] if len(flags) else flags
 
     def _held(self, step: Integers, is_eager: Flags, steps: Sequence[Step]) -> Integers:
-        """The allocations and releases, without releases after the step: its memory is held to its end.
+        """The allocations and releases, without releases after the step: that memory counts as held to its end.
 
-        Eager steps of one number are one, and go on when others have run: all that eager ops took is released in it.
+        Eager steps with one number are one step, which goes on after other steps: all releases of eager ops are in it.
         """
         found = held(self.allocations, self.releases)
         row, nanos = _column([row for row, _ in found]), _column([record.nanos for _, record in found])
@@ -229,9 +229,9 @@ class _Rows:
         return held_in_step
 
     def _labels(self, start: Integers, is_eager: Flags, is_in_eager_step: Flags) -> tuple[tuple[Label, ...], Integers]:
-        """The labels in the order met, and each execution's.
+        """The labels in the order first met, and the label of each execution.
 
-        What threads did for an eager op is in its time already, unless it is an op of a function after all.
+        What threads did for an eager op is in its time already, unless it turns out to be an op of a function.
         """
         end = _column(self.end)
         within = Intervals.of(start[is_eager], end[is_eager]).hold(start, end)
@@ -262,7 +262,7 @@ def _label(known: tuple[Ran, str, str, str], function: str, *, is_part: bool) ->
 
 
 def _steps(start: Integers, is_eager: Flags, steps: Sequence[Step]) -> tuple[Integers, Flags]:
-    """The number of each execution's step, and whether it started when an eager step was the last begun."""
+    """The number of each execution's step, and whether the last step that began before it is eager."""
     if not steps:
         return np.zeros(len(start), np.int64), np.zeros(len(start), np.bool_)
     at = np.maximum(last_started([step.start for step in steps], start), 0)
@@ -289,7 +289,7 @@ _LARGEST_STEP = 10**9
 
 
 class _Span(NamedTuple):
-    """What may be a step: a time that the program marked by a number, or a call of a function."""
+    """A possible step: a time that the program marked with a number, or a call of a function."""
 
     start: int
     end: int
@@ -298,10 +298,10 @@ class _Span(NamedTuple):
 
 
 def read_steps(space: XSpace) -> tuple[Step, ...]:
-    """The steps that an XSpace tells of, none if it tells of none; what ran before the first is one more.
+    """The steps in an XSpace, if it has any; what ran before the first one is another step.
 
     Steps are marked by `tf.profiler.experimental.Trace` with a `step_num`, as Keras and its TensorBoard callback do.
-    They keep their numbers, unless several have the same.
+    They keep their numbers unless several have the same number.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> read_steps(XSpace())
@@ -334,7 +334,7 @@ def _spans(space: XSpace) -> Iterator[_Span]:
 
 
 def _span(plane: XPlane, event: Any, base: int) -> _Span | None:
-    """What an event marks or calls; all events of one name mark steps if its first one does."""
+    """The step that an event marks, or the function that it calls; events of one name are all alike in this."""
     stats = read_stats(plane, event.stats)
     number = stats.get(_MARK)
     is_mark = isinstance(number, int)
@@ -351,7 +351,7 @@ def _name(plane: XPlane, event: Any) -> str:
 
 
 def _outermost(spans: Iterable[_Span]) -> list[_Span]:
-    """The spans that begin in none of the others; they are in their order."""
+    """The spans that do not begin within another span; they are sorted."""
     found: list[_Span] = []
     for span in spans:
         if not found or span.start >= found[-1].end:

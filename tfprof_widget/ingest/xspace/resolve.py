@@ -1,4 +1,4 @@
-"""Gives the executions of a trace their nodes, and so makes runs of them."""
+"""Finds the nodes of a trace's executions, and so makes runs of them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ STREAMS = "/device:{}/stream:all"
 
 @dataclass(frozen=True)
 class XSpaceRuns:
-    """Each step's executions, the type of the kernel that each node ran and the shapes that it took in, by the node.
+    """The executions of each step, and for each node the type of its kernel and the shapes of its inputs.
 
-    A node that ran a kernel of another type in another function is two: `variants` gives the original of the second.
+    A node that ran kernels of two types in two functions becomes two nodes; `variants` has the original of the second.
     """
 
     runs: list[tuple[int, RunTable]]
@@ -51,9 +51,9 @@ def resolved_runs(
 ) -> XSpaceRuns:
     """The executions by step and node.
 
-    `names` are those of the nodes, `ops` are their types in other traces; what has no name there is named by layer.
-    Iterators of `tf.data` and the ops that they run are in a scope `tf.data`, ops that Python ran one by one in a scope
-    `eager`.
+    `names` are the names of nodes, and `ops` their types in other traces; an execution without a name there is named by
+    layer. Iterators of `tf.data` and their ops are in the scope `tf.data`, and ops that Python ran one by one in the
+    scope `eager`.
 
     >>> from tfprof_widget.ingest.xspace.reader import read_xspace
     >>> resolved_runs(read_xspace(b"")).runs
@@ -83,7 +83,7 @@ def resolved_runs(
 
 
 def is_compiled(label: Label) -> bool:
-    """Whether this is a function that XLA compiled: it is executed as an op of its own name.
+    """Whether this is a function that XLA compiled: it is executed as an op with the function's name.
 
     >>> is_compiled(Label("op", "__inference_f_1", "__inference_f_1", "__inference_f_1"))
     True
@@ -92,7 +92,7 @@ def is_compiled(label: Label) -> bool:
 
 
 def _as_first_run(columns: TraceTable) -> list[Label]:
-    """The labels in the order in which they ran first, whatever the order of threads: the first has the plain name."""
+    """The labels in the order in which they first ran, whatever the thread; the first one keeps the plain name."""
     first = np.full(len(columns.labels), np.iinfo(np.int64).max)
     np.minimum.at(first, columns.label, columns.start)
     return [columns.labels[place] for place in np.argsort(first, kind="stable").tolist()]
@@ -108,7 +108,7 @@ class _Nodes:
     placed: dict[str, str] = field(default_factory=dict)
 
     def of(self, labels: list[Label]) -> dict[Label, str | None]:
-        """The node of each; None for what is of no node. Kernels tell where the ops of the host have their place."""
+        """The node of each label, None if it has none; kernels tell on which device ops of the host are placed."""
         found: dict[Label, str | None] = {}
         for label in labels:
             if label.kind == "kernel":
@@ -121,7 +121,7 @@ class _Nodes:
         return found
 
     def device(self, label: Label, node: str | None) -> str:
-        """Where an execution was."""
+        """The device of an execution."""
         return STREAMS.format(label.device) if label.kind == "kernel" else self.placed.get(node or "", HOST)
 
     def _known(self, label: Label) -> str | None:
@@ -142,7 +142,7 @@ class _Nodes:
         return CALL if is_compiled(label) else label.op
 
     def _typed(self, node: str, op: str) -> str:
-        """The node of that name and type."""
+        """The node with this name and type."""
         if self.ops.setdefault(node, op) == op:
             return node
         variant = f"{node}/{op}"
@@ -151,7 +151,7 @@ class _Nodes:
 
 
 class _StepSlices:
-    """The memory of all executions, to take that of a step from."""
+    """The memory of all executions, from which the memory of one step is taken."""
 
     def __init__(self, columns: TraceTable) -> None:
         self.columns = columns
@@ -160,7 +160,7 @@ class _StepSlices:
         self.place = np.full(len(columns.label), ABSENT, np.int64)
 
     def run(self, rows: Integers, nodes: list[str], devices: list[str]) -> RunTable:
-        """The columns of these executions; the nodes and devices are those of all labels."""
+        """The columns of these executions; `nodes` and `devices` are those of all labels."""
         columns = self.columns
         label = columns.label[rows]
         known = tuple(dict.fromkeys(devices[code] for code in dict.fromkeys(label.tolist())))
@@ -198,7 +198,7 @@ _SHAPE = re.compile(r"\w+\[(\d{0,18}(?:,\d{0,18})*)\]")
 
 
 def read_input_shapes(told: str) -> tuple[tuple[int, ...] | None, ...]:
-    """The shapes in `(float[2,3];int32[])`, a scalar's being `(1,)`; None for what is no plain tensor.
+    """The shapes in `(float[2,3];int32[])`, where a scalar is `(1,)`; None for what is no plain tensor.
 
     >>> read_input_shapes("(float[2,3];int32[];)"), read_input_shapes("()")
     (((2, 3), (1,), None), ())
@@ -214,7 +214,7 @@ def _input_shape(written: str) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True)
 class ResolvedTraces:
-    """What is in traces, by the nodes of one graph."""
+    """The content of traces, by the nodes of one graph."""
 
     runs: list[tuple[int, RunTable]] = field(default_factory=list)
     step_names: dict[int, str] = field(default_factory=dict)
@@ -224,7 +224,7 @@ class ResolvedTraces:
 
 
 def resolve(traces: Iterable[TraceTable], graphs: FunctionGraphs, columns: NodeTable, shapes: Shapes) -> ResolvedTraces:
-    """Give the executions in traces their nodes; `columns` are those of the graph, and get the nodes that it lacks.
+    """Find the node of each execution in the traces; nodes that the graph lacks are added to `columns`.
 
     >>> from tfprof_widget.ingest.live.functions import read_functions
     >>> from tfprof_widget.ingest.parts.stacks import StackBuilder
@@ -256,7 +256,7 @@ def resolve(traces: Iterable[TraceTable], graphs: FunctionGraphs, columns: NodeT
 
 
 def _compiled(graphs: FunctionGraphs, executed: Iterable[str], ops: Mapping[str, str]) -> dict[str, frozenset[str]]:
-    """The functions that XLA compiled, of those that were executed, each with the nodes of its ops."""
+    """The executed functions that XLA compiled, each with the nodes of its ops."""
     nodes = {name: graphs.nodes.get(name, {name: python_name(name)}) for name in executed}
     called = {of_function[name]: frozenset(of_function.values()) for name, of_function in nodes.items()}
     found = {node: within - {node} for node, within in (graphs.compiled | called).items()}
@@ -264,7 +264,7 @@ def _compiled(graphs: FunctionGraphs, executed: Iterable[str], ops: Mapping[str,
 
 
 def _kernels(named: XSpaceRuns) -> dict[str, ExecutedKernel]:
-    """What ran for each node, with the shapes that it took in."""
+    """The kernel of each node, with the shapes of its inputs."""
     told = {written: read_input_shapes(written) for written in set(named.input_shapes.values())}
     return {
         node: ExecutedKernel(named.ops[node], input_shapes=told[written])
@@ -273,7 +273,7 @@ def _kernels(named: XSpaceRuns) -> dict[str, ExecutedKernel]:
 
 
 def _take_executed(columns: NodeTable, ops: Mapping[str, str], variants: Mapping[str, str]) -> None:
-    """Give nodes the type of the kernel that ran for them, such as a fused one, and add those that no graph has."""
+    """Give nodes the type of their kernel, such as a fused one, and add nodes that no graph has."""
     row_of = {name: row for row, name in enumerate(columns.names)}
     for name, op in ops.items():
         row = row_of.get(name)
@@ -288,7 +288,7 @@ def _take_executed(columns: NodeTable, ops: Mapping[str, str], variants: Mapping
 
 
 def notes_on(traces: Iterable[TraceTable], compiled: Collection[str]) -> tuple[str, ...]:
-    """What is to be told of traces, and of the functions in them that XLA compiled.
+    """The notes on traces, and on the functions in them that XLA compiled.
 
     >>> notes_on([], ["train_step"])[0].partition(",")[0]
     "XLA compiled 'train_step' to one op"
