@@ -223,8 +223,8 @@ def count_float_ops(
 
     Counts that the tables have stay, unless the user registered a formula for the op. With "registered" only the user's
     formulas count, for nodes without a count. With "multiply_accumulates" all nodes are counted anew in
-    multiply-accumulates: products that are added up, and nothing else. With `of_what_ran`, for captures, a node that ran
-    in no recorded step counts nothing; a view would add one execution of it to what the others did.
+    multiply-accumulates: products that are added up, and nothing else. With `of_what_ran`, for captures, a node that
+    ran in no recorded step counts nothing; a view would add one execution of it to what the others did.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
