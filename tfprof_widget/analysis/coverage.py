@@ -73,9 +73,9 @@ class FlopsCoverage:
     def text(self) -> str:
         """The report in a few lines.
 
-        >>> print(FlopsCoverage((OpTypeCoverage("TopKV2", 2, 30.0, 0, 0.0, 0, "formula"),)).text())
+        >>> print(FlopsCoverage((OpTypeCoverage("CTCLoss", 2, 30.0, 0, 0.0, 0, "formula"),)).text())
         float operations are known for 0.0% of the op time
-        no formula: TopKV2 (100.0%)
+        no formula: CTCLoss (100.0%)
         """
         what = "op time" if self.micros else "nodes"
         lines = [f"float operations are known for {self.share:.1%} of the {what}"]
@@ -90,7 +90,7 @@ class FlopsCoverage:
     def to_dataframe(self) -> pandas.DataFrame:
         """A row for each op type.
 
-        >>> FlopsCoverage((OpTypeCoverage("TopKV2", 2, 30.0, 0, 0.0, 0, "formula"),)).to_dataframe()["lacks"].tolist()
+        >>> FlopsCoverage((OpTypeCoverage("CTCLoss", 2, 30.0, 0, 0.0, 0, "formula"),)).to_dataframe()["lacks"].tolist()
         ['formula']
         """
         from pandas import DataFrame

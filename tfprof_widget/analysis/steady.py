@@ -235,7 +235,7 @@ def ops_at_once(tables: ProfileTables, name: str) -> float:
 
     >>> from tfprof_widget.demo import demo_profile
     >>> round(ops_at_once(demo_profile(), ""), 2)
-    1.0
+    1.01
     """
     executions = tables.executions
     named = [step for step, each in enumerate(tables.step_names) if each == name]

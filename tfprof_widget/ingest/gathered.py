@@ -22,7 +22,7 @@ from tfprof_widget.ingest.live.graph import (
     read_tf_graph,
 )
 from tfprof_widget.ingest.live.op_log import READING, Reading, live_op_log
-from tfprof_widget.ingest.parts.names import NO_BETTER_NAMES, BetterNames, may_be_node
+from tfprof_widget.ingest.parts.names import NO_BETTER_NAMES, BetterNames, may_be_node, names_before_optimizer
 from tfprof_widget.ingest.parts.nodes import NodeTable, Shapes, read_graph
 from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, last_entries, read_op_log
@@ -226,7 +226,9 @@ class Gathered:
                 f"step {step}: this run_meta is already in the profile under that step, "
                 "and would count twice; give each run a step of its own"
             )
-        nodes = [node for node in read.table.executed if may_be_node(node)]
+        if belongs:
+            run = self._as_before_optimizer(run)
+        nodes = [node for node in run.executed if may_be_node(node)]
         if self._in_graph and not belongs:
             check_belonging(nodes, self._in_graph)
         for node in nodes:
@@ -239,6 +241,21 @@ class Gathered:
         self._added.add(digest)
         self.step_names[step] = name or self.step_names.get(step, "")
         self._live_op_log = None  # the op log depends on shapes, which this run may complete
+
+    def _as_before_optimizer(self, run: RunTable) -> RunTable:
+        """The run with the executions of nodes that Grappler made given to the nodes that it made them from."""
+        made = {
+            name: before
+            for name in run.executed
+            if name not in self._in_graph
+            and (before := next((each for each in names_before_optimizer(name) if each in self._in_graph), None))
+        }
+        if not made:
+            return run
+        for name, before in made.items():
+            self.details.take_kernel_of(name, before)
+            self.names.code(before)
+        return run.renamed(self.names, made)
 
     @property
     def is_live(self) -> bool:

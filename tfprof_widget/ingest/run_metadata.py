@@ -13,6 +13,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from tfprof_widget.ingest.parts.names import FOLDED_TRANSPOSE
 from tfprof_widget.ingest.parts.nodes import Shapes
 from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.parts.transfers import Transfer, copying_lines, read_transfer
@@ -57,6 +58,11 @@ class RunDetails:
                 self.any[name] = label
             if is_replacing:
                 self.replacing[name] = label
+
+    def take_kernel_of(self, optimized: str, node: str) -> None:
+        """Take the kernel of a node that Grappler made for the kernel of the node that it made it from."""
+        if optimized in self.any and FOLDED_TRANSPOSE not in optimized:
+            self.replacing.setdefault(node, self.any[optimized])
 
     def take_shapes(self, name: str, outputs: Sequence[Any]) -> None:
         """Take the shapes of an execution's outputs."""

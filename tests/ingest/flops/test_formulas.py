@@ -91,6 +91,29 @@ BY_HAND: list[tuple[str, list[Any], list[Any], dict[str, Any], int]] = [
     ("FusedBatchNormGradV3", [IMAGE], [IMAGE], {"is_training": False}, 6 * 384 + 2 * 3),
     ("_MklLayerNorm", [(4, 10)], [(4, 10)], {}, 8 * 40 + 3 * 4),
     ("LRN", [IMAGE], [IMAGE], {"depth_radius": 2}, 384 * (1 + 4 + 4)),
+    # a window of 5 neighbours: 2 * 5 for the squares, 7 * 5 for the parts, and 4
+    ("LRNGrad", [IMAGE, IMAGE, IMAGE], [IMAGE], {"depth_radius": 2}, 384 * (10 + 35 + 4)),
+    # one operation for a uniform number; log, sqrt, sin, cos and 4 products for two normal ones, of two uniform ones
+    ("RandomUniform", [(2,)], [(4, 10)], {}, 40),
+    ("StatelessRandomNormalV2", [(2,)], [(4, 10)], {}, 40 * 4 + 40),
+    ("Multinomial", [(4, 10), ()], [(4, 3)], {}, 3 * 40 + 2 * 12),
+    # three times between two values: subtract, multiply, add
+    ("ResizeBilinear", [IMAGE, (2,)], [(2, 16, 16, 3)], {}, 9 * 2 * 16 * 16 * 3),
+    ("ResizeBilinearGrad", [(2, 16, 16, 3), IMAGE], [IMAGE], {}, 12 * 2 * 16 * 16 * 3),
+    # 5 n log2(n) for n complex elements, half of it for real ones
+    ("FFT", [(3, 8)], [(3, 8)], {}, 3 * 5 * 8 * 3),
+    ("IFFT2D", [(3, 8, 4)], [(3, 8, 4)], {}, 3 * 5 * 32 * 5),
+    ("RFFT", [(3, 8), (1,)], [(3, 5)], {}, 3 * 5 * 8 * 3 // 2),
+    ("IRFFT", [(3, 5), (1,)], [(3, 8)], {}, 3 * 5 * 8 * 3 // 2),
+    ("SparseTensorDenseMatMul", [(7, 2), (7,), (2,), (5, 6)], [(4, 6)], {}, 2 * 7 * 6),
+    ("SparseTensorDenseMatMul", [(7, 2), (7,), (2,), (6, 5)], [(4, 6)], {"adjoint_b": True}, 2 * 7 * 6),
+    # one for each element that is changed or looked at
+    ("ScatterSub", [(100, 4), (3,), (3, 4)], [(100, 4)], {}, 12),
+    ("ResourceScatterAdd", [(1,), (3,), (3, 4)], [], {}, 12),
+    ("TopKV2", [(4, 10), (1,)], [(4, 2), (4, 2)], {}, 40),
+    # what only moves data, counts or waits
+    ("QueueEnqueueManyV2", [(1,), (4, 10)], [], {}, 0),
+    ("HistogramSummary", [(1,), (4, 10)], [(1,)], {}, 0),
     ("Softmax", [(4, 10)], [(4, 10)], {}, 5 * 40),
     ("LogSoftmax", [(4, 10)], [(4, 10)], {}, 36 + 40 + 40 + 36 + 4 + 40),
     (

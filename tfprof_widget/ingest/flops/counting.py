@@ -13,7 +13,7 @@ import numpy as np
 
 from tfprof_widget.ingest.flops.elementwise import AFTER_MAIN, BY_OUTPUT
 from tfprof_widget.ingest.flops.node_reader import NodeReader
-from tfprof_widget.ingest.flops.operation import Operation, UnknownShape, computes_nothing, is_fused, main_op
+from tfprof_widget.ingest.flops.operation import COMPOSED, Operation, UnknownShape, computes_nothing, is_fused, main_op
 from tfprof_widget.ingest.flops.registry import count, has_formula, registered
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Integers
 from tfprof_widget.lib.errors import ProfileWarning
@@ -188,6 +188,8 @@ class FusedAwayNodes:
         steps = self._steps(kernel)
         if op.endswith(_WITH_BIAS):
             return [row for row in self._of_same_gradient(kernel) if not self._steps(row) & steps]
+        if op == COMPOSED:
+            return self._composed(kernel, steps)
         found: dict[int, None] = {}
         waiting = [kernel] if self._reader.graph_op(kernel) != main_op(op) else []
         has_main = not waiting
@@ -204,6 +206,17 @@ class FusedAwayNodes:
                 else:
                     waiting.append(source)
         return list(found) if has_main else []
+
+    def _composed(self, kernel: int, steps: frozenset[int]) -> list[int]:
+        """The elementwise ops of one input before the last one of a composition, as far as they did not run."""
+        found: list[int] = []
+        sources = self._reader.sources(kernel)[0]
+        while len(sources) == 1 and sources[0] != ABSENT and not self._steps(sources[0]) & steps:
+            if self._reader.graph_op(sources[0]) not in AFTER_MAIN:
+                break
+            found.append(sources[0])
+            sources = self._reader.sources(sources[0])[0]
+        return found
 
     def _of_same_gradient(self, kernel: int) -> list[int]:
         """The gradients of biases that have the same input gradient as a filter's gradient."""

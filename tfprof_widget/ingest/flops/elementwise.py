@@ -221,12 +221,22 @@ def _rows(operation: Operation) -> int:
     return operation.input_size() // max(operation.input(0)[-1], 1)
 
 
+def _local_response_gradient(operation: Operation) -> int:
+    """The squares of the neighbours are summed again (2 each); each neighbour takes a part of the gradient (7 each).
+
+    The scale and the power of each element take 4 more.
+    """
+    radius = int(operation.attributes.get("depth_radius", 5))
+    return operation.input_size() * (9 * (2 * radius + 1) + 4)
+
+
 _OF_NORMALIZATION: Mapping[str, Formula] = MappingProxyType(
     {
         **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), batch_norm),
         **{f"FusedBatchNormGrad{version}": batch_norm_gradient for version in ("", "V2", "V3")},
         "LayerNorm": _layer_norm,
         "LRN": _local_response,
+        "LRNGrad": _local_response_gradient,
         "Softmax": _softmax,
         "LogSoftmax": _log_softmax,
         "SoftmaxCrossEntropyWithLogits": _cross_entropy,
@@ -309,7 +319,71 @@ _OF_UPDATES: Mapping[str, Formula] = MappingProxyType(
     }
 )
 
+
+def _each_output_element(count: int) -> Formula:
+    def float_ops(operation: Operation) -> int:
+        return operation.output_size * count
+
+    return float_ops
+
+
+def _draws(operation: Operation) -> int:
+    """Each logit is shifted, raised and added up (3); each sample is a random number that is scaled (2)."""
+    return 3 * operation.input_size() + 2 * operation.output_size
+
+
+# A uniform number is random bits, and a subtraction. Two normal numbers are made of two uniform ones by a logarithm, a
+# root, a sine, a cosine and four products: 4 each.
+_OF_RANDOM_NUMBERS: Mapping[str, Formula] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2", "StatefulUniform"),
+            _each_output_element(1),
+        ),
+        **dict.fromkeys(
+            (
+                *("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2", "TruncatedNormal"),
+                *("StatelessTruncatedNormal", "StatelessTruncatedNormalV2", "StatefulStandardNormalV2"),
+            ),
+            _each_output_element(5),
+        ),
+        **dict.fromkeys(("Multinomial", "StatelessMultinomial"), _draws),
+    }
+)
+
+_OF_IMAGES: Mapping[str, Formula] = MappingProxyType(
+    {
+        # between two pixels, three times: subtract, multiply, add
+        **dict.fromkeys(
+            ("ResizeBilinear", "ImageProjectiveTransformV2", "ImageProjectiveTransformV3"), _each_output_element(9)
+        ),
+        # each element of the gradient goes to four pixels: two products and an addition
+        "ResizeBilinearGrad": _each_update(0, 12),
+    }
+)
+
+# Each updated element is one operation; each element that is searched is a comparison.
+_OF_SOME_ELEMENTS: Mapping[str, Formula] = MappingProxyType(
+    {
+        **dict.fromkeys(("TopK", "TopKV2", "InTopK", "InTopKV2"), _each_input),
+        **{
+            f"{kind}Scatter{change}": _each_update(2, 1)
+            for kind in ("", "Resource", "Tensor")
+            for change in ("Add", "Sub", "Mul", "Div", "Min", "Max")
+        },
+    }
+)
+
 FLOAT_OPS: Mapping[str, Formula] = MappingProxyType(
-    {**_OF_EACH_ELEMENT, **_OF_REDUCTIONS, **_OF_NORMALIZATION, **_OF_POOLING, **_OF_UPDATES}
+    {
+        **_OF_EACH_ELEMENT,
+        **_OF_REDUCTIONS,
+        **_OF_NORMALIZATION,
+        **_OF_POOLING,
+        **_OF_UPDATES,
+        **_OF_RANDOM_NUMBERS,
+        **_OF_IMAGES,
+        **_OF_SOME_ELEMENTS,
+    }
 )
 """The float operations of one execution, by op type."""

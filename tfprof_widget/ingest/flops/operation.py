@@ -84,6 +84,9 @@ def _known(shapes: tuple[Shape, ...], index: int) -> Dimensions:
     return shape
 
 
+COMPOSED = "_UnaryOpsComposition"
+"""The kernel of several elementwise ops, one after another, which Grappler names after the last."""
+
 _FUSED = ("_MklNativeFused", "_MklFused", "_Fused")
 _PLAIN = ("_MklNative", "_MklEager", "_Mkl")
 _ENDINGS = ("Ex", "WithBias", "WithSum")
@@ -104,6 +107,8 @@ def is_fused(op: str) -> bool:
     >>> is_fused("_FusedMatMul"), is_fused("_MklNativeFusedConv2D"), is_fused("_MklFusedBatchNormV3")
     (True, True, False)
     """
+    if op == COMPOSED:
+        return True
     return op.startswith("_") and (op.endswith(_ENDINGS) or (op.startswith(_FUSED) and "BatchNorm" not in op))
 
 
@@ -178,6 +183,16 @@ MOVEMENT = frozenset(
         *("TensorListPopBack", "TensorListElementShape", "TensorListResize", "EmptyTensorList", "StackV2"),
         *("StackPushV2", "StackPopV2", "StackCloseV2", "IteratorGetNext", "IteratorV2", "MakeIterator"),
         *("AnonymousIteratorV3", "OptionalHasValue", "OptionalGetValue", "OptionalFromValue", "OptionalNone"),
+        *("FIFOQueueV2", "PaddingFIFOQueueV2", "PriorityQueueV2", "QueueCloseV2", "QueueSizeV2", "QueueIsClosedV2"),
+        *("QueueEnqueueV2", "QueueEnqueueManyV2", "QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2"),
+        *("FIFOQueue", "RandomShuffleQueue", "QueueEnqueue", "QueueEnqueueMany", "QueueDequeue", "QueueDequeueMany"),
+        *("ScalarSummary", "HistogramSummary", "ImageSummary", "MergeSummary", "TensorSummaryV2", "WriteSummary"),
+        *("MatrixDiagPart", "MatrixDiagPartV3", "MatrixSetDiag", "MatrixSetDiagV3", "ExtractImagePatches"),
+        *("LookupTableFindV2", "RaggedTensorToTensor", "UnicodeDecode", "RemoteCall", "VariableShape"),
+        *("TensorListGather", "TensorListScatterV2", "TensorListConcatV2", "TensorListSplit", "ResizeNearestNeighbor"),
+        *("TemporaryVariable", "DestroyTemporaryVariable", "StatelessRandomGetKeyCounter", "StatelessRandomGetAlg"),
+        *("RandomUniformInt", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2", "LogUniformCandidateSampler"),
+        *("UniformCandidateSampler", "ScatterUpdate", "ScatterNdUpdate", "ResourceScatterNdUpdate"),
         *("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "ReadFile", "WriteFile", "StringJoin"),
     )
 )
@@ -187,7 +202,18 @@ _ITERATORS = frozenset(
     (
         *("Root", "Prefetch", "Map", "ParallelMap", "ParallelMapV2", "FlatMap", "Zip", "Repeat", "ForeverRepeat"),
         *("FiniteRepeat", "EmptyRepeat", "TensorSlice", "FromTensor", "Batch", "BatchV2", "ParallelBatch", "Shuffle"),
-        *("ShuffleV3", "Range", "Take", "FiniteTake", "Skip", "FiniteSkip", "Cache", "MemoryCache", "Interleave"),
+        *(
+            "ShuffleV3",
+            "Range",
+            "Take",
+            "FiniteTake",
+            "Skip",
+            "FiniteSkip",
+            "Cache",
+            "MemoryCache",
+            "MemoryCacheImpl",
+            "Interleave",
+        ),
         *("ParallelInterleaveV4", "Concatenate", "Filter", "Model", "MaxIntraOpParallelism", "PrivateThreadPool"),
         *("TFRecord", "Generator", "Window", "PaddedBatchV2", "Rebatch", "AutoShard", "FiniteRange", "Options"),
     )

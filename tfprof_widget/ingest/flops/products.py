@@ -98,6 +98,15 @@ _BESIDE_CONVOLUTIONS: Mapping[str, Formula] = MappingProxyType({"Dilation2D": _d
 _ELLIPSIS = "..."
 
 
+def sparse_product(operation: Operation) -> int:
+    """Each value of the sparse matrix is multiplied with a row of the dense one, as wide as the result.
+
+    >>> sparse_product(Operation("SparseTensorDenseMatMul", ((7, 2), (7,), (2,), (5, 6)), ((4, 6),)))
+    42
+    """
+    return operation.dimension(0, 0) * operation.dimension(3, 0 if operation.flag("adjoint_b") else 1)
+
+
 def matrix_product(operation: Operation) -> int:
     """Each element of the product, in every batch, is a sum over the length of the rows.
 
@@ -168,6 +177,7 @@ def _determinant(operation: Operation) -> int:
 
 _OF_PRODUCTS: Mapping[str, Formula] = MappingProxyType(
     {
+        "SparseTensorDenseMatMul": sparse_product,
         **dict.fromkeys(("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "SparseMatMul"), matrix_product),
         "Einsum": einsum,
     }
@@ -291,8 +301,30 @@ _BESIDE_CELLS: Mapping[str, Formula] = MappingProxyType(
     }
 )
 
+
+def _transform(axes: int, each: float) -> Formula:
+    """The usual 5 n log2(n) for the transform of n complex elements, and half of that for real ones."""
+
+    def float_ops(operation: Operation) -> int:
+        shape = max(operation.input(0), operation.output(), key=math.prod)
+        return round(each * math.prod(shape) * math.log2(max(math.prod(shape[-axes:]), 1)))
+
+    return float_ops
+
+
+_OF_TRANSFORMS: Mapping[str, Formula] = MappingProxyType(
+    {
+        f"{way}{kind}FFT{suffix}": _transform(axes, each)
+        for way in ("", "I")
+        for kind, each in (("", 5.0), ("R", 2.5))
+        for axes, suffix in ((1, ""), (2, "2D"), (3, "3D"))
+    }
+)
+
 MULTIPLY_ACCUMULATES: Mapping[str, Formula] = MappingProxyType({**_OF_PRODUCTS, **_OF_CONVOLUTIONS, **_OF_CELLS})
 """The multiply-accumulates by op type; each is two float operations."""
 
-FLOAT_OPS: Mapping[str, Formula] = MappingProxyType({**_BESIDE_CONVOLUTIONS, **_BESIDE_PRODUCTS, **_BESIDE_CELLS})
+FLOAT_OPS: Mapping[str, Formula] = MappingProxyType(
+    {**_BESIDE_CONVOLUTIONS, **_BESIDE_PRODUCTS, **_BESIDE_CELLS, **_OF_TRANSFORMS}
+)
 """The float operations besides multiply-accumulates; an op may have both."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 TAPE = "gradient_tape/"
@@ -163,6 +163,9 @@ _WAY_OF_CALLING = re.compile(r"(?:_*+(?:inference|forward|backward)_++)*+")
 _ELEMENT = re.compile(r"(?<!::Zip)\[\d+\]")
 """The number of an element or a round in an iterator's name; of `Zip` it is the number of the input."""
 
+_OPTIMIZED = re.compile(r"((?:.*/)?)\w*Optimizer/([^/]+)")
+_COMPOSED = "/unary_ops_composition"
+
 FunctionNodes = Mapping[str, Mapping[str, str]]
 """The name of a node, by its function and the name under which it is executed."""
 
@@ -184,6 +187,30 @@ def name_without_calls(key: str) -> str:
     """
     without_bodies = _BODY.sub("", key)
     return _CALLS.sub(r"\1", without_bodies).replace("//", "/").lstrip("/") or key
+
+
+FOLDED_TRANSPOSE = "/FoldTransposeIntoMatMul_"
+"""Such a product takes its inputs as they were before the transpose, which the graph's attributes do not fit."""
+
+
+def names_before_optimizer(key: str) -> Iterator[str]:
+    """The names that a node may have had before Grappler optimized the graph, the longest first.
+
+    Grappler names a new node after its optimizer, the rewrite, and the node that it was made from.
+
+    >>> list(names_before_optimizer("mha/ArithmeticOptimizer/FoldTransposeIntoMatMul_MatMul_1"))
+    ['mha/MatMul_1', 'mha/1']
+    >>> list(names_before_optimizer("loss/Exp/unary_ops_composition"))
+    ['loss/Exp']
+    """
+    if key.endswith(_COMPOSED):
+        yield key.removesuffix(_COMPOSED)
+    found = _OPTIMIZED.fullmatch(key)
+    if found is not None:
+        scope, rewritten = found.groups()
+        while "_" in rewritten:
+            rewritten = rewritten.partition("_")[2]
+            yield scope + rewritten
 
 
 def python_name(name: str) -> str:
@@ -222,10 +249,12 @@ class ExecutedNames:
 
     def node(self, function: str, key: str) -> str | None:
         """The node of an execution while `function` was called; None if no function has it."""
-        found = self.functions.get(function, {}).get(key)
-        if found is not None:
-            return found
-        return next((nodes[key] for nodes in self.functions.values() if key in nodes), None)
+        candidates = (key, *names_before_optimizer(key))
+        for nodes in (self.functions.get(function, {}), *self.functions.values()):
+            for name in candidates:
+                if name in nodes:
+                    return nodes[name]
+        return None
 
     def unknown(self, key: str) -> str:
         """A name for an execution that no function has."""

@@ -206,6 +206,13 @@ class RunTable:
             return self
         return replace(self, node_names=names.known, node=names.codes(self.node_names)[self.node])
 
+    def renamed(self, names: NodeNames, new: Mapping[str, str]) -> RunTable:
+        """The same table, over `names`, with executions of some nodes given to others."""
+        codes = np.arange(len(names.known))
+        for name, other in new.items():
+            codes[names.code(name)] = names.code(other)
+        return replace(self, node=codes.astype(self.node.dtype)[self.node])
+
     def with_shapes(self, codes: Integers) -> RunTable:
         """The same table, in which `codes` has the new index of each shape of outputs."""
         shape = self.outputs["shape"]

@@ -14,6 +14,7 @@ from tfprof_widget.ingest.parts.names import (
     CALLS,
     DATA_SCOPE,
     EAGER_SCOPE,
+    FOLDED_TRANSPOSE,
     HOST,
     ExecutedNames,
     iterator_node,
@@ -77,7 +78,7 @@ def resolved_runs(
     shapes = {
         node: columns.input_shapes[label.name, label.op]
         for label, node in zip(columns.labels, named, strict=True)
-        if node is not None and (label.name, label.op) in columns.input_shapes
+        if node is not None and (label.name, label.op) in columns.input_shapes and FOLDED_TRANSPOSE not in label.name
     }
     return XSpaceRuns(runs, nodes.ops, nodes.variants, shapes)
 
