@@ -27,6 +27,8 @@ REASONS = {
     ): "sets a level of TensorFlow's profiler, whose library is in the process already",
     ("capturing/collectives.py", "ctypes"): "looks a function up in TensorFlow's library, and does not call it",
     ("ingest/live/captures.py", "ctypes"): "compares TensorFlow's own captures in memory; takes nothing from files",
+    ("lib/private_names.py", "ctypes"): "looks symbols up in TensorFlow's library, and does not call them",
+    ("lib/private_names.py", "importlib"): "imports the modules that its own table names, and no others",
     ("magic/cell.py", "compile"): "the cell that the user has typed",
     ("magic/cell.py", "eval"): "the cell that the user has typed",
     ("magic/cell.py", "exec"): "the cell that the user has typed",

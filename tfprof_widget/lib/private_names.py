@@ -1,1 +1,355 @@
-"""Lists every private name of other packages that is used, and tells which are gone."""
+"""Lists every private name of other packages that is used, and tells which of them are gone in this environment."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, reduce
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import signature
+from types import CodeType
+from typing import Any
+
+_HEAD = re.compile(r"\[(.+?)\] ([\w. ]+): (.+)")
+_PLACE = re.compile(
+    r"(?P<module>[\w.]+)(?::(?P<path>[\w.]+))?"
+    r"(?:\((?P<parameters>[\w, ]+)\)| > (?P<attribute>\w+)| ! (?P<symbol>\w+))?"
+)
+
+
+@dataclass(frozen=True)
+class PrivateName:
+    """A private name, the modules of this package that use it, and what a user sees when it is gone.
+
+    The `probe` says where it is. `module:path` has to be there; if parameters follow in brackets, it has to take them.
+    `module:path > name` is an attribute that the code of this function or class uses, and `module ! name` a symbol of a
+    library. What has different places in different versions has several, separated by ` | `.
+
+    Where the probe is empty, it is a spelling or pattern that a run shows: `seen_in` says in which of its texts.
+    """
+
+    name: str
+    package: str
+    used_by: tuple[str, ...]
+    when_gone: str
+    probe: str
+    seen_in: str = ""
+
+    def is_gone(self) -> bool:
+        """Whether it is gone from an installed package; what only a run shows is not looked for."""
+        if not self.probe or not _is_installed(self.package):
+            return False
+        return not any(_is_there(place) for place in self.probe.split(" | "))
+
+
+@cache
+def private_names() -> tuple[PrivateName, ...]:
+    """All of them, in the order of the table.
+
+    >>> next(each.when_gone for each in private_names() if each.name == "ProfilerSession")
+    'A note: steps are only timed.'
+    """
+    found: list[PrivateName] = []
+    package = used_by = when_gone = ""
+    for line in re.sub(r"\n(?=[|(=])", " ", _TABLE.strip()).replace(" (", "(").splitlines():
+        if head := _HEAD.fullmatch(line):
+            package, used_by, when_gone = head.groups()
+            continue
+        name, _, probe = line.rpartition(" = ")
+        if probe.isalpha():
+            found.append(PrivateName(name, package, tuple(used_by.split()), when_gone, "", seen_in=probe))
+        elif place := _PLACE.match(probe):
+            name = name or place["attribute"] or place["symbol"] or place["path"]
+            found.append(PrivateName(name, package, tuple(used_by.split()), when_gone, probe))
+    return tuple(found)
+
+
+def gone_names(*packages: str) -> list[PrivateName]:
+    """The names that are gone, of these packages or of all; of packages that are not installed there are none.
+
+    >>> gone_names("no_such_package")
+    []
+    """
+    return [each for each in private_names() if each.package in (packages or (each.package,)) and each.is_gone()]
+
+
+def _is_installed(package: str) -> bool:
+    with suppress(ModuleNotFoundError):  # of what is around it
+        return find_spec(package) is not None
+    return False
+
+
+def _is_there(place: str) -> bool:
+    match = _PLACE.fullmatch(place)
+    if match is None:
+        raise ValueError(f"{place!r} is no probe: see PrivateName")
+    module, path, parameters, attribute, symbol = match.groups()
+    try:
+        found: Any = import_module(module)
+        if symbol:
+            return hasattr(ctypes.CDLL(found.__file__), symbol)
+        found = reduce(_attribute, path.split("."), found)
+        if attribute:
+            return attribute in _names_in(found)
+        if parameters is None:
+            return True
+        wanted = parameters.split(", ")
+        return [name for name in signature(found).parameters if name in wanted] == wanted
+    except (AttributeError, ImportError, OSError, TypeError, ValueError):
+        return False
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """An attribute; of a class its own or its bases', and not what every class has."""
+    if isinstance(owner, type) and not any(name in vars(each) for each in owner.__mro__[:-1]):
+        raise AttributeError(name)
+    return getattr(owner, name)
+
+
+def _names_in(code: Any) -> Iterator[str]:
+    """The names that the code of a function uses, or that of the functions of a class."""
+    if isinstance(code, type):
+        for each in vars(code).values():
+            yield from _names_in(each)
+    code = getattr(code, "__code__", code)
+    if isinstance(code, CodeType):
+        yield from code.co_names
+        for each in code.co_consts:
+            yield from _names_in(each)
+
+
+# A group opens with a package, our modules, and what a user sees when one of its names is gone; then a probe a line.
+# What begins with (, | or = goes on the line before. `name = kind` is shown by a run, in texts of that kind.
+_TABLE = r"""
+[tensorflow] capturing.session_hooks: A note: what runs through it is missing, or capturing stopped early.
+tensorflow.python.client.session:BaseSession._call_tf_sessionrun
+(self, options, feed_dict, fetch_list, target_list, run_metadata)
+tensorflow.python.client.session:BaseSession._call_tf_sessionprun(self, handle, feed_dict, fetch_list)
+tensorflow.python.client.session:BaseSession._Callable.__init__(self, session, callable_options)
+tensorflow.python.client.session:BaseSession._Callable.__call__
+tensorflow.python.client.session:tf_session.TF_GetBuffer
+[tensorflow] capturing.session_hooks: Capturing stops early, with a note.
+tensorflow.python.client.session:tf_session.TF_NewBuffer
+tensorflow.python.client.session:tf_session.TF_NewBufferFromString
+tensorflow.python.client.session:tf_session.TF_DeleteBuffer
+tensorflow.python.client.session:tf_session.TF_OperationName
+tensorflow.python.client.session:tf_session.TF_Output.oper
+tensorflow.python.client.session:config_pb2.RunOptions
+tensorflow.python.client.session:config_pb2.RunMetadata
+tensorflow.python.client.session:BaseSession._Callable > _session
+[tensorflow] capturing.session_hooks: Nothing is said: a closed session's error has frames of ours.
+tensorflow.python.client.session:BaseSession > _closed
+[tensorflow] capturing.session_hooks: A note: ops of a cluster's other tasks are missing.
+tensorflow.python.client.session:BaseSession.sess_str
+[tensorflow] capturing.session_hooks capturing.tf_profiler: A note: kernels of accelerators are missing.
+tensorflow.python.profiler.profiler_v2:_profiler
+[tensorflow] capturing.tf_profiler: A note: steps are only timed.
+tensorflow.python.profiler.internal._pywrap_profiler:ProfilerSession
+[tensorflow] capturing.tf_profiler: Capturing stops early, with a note.
+tensorflow.python.profiler.internal._pywrap_profiler:ProfilerSession.start
+tensorflow.python.profiler.internal._pywrap_profiler:ProfilerSession.export_to_tb
+tensorflow.python.framework.errors_impl:AlreadyExistsError
+[tensorflow] capturing.tf_profiler: A note: ops of a few microseconds are missing after a hundred runs.
+tensorflow.python.profiler.internal._pywrap_profiler ! _ZN3tsl8profiler8internal13g_trace_levelE
+[tensorflow] capturing.collectives: A note: collectives are only timed, also where TensorFlow is mended.
+_ZN3tsl8profiler15TraceMeRecorder5FlushEv
+= tensorflow.python.profiler.internal._pywrap_profiler ! _ZN3tsl8profiler15TraceMeRecorder4StopEv
+[tensorflow] capturing.collectives: Nothing is said: TensorFlow 2.21 may crash in collectives.
+tensorflow.python.eager.context:context_safe
+tensorflow.python.eager.context:Context > _collective_ops_server_def
+tensorflow.python.eager.context:Context.enable_collective_ops
+tensorflow.dtensor.python.api:_dtensor_singleton
+tensorflow.dtensor.python.dtensor_device:DTensorDevice.__init__
+group_key = tensorflow.python.ops.collective_ops:all_reduce(group_key)
+tensorflow.python.framework.ops:Graph > _functions
+[tensorflow] capturing.function_hooks: A note: calls of functions are missing.
+tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.__call__
+tensorflow.python.eager.context:executing_eagerly
+[tensorflow] capturing.function_hooks: A note: retraced functions count as steady steps.
+tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.experimental_get_tracing_count
+[tensorflow] capturing.function_hooks: Nothing is said: functions are called `function`.
+tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.python_function
+tensorflow.python.eager.polymorphic_function.polymorphic_function:Function > _name
+[tensorflow] capturing.function_hooks: A note: ops of functions have no shapes, lines and layers.
+tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.call_flat
+| tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.__call__
+| tensorflow.python.eager.polymorphic_function.monomorphic_function:_EagerDefinedFunction.call
+[tensorflow] capturing.function_source: Capturing stops early, with a note.
+tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.name
+| tensorflow.python.eager.polymorphic_function.monomorphic_function:_EagerDefinedFunction.name
+tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.graph
+| tensorflow.python.eager.polymorphic_function.monomorphic_function:_EagerDefinedFunction > graph
+[tensorflow] capturing.hooks: Nothing is said: tracebacks have a frame of the hooks.
+tensorflow.python.util.traceback_utils:include_frame
+[tensorflow] ingest.live.graph: That graph is lost, with a note; `profile` raises AttributeError.
+tensorflow.python.framework.ops:Graph.version
+tensorflow.python.framework.ops:Graph.get_operations
+tensorflow.python.framework.ops:get_default_graph
+tensorflow.python.eager.context:executing_eagerly
+tensorflow.core.framework.attr_value_pb2:AttrValue
+[tensorflow] ingest.live.graph: Nothing is missing: shapes take twice as long to read.
+tensorflow.python.framework.ops:SymbolicTensor._shape
+| tensorflow.python.framework.ops:Tensor._shape
+[tensorflow] ingest.live.op_log: A note: formulas registered with TensorFlow are missing; ours count.
+tensorflow.python.framework.ops:_stats_registry.list
+tensorflow.python.framework.ops:_stats_registry.lookup
+tensorflow.python.framework.ops:get_stats_for_node_def
+tensorflow.python.framework.tensor_shape:TensorShape
+tensorflow.python.profiler.internal.flops_registry:ops
+tensorflow.python.util.deprecation:silence
+[tensorflow] ingest.live.functions: A note: ops that a function calls keep executed names.
+tensorflow.python.framework.ops:Graph._get_function(self, name)
+tensorflow.python.framework.func_graph:FuncGraph.outer_graph
+tensorflow.python.framework.func_graph:FuncGraph.captures
+[tensorflow] ingest.live.functions: Nothing is said: the variables of functions are missing.
+tensorflow.python.framework.func_graph:FuncGraph > _weak_variables
+[tensorflow] ingest.live.stacks: A note: lines of code are missing.
+tensorflow.python.framework.ops:Operation.traceback
+[tensorflow] ingest.live.captures: Nothing is missing: stacks are compared, which is slower.
+tensorflow.python.util.tf_stack:extract_stack
+POINTERS = memory
+[tensorflow] capturing.kept_code: A note tells how many ops have no line of code.
+tensorflow.python.framework.ops:_reconstruct_sequence_inputs
+[tensorflow] ingest.xspace.events: Nothing is said: executions, memory or threads of functions are missing.
+/host:CPU = plane
+tf_data_ = line
+EagerExecute = event
+KernelAndDeviceFunc::Run = event
+ExecutorState::ProcessAsync::Start = event
+MemoryAllocation = event
+MemoryDeallocation = event
+Iterator:: = event
+_OP = event
+_COMPILED = event
+is_func = stat
+eager_op = stat
+kernel_type = stat
+profile_start_time = stat
+Stream  = accelerator
+tf_op = accelerator
+[tensorflow] ingest.xspace.executions: Nothing is said: memory of functions is missing.
+shape = stat
+addr = stat
+requested_bytes = stat
+bytes_allocated = stat
+region_type = stat
+[tensorflow] ingest.xspace.executions: Nothing is said: transfers between devices are missing.
+_SEND = cluster
+_COLLECTIVE = cluster
+step_id = cluster
+[tensorflow] ingest.xspace.reader: Nothing is said: steps of a trace from a file are missing.
+step_num = stat
+[tensorflow] ingest.parts.names: Nothing is said: ops of functions have no shapes, lines and layers.
+_WAY_OF_CALLING = function
+_INLINED = ran
+_CALLS = event
+_BODY = body
+TAPE = event
+GRADIENTS = event
+_REPLICA = strategy
+[tensorflow] capturing.function_hooks: Nothing is said: backward passes count as steps.
+__backward_ = function
+[tensorflow] ingest.live.functions: Nothing is said: no note on functions that XLA compiles.
+_XlaMustCompile = attribute
+[tensorflow] ingest.run_metadata: Nothing is said: fused kernels of sessions count as the op that they were.
+_LABEL = label
+[tensorflow] ingest.gathered: Nothing is said: what is fed and fetched is of no node.
+_FED_OR_FETCHED = ran
+[tensorflow] ingest.flops.node_reader: Nothing is said: float operations of what is fed are missing.
+_FED = ran
+[tensorflow] ingest.parts.transfers: Nothing is said: transfers of sessions are missing.
+_EDGE = cluster
+_RECEIVE = cluster
+_COPY = accelerator
+_LINE = accelerator
+[tensorflow] profiles.devices: Nothing is said: time of accelerators is missing.
+_CANONICAL = device
+[keras] capturing.function_hooks: A note: steps count as calls of the train function.
+keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_train_function
+| keras.src.engine.training:Model.make_train_function
+| keras.engine.training:Model.make_train_function
+keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_test_function
+| keras.src.engine.training:Model.make_test_function
+| keras.engine.training:Model.make_test_function
+keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_predict_function
+| keras.src.engine.training:Model.make_predict_function
+| keras.engine.training:Model.make_predict_function
+[tf_keras] capturing.function_hooks: A note: steps count as calls of the train function.
+tf_keras.src.engine.training:Model.make_train_function
+tf_keras.src.engine.training:Model.make_test_function
+tf_keras.src.engine.training:Model.make_predict_function
+[keras] capturing.function_hooks: A note: layers and variables have TensorFlow's names.
+keras.src.layers.layer:Layer._flatten_layers
+| keras.src.engine.base_layer:Layer._flatten_layers
+| keras.engine.base_layer:Layer._flatten_layers
+keras.src.layers.layer:Layer > _layers
+| keras.src.engine.base_layer:Layer._flatten_layers
+| keras.engine.base_layer:Layer._flatten_layers
+[tf_keras] capturing.function_hooks: A note: layers and variables have TensorFlow's names.
+tf_keras.src.engine.base_layer:Layer._flatten_layers
+[keras] capturing.hooks: Nothing is said: tracebacks have a frame of the hooks.
+keras.src.utils.traceback_utils:include_frame
+| keras.utils.traceback_utils:include_frame
+[tf_keras] capturing.hooks: Nothing is said: tracebacks have a frame of the hooks.
+tf_keras.src.utils.traceback_utils:include_frame
+[IPython] magic.cell: The cell runs unprofiled, with a note.
+IPython.core.interactiveshell:InteractiveShell.run_cell_async
+[IPython] magic.cell: Nothing is said: cells cannot await, and count lines from the second.
+_CELL_MAGIC = cell
+[IPython] magic: A note at %load_ext: cells cannot await, and count lines from the second.
+IPython.core.interactiveshell:InteractiveShell.input_transformers_post
+[IPython] magic: A note at %unload_ext: the magics stay.
+IPython.core.magic:MagicsManager.registry
+IPython.core.magic:MagicsManager.magics
+[IPython] magic: A note at %load_ext: arguments are not completed.
+IPython.core.completer:Completer > custom_matchers
+[IPython] magic.arguments: Nothing is said: arguments are not completed, or `$name` and `{name}` stay as they are.
+IPython.core.completer:context_matcher
+IPython.core.completer:SimpleCompletion
+IPython.utils.text:DollarFormatter
+[IPython] magic: Nothing is said: a semicolon does not silence the magic.
+IPython.core.magic:output_can_be_silenced
+[IPython] magic.cell: `%tfprof` before an expression raises AttributeError.
+IPython.core.interactiveshell:InteractiveShell.transform_ast
+IPython.core.compilerop:CachingCompiler.ast_parse
+[IPython] api.result: Nothing is said: cells have file names instead of `In[2]`, or the widget shows at a terminal.
+IPython.core.compilerop:CachingCompiler.format_code_name
+IPython.core.formatters:DisplayFormatter.active_types
+[ipykernel] magic.profiling: Nothing is said: results are printed as text; no line of progress.
+ipykernel.zmqshell:ZMQInteractiveShell.kernel
+ipykernel.zmqshell:ZMQDisplayPublisher.publish(data, metadata, transient, update)
+[ipykernel] parallel.errands: Nothing is said: an engine whose cell awaits may never answer.
+ipykernel.kernelbase:Kernel.shell_channel_thread
+[IPython] parallel.errands: Nothing is said: an engine whose cell awaits may never answer.
+IPython.core.interactiveshell:InteractiveShell.should_run_async
+[ipykernel] parallel.errands: Nothing is said: the same cell on several engines counts as several.
+ipykernel_ = ipykernel.compiler:get_tmp_directory
+[ipyparallel] parallel.engines: A UsageError, or ProfileError, names it and the version before anything runs.
+ipyparallel:Client
+ipyparallel:Client.abort
+ipyparallel:Client.send_signal
+ipyparallel:Client.wait
+ipyparallel:Cluster
+ipyparallel:ClusterManager.load_clusters(profile_dir)
+ipyparallel.client.view:View
+ipyparallel:AsyncResult.stream_output
+ipyparallel:AsyncResult.wait_for_output
+ipyparallel:RemoteError > ename
+[ipyparallel] parallel.joining: A UsageError, or ProfileError, names it and the version before anything runs.
+ipyparallel.error:CompositeError
+[anywidget] widget.traits: A line that names the version stands above the table that is shown in the widget's place.
+anywidget:WidgetTrait
+anywidget:AnyWidget._repr_mimebundle_
+[ipywidgets] widget.traits: A line that names the version stands above the table that is shown in the widget's place.
+ipywidgets:Widget.comm
+[anywidget] widget.traits: Nothing is said: the widget stays empty.
+_esm = anywidget.widget:AnyWidget > _ESM_KEY
+[google.protobuf] lib.messages: ImportError or AttributeError with the first message.
+google.protobuf.internal.enum_type_wrapper:EnumTypeWrapper
+google.protobuf.message_factory:GetMessageClass
+| google.protobuf.message_factory:MessageFactory.GetPrototype
+"""
