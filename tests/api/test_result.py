@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import anywidget
 import pytest
 
 from tests.capturing.models import THREE, Model, captured
@@ -108,6 +112,32 @@ def test_what_is_asked_of_a_capture_is_of_its_busiest_graph(profile: Profile, tm
     assert capture.to_dataframe("op")["name"].tolist() == list(capture.view("op").names)
     capture.save(tmp_path / "profile_0")
     assert Profile.load(tmp_path / "profile_0").nodes.names == profile.nodes.names
+
+
+@pytest.mark.parametrize(
+    ("holders", "name"),
+    [([anywidget], "WidgetTrait"), (anywidget.AnyWidget.__mro__, "AnyWidget._repr_mimebundle_")],
+)
+def test_a_table_is_shown_where_the_widget_has_lost_what_it_needs(
+    profile: Profile, monkeypatch: pytest.MonkeyPatch, holders: Sequence[Any], name: str
+) -> None:
+    capture = of(profile, KindOfRun("loss", 3, 2, 1.0, 2.0, 8.0))
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("IPython.display.display", lambda bundle, **_: shown.append(bundle))
+    monkeypatch.delitem(sys.modules, "tfprof_widget.widget.traits", raising=False)
+    capture._ipython_display_()
+    assert not any("cannot be shown" in each.get("text/html", "") for each in shown)
+    shown.clear()
+    monkeypatch.delitem(sys.modules, "tfprof_widget.widget.traits")
+    for holder in holders:
+        if name.rpartition(".")[2] in vars(holder):
+            monkeypatch.delattr(holder, name.rpartition(".")[2])
+    capture._ipython_display_()
+    (bundle,) = shown
+    told = f"<p>the widget cannot be shown: anywidget {anywidget.__version__} has no {name}; install an earlier one"
+    assert bundle["text/html"].startswith(told)
+    assert "<table" in bundle["text/html"]
+    assert bundle["text/plain"] == capture.text()
 
 
 def test_what_is_asked_of_an_empty_capture_says_why() -> None:

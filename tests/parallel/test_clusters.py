@@ -53,6 +53,13 @@ def test_engines_are_named_by_variables_and_numbers(cluster: Any, name: str, exp
     assert numbers(name, variables) == expected
 
 
+def test_an_ipyparallel_that_lacks_something_is_named_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(ipyparallel.AsyncResult, "stream_output")
+    lacking = rf"ipyparallel {re.escape(ipyparallel.__version__)} has no AsyncResult\.stream_output, which"
+    with pytest.raises(ProfileError, match=lacking):
+        numbers("", {})
+
+
 def test_a_cluster_is_connected_to_for_as_long_as_it_is_used(cluster: Any) -> None:
     with named_engines("", {"cluster": cluster.cluster}) as engines:
         assert engines.numbers == (0, 1)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
+from importlib.metadata import version
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,8 @@ from tfprof_widget.api.profile import Profile, View
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Measurement, Recording, note_on_slow_runs
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.parts.stacks import name_cells
-from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.errors import ProfileError, error_text
+from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.output.text import counted_rows
@@ -266,8 +268,8 @@ class Capture:
         if "text/html" in bundle and not _shows_text_alone():
             try:
                 self.widget()._ipython_display_()
-            except (ImportError, ProfileError) as error:
-                bundle["text/html"] = f"<p>{escape(str(error))}</p>{bundle['text/html']}"
+            except Exception as error:
+                bundle["text/html"] = f"<p>{escape(_why_no_widget(error))}</p>{bundle['text/html']}"
             else:
                 return
         display(bundle, raw=True)
@@ -293,7 +295,17 @@ def _shows_text_alone() -> bool:
 
     shell: Any = get_ipython()
     formatter = getattr(shell, "display_formatter", None)
-    return formatter is not None and formatter.active_types == ["text/plain"]
+    return getattr(formatter, "active_types", None) == ["text/plain"]
+
+
+def _why_no_widget(error: Exception) -> str:
+    """Why a table stands in the widget's place, with what anywidget and ipywidgets no longer have."""
+    if isinstance(error, ImportError | ProfileError):
+        return str(error)
+    gone = gone_names("anywidget", "ipywidgets")
+    lacking = [f"{each.package} {version(each.package)} has no {each.name}" for each in gone]
+    way_out = "; install an earlier one, or a tfprof-widget of its time" if gone else ""
+    return f"the widget cannot be shown: {', '.join(lacking) or error_text(error)}{way_out}"
 
 
 def _measured(recorded: Recording, graph: CapturedGraph | None, name: str) -> Measurement:

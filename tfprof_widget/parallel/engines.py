@@ -14,6 +14,7 @@ from typing import Any
 
 from tfprof_widget.capturing.recording import Recording
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import postpone_ctrl_c
 from tfprof_widget.lib.version import __version__
 from tfprof_widget.parallel.errands import GetReady, HandOver, unpacked
@@ -194,6 +195,11 @@ def _ipyparallel() -> tuple[Any, Any]:
         raise ProfileError(
             f"engines are reached with ipyparallel, which cannot be imported ({error}): {INSTALL}"
         ) from None
+    if gone := gone_names("ipyparallel"):
+        raise ProfileError(
+            f"engines: ipyparallel {ipyparallel.__version__} has no {', '.join(each.name for each in gone)}, which "
+            "%%tfprof needs: install an earlier one, or a tfprof-widget of its time"
+        )
     return ipyparallel, view
 
 
