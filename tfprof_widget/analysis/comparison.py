@@ -62,7 +62,7 @@ def _workers(profile: ProfileData, options: Options) -> dict[str, tuple[int, ...
     groups = by_worker(profile, chosen_steps(profile, options)) if profile.step_workers else []
     found = {profile.step_workers[steps[0]]: steps for steps in groups}
     if len(found) == 1 and len(set(profile.step_workers)) > 1:
-        raise ValueError(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; let more through")
+        raise ValueError(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; loosen them")
     if len(found) < 2 and not profile.steps:
         raise ValueError("compare: nothing ran in these profiles; a worker is known by its runs: compare their views")
     if len(found) < 2:

@@ -38,6 +38,17 @@ class Lists:
     start: Integers
     values: NDArray[np.integer]
 
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[int]]) -> Lists:
+        """The lists in one array.
+
+        >>> Lists.of([[7, 8], []]).values.tolist()
+        [7, 8]
+        """
+        start = np.zeros(len(lists) + 1, np.int64)
+        np.cumsum([len(each) for each in lists], out=start[1:])
+        return cls(start, np.fromiter(chain.from_iterable(lists), np.int32, int(start[-1])))
+
     def __len__(self) -> int:
         return len(self.start) - 1
 
@@ -271,9 +282,3 @@ class Checkpoint:
     shapes: Mapping[str, tuple[int, ...]]
     types: Mapping[str, int]
     value: Callable[[str], NDArray[Any]]
-
-
-def _lists(lists: Sequence[Sequence[int]]) -> Lists:
-    start = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(each) for each in lists], out=start[1:])
-    return Lists(start, np.fromiter(chain.from_iterable(lists), np.int32, int(start[-1])))

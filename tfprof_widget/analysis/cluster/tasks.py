@@ -50,7 +50,7 @@ class Tasks:
 
     @classmethod
     def of(cls, profile: ProfileData) -> Tasks:
-        """Those of a profile, kept with it."""
+        """The tasks of a profile, kept with the profile."""
         return profile.cache.kept("tasks", lambda: _tasks(profile))
 
     def __len__(self) -> int:

@@ -224,7 +224,7 @@ def _runs(number: int, profile: ProfileTables, codes: Codes, executions: Executi
     runs = profile.runs
     counts = (runs.count + runs.count_elsewhere).tolist()
     if sum(counts) != len(executions):
-        raise ValueError("merge: a profile does not tell of which runs its executions are; load or capture it again")
+        raise ValueError("merge: a profile does not say to which runs its executions belong; load or capture it again")
     started = np.where(executions.start_nanos > 0, executions.start_nanos, NEVER)
     first = 0
     for step, size, digest in zip(codes.step[runs.step].tolist(), counts, runs.digests, strict=True):

@@ -23,7 +23,7 @@ from tfprof_widget.ingest.parts.names import (
 from tfprof_widget.ingest.parts.nodes import FunctionGraphs, NodeTable, Shapes
 from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.parts.transfers import Transfer
-from tfprof_widget.ingest.xspace.events import _MOST_NAMED, _once_each
+from tfprof_widget.ingest.xspace.events import MOST_NAMED, once_each
 from tfprof_widget.ingest.xspace.executions import named_transfers, tensor_sizes
 from tfprof_widget.ingest.xspace.reader import MEMORY, Label, TraceTable
 from tfprof_widget.lib.arrays import ABSENT, Integers
@@ -293,11 +293,11 @@ def notes_on(traces: Iterable[TraceTable], compiled: Collection[str]) -> tuple[s
     >>> notes_on([], ["train_step"])[0].partition(",")[0]
     "XLA compiled 'train_step' to one op"
     """
-    notes = _once_each(note for trace in traces for note in trace.notes)
+    notes = once_each(note for trace in traces for note in trace.notes)
     if not compiled:
         return notes
     names = sorted(compiled)
-    said = ", ".join(map(repr, names[:_MOST_NAMED])) + (" …" if len(names) > _MOST_NAMED else "")
+    said = ", ".join(map(repr, names[:MOST_NAMED])) + (" …" if len(names) > MOST_NAMED else "")
     each = " each" if len(names) > 1 else ""
     return (
         *notes,
