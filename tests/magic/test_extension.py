@@ -51,8 +51,10 @@ print(sorted({"tensorflow", "pandas", "altair", "keras"} & set(sys.modules)))
 def test_it_loads_where_ipython_is_old(monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell) -> None:
     """Colab keeps to IPython 7.34, which cannot complete by context, nor silence magics."""
     tfprof_widget.unload_ipython_extension(shell)
-    monkeypatch.delattr("IPython.core.completer.context_matcher")
-    monkeypatch.delitem(sys.modules, "tfprof_widget.magic.arguments", raising=False)
+    for name in ("CompletionContext", "SimpleCompletion", "SimpleMatcherResult", "context_matcher"):
+        monkeypatch.delattr(f"IPython.core.completer.{name}")
+    for name in [name for name in sys.modules if name.startswith("tfprof_widget.magic")]:
+        monkeypatch.delitem(sys.modules, name)  # so that they are imported where IPython is old
     monkeypatch.delattr("IPython.core.magic.output_can_be_silenced")
     before = list(shell.Completer.custom_matchers)
     tfprof_widget.load_ipython_extension(shell)

@@ -12,7 +12,8 @@ from pathlib import Path
 from tfprof_widget.analysis.advisor.runner import CHECKERS, advise_on
 from tfprof_widget.analysis.comparison import compare, comparison_text
 from tfprof_widget.api.profile import View, load
-from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, SHOWN, CommandRequest, meant, named_option
+from tfprof_widget.api.typed_options import meant
+from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, GRAMMAR, SHOWN, CommandRequest
 from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, described, print_options, say
 from tfprof_widget.cli.terminal import print_view
 from tfprof_widget.engine.evaluate import check_options, evaluate
@@ -133,7 +134,7 @@ def _told(commands: Mapping[str, Command], topic: str, at_prompt: bool) -> Itera
     if topic in commands:
         yield from _command(commands[topic], at_prompt)
     elif topic:
-        yield from described([named_option(topic.lstrip("-"))], dashes)
+        yield from described([GRAMMAR.named(topic.lstrip("-"))], dashes)
     else:
         yield from _overview(commands, at_prompt)
         yield from ("", "Options, with one dash or two, as -name value or --name=value:")

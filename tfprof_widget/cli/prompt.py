@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.cli.arguments import ARGUMENTS, DUMP_TO_FILE, SHOWN, CommandRequest, read_line
+from tfprof_widget.cli.arguments import DUMP_TO_FILE, GRAMMAR, SHOWN, CommandRequest, read_line
 from tfprof_widget.cli.commands import COMMANDS, named
 from tfprof_widget.cli.session import DONE, LazyProfile, Session, attempt, print_options
 from tfprof_widget.engine.evaluate import view_tree
@@ -46,7 +46,7 @@ def candidates(line: str, profile: Profile) -> tuple[int, list[str]]:
 
 
 def _of_value(view: str, name: str, written: str, profile: Profile) -> tuple[int, list[str]]:
-    option = ARGUMENTS.get(name.replace("-", "_"))
+    option = GRAMMAR.known(name)
     if option is None:
         return len(written), []
     if option.kind in ("choices", "regexes"):

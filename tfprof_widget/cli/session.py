@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tfprof_widget.api.profile import Profile, load, merge
-from tfprof_widget.api.typed_options import default_text, placeholder
+from tfprof_widget.api.typed_options import help_text, placeholder
 from tfprof_widget.cli.arguments import SHOWN, CommandRequest
 from tfprof_widget.ingest.files.loading import load_message, load_run_metas
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning, shortened
@@ -214,15 +214,10 @@ def described(options: Iterable[Option], dashes: str) -> Iterator[str]:
     ['  --help                            Show help, of a command if one is named.', ...]
     """
     for option in options:
-        told = option.help
-        if option.choices:
-            told += f" Of {', '.join(option.choices)}."
-        if option.kind != "flag" and option.default not in ((), ""):
-            told += f" (default: {default_text(option)})"
         written = f"  {dashes}{option.name} {placeholder(option)}".rstrip()
         if len(written) >= USAGE_COLUMNS:
             yield written
             written = ""
-        for line in textwrap.wrap(told, HELP_COLUMNS - USAGE_COLUMNS):
+        for line in textwrap.wrap(help_text(option), HELP_COLUMNS - USAGE_COLUMNS):
             yield f"{written:<{USAGE_COLUMNS}}{line}"
             written = ""

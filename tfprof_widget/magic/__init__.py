@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.core.magic_arguments import magic_arguments
 
-from tfprof_widget.magic.arguments import MagicRequest, parse, tfprof_arguments
+from tfprof_widget.magic.arguments import MagicRequest, matcher, parse, tfprof_arguments
 from tfprof_widget.magic.cell import EndOfCell, compiled_code, restore_first_line, running_cell, unwrapped
 from tfprof_widget.magic.profiling import ProfiledCell, print_note, profile_on_engines, report_and_go_on
 
@@ -33,17 +33,13 @@ def silenced_by_semicolon(function: Magic) -> Magic:
 def complete_arguments(shell: InteractiveShell) -> None:
     """Complete the magic's arguments behind the Tab key."""
     if hasattr(completer, "context_matcher"):
-        from tfprof_widget.magic.arguments import matcher
-
-        shell.Completer.custom_matchers.append(matcher)
+        shell.Completer.custom_matchers.append(matcher())
 
 
 def complete_no_more(shell: InteractiveShell) -> None:
     """Leave the completer as it was."""
     if hasattr(completer, "context_matcher"):
-        from tfprof_widget.magic.arguments import matcher
-
-        shell.Completer.custom_matchers.remove(matcher)
+        shell.Completer.custom_matchers.remove(matcher())
 
 
 def load(shell: InteractiveShell) -> None:
@@ -113,7 +109,7 @@ class TfprofMagics(Magics):
         comma-separated. Example: %%tfprof --view op --order_by micros --min_micros 100
         """
         variables = self.user_shell.user_ns | (local_ns or {})
-        request, code = parse(self.tfprof.parser, line, variables)
+        request, code = parse(line, variables)
         if request.help:
             print(self.tfprof.parser.format_help().removeprefix("::").lstrip())
             return None

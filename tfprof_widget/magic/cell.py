@@ -15,7 +15,7 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
-from tfprof_widget.magic.arguments import asks_for_help, keeps_cell
+from tfprof_widget.magic.arguments import who_runs
 
 _CELL_MAGIC = "get_ipython().run_cell_magic('tfprof', "
 _LINE_MAGIC = "get_ipython().run_line_magic('tfprof', "
@@ -53,9 +53,10 @@ def _magic_call(cell: str) -> tuple[str, str] | None:
         return None
     match ast.parse(cell).body:
         case [ast.Expr(ast.Call(args=[_, ast.Constant(str(arguments)), ast.Constant(str(code))]))]:
-            if asks_for_help(arguments):
+            who = who_runs(arguments)
+            if who == "nobody":
                 return arguments, ""
-            return (arguments, code) if code.strip() and not keeps_cell(arguments) else None
+            return (arguments, code) if code.strip() and who == "IPython" else None
     return None
 
 

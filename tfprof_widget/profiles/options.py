@@ -56,7 +56,10 @@ TRAINABLE_VARIABLES = "_trainable_variables"
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its name, what kind of value it takes, its default and what it is for."""
+    """One option: its name, what kind of value it takes, its default and what it is for.
+
+    `placeholder` stands for the value in help texts, where its kind does not say enough.
+    """
 
     name: str
     kind: Kind
@@ -64,6 +67,7 @@ class Option:
     help: str
     choices: tuple[str, ...] = ()
     minimum: int = 0
+    placeholder: str = ""
 
 
 def _threshold(name: str, unit: str) -> Option:
