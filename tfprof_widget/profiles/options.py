@@ -120,6 +120,19 @@ OPTIONS: tuple[Option, ...] = (
     Option("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", TIMINGS),
 )
 
+KEEP_ALL_ROWS = (
+    "step",
+    "run_name_regexes",
+    "worker_regexes",
+    "across_workers",
+    "order_by",
+    "account_displayed_op_only",
+    "select",
+    "output",
+    "timing",
+)
+"""The options that are no filters: none of them alone takes a row away."""
+
 _BY_NAME = {option.name: option for option in OPTIONS}
 _DEFAULTS = {option.name: option.default for option in OPTIONS}
 
