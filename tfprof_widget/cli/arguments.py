@@ -25,7 +25,7 @@ GENERAL = (
     Option("help", "flag", False, "Show help, of a command if one is named."),
     Option("version", "flag", False, "Show the version."),
 )
-# Native's command line stops at ten levels; which columns say anything depends on the profile.
+# Native's command line shows ten levels. Which columns are useful depends on the profile, so none is the default.
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
     "max_depth": {"default": 10},
     "select": {"default": (), "help": "The columns to print, if not micros, or params where nothing was measured."},
@@ -37,9 +37,10 @@ GRAMMAR = Grammar(ARGUMENTS, "`help` lists them", short={"h": "help", "o": "outp
 
 @dataclass(frozen=True)
 class CommandRequest:
-    """A command as it was given: `options` holds what was named of tfprof's, `files` and `general` of the rest.
+    """A command as it was typed.
 
-    `operands` are the words after the command that are no options.
+    `options`, `files` and `general` hold the values of the options that were typed, of tfprof's own, of `FILES` and of
+    `GENERAL`; `operands` are the other words after the command.
     """
 
     command: str = ""
@@ -50,7 +51,7 @@ class CommandRequest:
 
 
 def read_line(line: str) -> CommandRequest:
-    r"""The request of a line typed at the prompt; quotes keep words together, a backslash is itself.
+    r"""The request of a line typed at the prompt; quotes keep words together, a backslash is an ordinary character.
 
     >>> read_line(r'''scope -show_name_regexes "a\.b,c" -step -1''').options
     {'show_name_regexes': ('a\\.b', 'c'), 'step': -1}
@@ -70,7 +71,7 @@ def read_words(words: Sequence[str]) -> CommandRequest:
     ('op', {'graph_path': 'g.pbtxt'}, {'account_displayed_op_only': True, 'min_micros': 10})
     """
     if words and words[0] == "help":
-        return CommandRequest("help", tuple(words[1:]))  # an option named here wants no value
+        return CommandRequest("help", tuple(words[1:]))  # which may name an option, without a value
     typed, operands = GRAMMAR.read(words)
     given = {option.name: value_of(option, text) for option, text in typed}
     if "dump_to_file" in given:

@@ -76,7 +76,7 @@ class TfprofMagics(Magics):
         self._loaded = ExitStack()
 
     def watch_other_cells(self) -> None:
-        """Let what is made in one cell be profiled in a later one: callables of sessions, and ops with their lines."""
+        """Remember what a later cell is profiled with: callables of sessions, and the lines in which ops are made."""
         with report_and_go_on("cannot trace callables that a session makes outside a profiled cell"):
             from tfprof_widget.capturing.session_hooks import remembered_callables
 
@@ -132,7 +132,7 @@ class TfprofMagics(Magics):
         profile_on_engines(self.user_shell, request, code, variables)
 
     def _profile_cell(self, request: MagicRequest) -> None:
-        """Begin now, end with the cell."""
+        """Profile the rest of the running cell."""
         frame = running_cell()
         if frame is None:
             raise UsageError("%tfprof without an expression profiles the rest of a cell, but no cell is running")
@@ -151,7 +151,7 @@ class TfprofMagics(Magics):
             profiled.end()
 
     def _profile_code(self, request: MagicRequest, code: str, local_ns: dict[str, Any] | None) -> Any:
-        """Run code within the magic and give its last value, as %time does."""
+        """Run code within the magic and return its last value, as %time does."""
         run = compiled_code(self.user_shell, code)
         if self._profiled is not None:
             print_note("this cell is being profiled already, so the inner %tfprof only runs its code")

@@ -1,4 +1,4 @@
-"""Reads and completes what stands behind `%%tfprof` and `%tfprof`."""
+"""Reads and completes the options behind `%%tfprof` and `%tfprof`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TRACING = (
     text_option("steps", "FIRST:END", "Trace the runs FIRST:END, END not included; either may be left out."),
     Option("all", "flag", False, "Trace every run."),
 )
-DARING = (
+RISKY = (
     Option(
         "collectives",
         "flag",
@@ -62,12 +62,12 @@ SHOWN = (
 )
 GROUPS = (
     ("result", RESULT),
-    ("what is traced", (*TRACING, *DARING)),
+    ("what is traced", (*TRACING, *RISKY)),
     ("where it runs", WHERE),
     ("what is shown", SHOWN),
 )
 ARGUMENTS = {option.name: option for _, options in GROUPS for option in options}
-# Of the truths only the longest may follow a flag: `%tfprof --all t` runs the code t.
+# Shorter truths do not follow a flag here: `%tfprof --all t` runs the code t.
 GRAMMAR = Grammar(
     ARGUMENTS,
     "%%tfprof? lists them",
@@ -80,10 +80,10 @@ GRAMMAR = Grammar(
 
 @dataclass(frozen=True)
 class MagicRequest:
-    """What a magic line asks for: `shown` and `traced` hold only what was named.
+    """What a magic line asks for; `shown` and `traced` hold only the options that were typed.
 
-    `engines` names the engines to run on, all of them if it is empty; None runs the code here. Where `help` is asked
-    for, all else is without effect.
+    `engines` names the engines to run on, all of them if it is empty; None runs the code here. With `help`, everything
+    else has no effect.
     """
 
     shown: Mapping[str, Any] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class MagicRequest:
 
 
 def tfprof_arguments(magic: Magic) -> Magic:
-    """Give a magic the arguments of the option table, for `magic_arguments` to make parser and help of."""
+    """Declare the options to `magic_arguments`, which writes the magic's help from them."""
     for title, options in reversed(GROUPS):
         for option in reversed(options):
             magic = argument(f"--{option.name}", **_argparse_settings(option))(magic)
@@ -209,7 +209,7 @@ def _range(text: str) -> tuple[int, int | None]:
 
 
 def _check(given: Mapping[str, Any]) -> None:
-    """Refuse what contradicts itself."""
+    """Refuse options that contradict each other."""
     rivals = [f"--{option.name}" for option in TRACING if option.name in given]
     if len(rivals) > 1:
         raise ValueError(f"{' and '.join(rivals)} exclude one another: each says what to trace")
@@ -224,7 +224,7 @@ _VALUE_BEGUN = re.compile(r"(?:^|.*\s)--?([A-Za-z][\w-]*)(?:=|\s+)(\S*)", re.DOT
 
 
 def candidates(before_cursor: str) -> tuple[int, list[str]] | None:
-    """What may stand at the cursor, and how many characters of it do; None where that is not for the magic to say.
+    """How many characters of the word at the cursor are typed, and what it may become; None if it is not an option's.
 
     >>> candidates("%%tfprof --min_mi")
     (8, ['--min_micros'])
