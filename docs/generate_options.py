@@ -134,7 +134,7 @@ def option_reference() -> str:
         COLUMNS_HEAD + _table(("column", "what it is"), ((f"`{name}`", COLUMN_MEANINGS[name]) for name in COLUMNS)),
         PLACES_HEAD + _table(("option", "flag", "trait", "ProfileOptionBuilder"), map(_spelled, OPTIONS)),
         DEFAULTS_HEAD + _table(("option", "where", "default"), _differing()),
-        NOTEBOOK_HEAD + _described((view, *magic.RESULT, *magic.TRACING, *magic.DARING, *magic.WHERE)),
+        NOTEBOOK_HEAD + _described((view, *magic.RESULT, *magic.TRACING, *magic.RISKY, *magic.WHERE)),
         COMMAND_LINE_HEAD + _described((*command_line.FILES, command_line.DUMP_TO_FILE, *command_line.GENERAL)),
     )
     return "\n".join(parts)

@@ -21,7 +21,7 @@ from tfprof_widget.cli.session import LazyProfile, Session
 from tfprof_widget.engine.matching import Names, compiled
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.xspace.reader import read_xspace
-from tfprof_widget.magic.arguments import split
+from tfprof_widget.magic.arguments import parse
 from tfprof_widget.output.destination import parse_output
 from tfprof_widget.profiles.options import VIEWS, Options
 
@@ -109,7 +109,7 @@ def read_command(data: bytes) -> None:
 
 def read_magic(data: bytes) -> None:
     """What stands behind `%%tfprof`; without braces, in which it evaluates Python."""
-    split(data.decode(errors="replace").replace("{", "").replace("$", ""), {})
+    parse(data.decode(errors="replace").replace("{", "").replace("$", ""), {})
 
 
 TARGETS = {

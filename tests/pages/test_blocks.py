@@ -40,7 +40,7 @@ def test_the_blocks_of_a_page_run(name: str, tmp_path: Path) -> None:
     [
         ("```python\n1 / 0\n```\n", "ZeroDivisionError"),
         ("```python\nprofile.view('op', min_micro=1)\n```\n", "did you mean 'min_micros'"),
-        ("```ipython\n%%tfprof --alll\n1\n```\n", "there is no argument --alll"),
+        ("```ipython\n%%tfprof --alll\n1\n```\n", "there is no option --alll"),
         ("```ipython\n%%tfprof\n1\n```\n", "AssertionError: Nothing was captured"),
         ("```sh\nmake no-such-target\n```\n", "no-such-target"),
         ("```sh\ntfprof demo\ntfprof scop profile_100\n```\n", "scop"),

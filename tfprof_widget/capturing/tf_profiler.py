@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from tfprof_widget.capturing.hooks import patches_of
+from tfprof_widget.lib.text import LIBRARIES
 
 # The level is an option of the profiler's session, but TensorFlow 2.21 refuses every value that Python can give.
 LEVEL = "_ZN3tsl8profiler8internal13g_trace_levelE"
@@ -41,7 +42,6 @@ BINDINGS = "tensorflow.python.profiler.internal._pywrap_profiler"
 PUBLIC = "tensorflow.python.profiler.profiler_v2"
 SESSION_TYPE = "ProfilerSession"
 _OPTIONS: dict[str, int] = {}  # the session takes no options but the default ones, and warns of others
-_LIBRARIES = ("/tensorflow/", "/keras/", "/tf_keras/", "/tfprof_widget/")
 
 
 class ProfilerBusy(Exception):
@@ -186,7 +186,7 @@ def _caller() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not any(each in file.replace("\\", "/") for each in _LIBRARIES):
+        if not any(f"/{library}/" in file.replace("\\", "/") for library in LIBRARIES):
             return f"{file}, line {frame.f_lineno}"
         if frame.f_back is None:
             break
