@@ -89,8 +89,8 @@ Every view takes the same options, and an option has the same name everywhere. F
 An unknown name or value is refused, and the error lists the known ones.
 
 - A **number** is a whole number, at least the bound in the table.
-- **Regexes** have RE2's syntax and match a name in full: `.*conv.*` matches `net/conv1`, `conv` does not. It is enough if one
-  of them matches. In Python they are a list of strings; in a magic and on the command line they have commas between them.
+- **Regexes** have RE2's syntax and match a name in full: `.*conv.*` matches `net/conv1`, `conv` does not. One match is
+  enough. In Python they are a list of strings; in a magic and on the command line they have commas between them.
 - **Columns** are a list in Python; elsewhere they have commas between them.
 - **Yes or no** is `True` or `False` in Python; elsewhere giving the option means yes.
 """

@@ -176,7 +176,7 @@ def _whole(profile: ProfileTables) -> ExecutionTables:
 
 
 def _was_kept(profile: ProfileTables) -> Flags:
-    """Which of all recorded executions count in the profile."""
+    """Whether each recorded execution counts in the profile."""
     before = profile.runs.kept_before
     kept = np.ones(len(profile.executions) + len(before), np.bool_)
     kept[before + np.arange(len(before))] = False

@@ -210,7 +210,7 @@ class _Rows:
         )
 
     def _are(self, *kinds: Ran) -> Flags:
-        """Which executions are of these kinds."""
+        """Whether each execution is of one of these kinds."""
         flags = np.array([kind[0] in kinds for kind in self.kinds], np.bool_)
         return flags[_column(self.kind)] if len(flags) else flags
 
