@@ -1,4 +1,4 @@
-"""The first change that docs/developing.md walks through works: its module passes its test, its entries fit in."""
+"""The first change that docs/developing.md walks through works: its module passes its test."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "developing.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\w+\n(.*?)^```$", PAGE.partition("## A first change")[2], re.DOTALL | re.MULTILINE)
-MODULE, ENTRIES, WORDS, TEST, *_ = BLOCKS
+MODULE, _, _, TEST, *_ = BLOCKS
 NAME = "tfprof_widget.analysis.advisor.debugging"
 
 
@@ -27,17 +26,3 @@ def test_the_module_passes_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
     for test in found:
         assert callable(test)
         test()
-
-
-def test_the_entries_are_like_those_around_them() -> None:
-    imported, checker = (line for line in ENTRIES.splitlines() if line)
-    runner = (ROOT / "tfprof_widget" / "analysis" / "advisor" / "runner.py").read_text(encoding="utf-8")
-    assert imported == "from tfprof_widget.analysis.advisor.debugging import debugging"
-    assert imported.replace("debugging import debugging", "cluster import cluster") in runner.replace(
-        ", parameter_servers", ""
-    )
-    assert checker.replace("Debugging", "Layout").replace("debugging", "layout") in runner.splitlines()
-    panel = (ROOT / "js" / "src" / "views" / "advice.tsx").read_text(encoding="utf-8")
-    shape = r"^  \w+Checker: \{\n    title: .*,\n    looksFor: .*,\n  \},$"
-    assert len(re.findall(shape, WORDS, re.MULTILINE)) == 1
-    assert len(re.findall(shape, panel, re.MULTILINE)) > 1
