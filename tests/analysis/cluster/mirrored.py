@@ -11,7 +11,7 @@ from tests.analysis.cluster.mirrored_training import recorded
 
 
 def main(asked: str) -> None:
-    """Train, and print the links of the cluster's summary, or which steps were recorded from the first on."""
+    """Train, and print the links between devices step by step, or which steps were recorded from the first on."""
     import tensorflow as tf
 
     from tfprof_widget.analysis.cluster.summary import summary
@@ -23,8 +23,8 @@ def main(asked: str) -> None:
     if asked == "first":
         print(json.dumps(prof.profile.step_names), flush=True)
     else:
-        found = summary(prof.profile)
-        print(json.dumps([asdict(each) for each in found.links] if found else None), flush=True)
+        found = [summary(prof.profile, [step]) for step in range(len(prof.profile.steps))]
+        print(json.dumps([[asdict(link) for link in each.links] for each in found if each]), flush=True)
     os._exit(0)
 
 

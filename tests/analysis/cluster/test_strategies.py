@@ -69,13 +69,16 @@ def test_clocks_of_one_machine_are_alike_within_the_error_told(merged: Profile) 
 
 
 def test_replicas_of_one_process_send_each_other_tensors_and_reduce() -> None:
-    """Links are of devices: the first CPU sends the batch to the second; both take part in the reduction."""
-    links = json.loads(mirrored("links"))
+    """Links are of devices: the first CPU sends the batch to the second; both take part in the reduction.
+
+    TensorFlow loses a device's reduction if its thread is still in it when the recording of a step ends.
+    """
+    links = [link for step in json.loads(mirrored("links")) for link in step]
     ends = {(each["source"][-5:], each["target"][-5:], each["kind"]): each for each in links}
     assert ends["cpu:0", "cpu:1", "_Recv"]["bytes"] >= 64 * ROWS * FLOAT
     assert ("cpu:1", "cpu:0", "_Recv") in ends
-    (reduced,) = [each for each in links if each["kind"] == "CollectiveReduceV2"]
-    assert (reduced["count"], reduced["bytes"]) == (2, 2 * ROWS * COLUMNS * FLOAT)
+    reduced = [(each["count"], each["bytes"]) for each in links if each["kind"] == "CollectiveReduceV2"]
+    assert max(reduced) == (2, 2 * ROWS * COLUMNS * FLOAT)
 
 
 def test_the_step_in_which_devices_of_a_process_meet_is_left_out() -> None:
