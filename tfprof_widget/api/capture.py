@@ -79,12 +79,7 @@ def last() -> Capture | None:
 
 
 def remember(capture: Capture | None) -> None:
-    """Let this be the capture that ended last, or none.
-
-    >>> remember(None)
-    >>> last() is None
-    True
-    """
+    """Let this be the capture that ended last, or none."""
     _LAST[:] = [] if capture is None else [capture]
 
 

@@ -60,11 +60,7 @@ class CapturedGraph:
 
 
 def captured_graphs(graphs: Iterable[GraphRecording]) -> tuple[CapturedGraph, ...]:
-    """What was recorded as profiles, whose frames tell of the cells' numbers where a shell runs cells.
-
-    >>> captured_graphs([])
-    ()
-    """
+    """What was recorded as profiles, whose frames tell of the cells' numbers where a shell runs cells."""
     label = _labels()
     stages = [name_cells(label)] if label is not None else []
     return tuple(CapturedGraph(Profile.of(assemble(graph.tables, *stages)), graph.kinds) for graph in graphs)

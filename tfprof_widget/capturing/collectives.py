@@ -36,11 +36,7 @@ HOW_TO_DARE = (
 
 
 def is_mended(bindings: ModuleType) -> bool:
-    """Whether this TensorFlow's profiler, of which these are the bindings, finds the beginnings where they are.
-
-    >>> is_mended(ModuleType("no bindings of TensorFlow's"))
-    False
-    """
+    """Whether this TensorFlow's profiler, of which these are the bindings, finds the beginnings where they are."""
     try:
         return hasattr(ctypes.CDLL(bindings.__file__ or "missing"), FLUSH)
     except (AttributeError, OSError):
@@ -48,11 +44,7 @@ def is_mended(bindings: ModuleType) -> bool:
 
 
 def why_never() -> str:
-    """Why nothing can be recorded in this process without danger, empty if something can.
-
-    >>> why_never()
-    ''
-    """
+    """Why nothing can be recorded in this process without danger, empty if something can."""
     context = getattr(sys.modules.get(CONTEXT), "context_safe", lambda: None)()
     if getattr(context, "_collective_ops_server_def", None) is not None:
         return f"this process takes part in collectives of several workers, {HOW_TO_DARE}"
@@ -62,11 +54,7 @@ def why_never() -> str:
 
 
 def has_collectives(graph: Any) -> bool:
-    """Whether several devices take part in an op of a graph, or of the functions that it calls.
-
-    >>> has_collectives(None)
-    False
-    """
+    """Whether several devices take part in an op of a graph, or of the functions that it calls."""
     waiting, known = [graph], set[int]()
     while waiting:
         each = waiting.pop()

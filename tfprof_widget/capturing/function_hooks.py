@@ -127,12 +127,6 @@ def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
     """Tell the recorder of the steps in the block, in any thread, and of the functions that are called.
 
     They give and raise what they would without it, and afterwards TensorFlow and Keras are as they were.
-
-    >>> from tfprof_widget.capturing.sampling import Adaptive
-    >>> with hooked_functions(FunctionSource(Adaptive())) as recorder:
-    ...     pass  # model.fit(...)
-    >>> recorder.recorded().seen
-    0
     """
     patches: list[Patch] = []
     models = ModelSteps(_stepping(recorder))

@@ -57,11 +57,7 @@ class TraceLevels:
 
 
 def is_profiling() -> bool:
-    """Whether tf.profiler.experimental was started and not yet stopped.
-
-    >>> is_profiling()
-    False
-    """
+    """Whether tf.profiler.experimental was started and not yet stopped."""
     return getattr(sys.modules.get(PROFILER), "_profiler", None) is not None
 
 
@@ -273,14 +269,6 @@ def hooked_sessions(recorder: RunRecorder) -> Iterator[None]:
     """Tell the recorder of every session run in the block, in any thread, and trace those that it wants.
 
     The runs give and raise what they would without it, and afterwards TensorFlow is as it was.
-
-    >>> from tfprof_widget.capturing.session_source import SessionSource
-    >>> from tfprof_widget.capturing.sampling import Adaptive
-    >>> recorder = SessionSource(Adaptive())
-    >>> with hooked_sessions(recorder):
-    ...     pass  # session.run(train)
-    >>> recorder.recorded().seen
-    0
     """
     patches: list[Patch] = []
 
@@ -297,11 +285,7 @@ def hooked_sessions(recorder: RunRecorder) -> Iterator[None]:
 
 @contextmanager
 def remembered_callables() -> Iterator[None]:
-    """Let callables that are made in the block be traced by a capture that comes later.
-
-    >>> with remembered_callables():
-    ...     pass  # model.fit(...)
-    """
+    """Let callables that are made in the block be traced by a capture that comes later."""
     patches: list[Patch] = []
 
     def put(session: ModuleType) -> None:

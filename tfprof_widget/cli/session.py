@@ -75,11 +75,7 @@ INTERRUPTED, READER_GONE = 130, 141
 
 
 def attempt(action: Callable[[], int | None]) -> int:
-    """Do it, and return the exit code: its own, if it has one, else that of how it went.
-
-    >>> attempt(lambda: None)
-    0
-    """
+    """Do it, and return the exit code: its own, if it has one, else that of how it went."""
     try:
         code = action()
         sys.stdout.flush()

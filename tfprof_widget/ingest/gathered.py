@@ -87,11 +87,6 @@ class Gathered:
 
     What a live graph does not give is noted. Shapes that it does not know are completed from its runs: always where
     FLOPs are counted, and where inputs are shown unless `completes_shapes` is false.
-
-    >>> gathered = Gathered()
-    >>> gathered.add_graph(b"")
-    >>> gathered.tables().nodes.names
-    ()
     """
 
     def __init__(self, *, completes_shapes: bool = True, reading: Reading = READING) -> None:

@@ -110,10 +110,7 @@ def release_interrupts(held: Interrupts | None) -> None:
 
 
 def deliver_interrupt() -> None:
-    """Let an interrupt come that has waited for code of ours.
-
-    >>> deliver_interrupt()
-    """
+    """Let an interrupt come that has waited for code of ours."""
     handler = signal.getsignal(signal.SIGINT)
     if isinstance(handler, Interrupts):
         handler.deliver()
@@ -163,11 +160,7 @@ FORKED = (
 
 
 class RecordingProcess:
-    """The process that this is made in: locks, threads and TensorFlow's profiler do not survive in a fork of it.
-
-    >>> RecordingProcess().is_another
-    False
-    """
+    """The process that this is made in: locks, threads and TensorFlow's profiler do not survive in a fork of it."""
 
     def __init__(self) -> None:
         self._number = os.getpid()

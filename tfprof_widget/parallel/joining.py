@@ -161,11 +161,7 @@ def capture_engines(view: Any, code: str, *, name: str = "", **sampling: Any) ->
 
 
 def cell_run(engines: Engines, code: str, *, collectives: bool = False, **sampling: Any) -> CellRun:
-    """A run of code on engines, yet to begin.
-
-    >>> cell_run(Engines(None, (0, 1)), "train()", every=10).was_interrupted
-    False
-    """
+    """A run of code on engines, yet to begin."""
     daring = ["--collectives"] if collectives else []
     return CellRun(engines, code, " ".join(filter(None, [*daring, _arguments(policy(**sampling))])))
 

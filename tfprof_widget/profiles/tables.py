@@ -140,9 +140,6 @@ class RecordedRuns:
     `elsewhere` are executions of nodes on devices that are not their own, which count for nothing: a node's device is
     the first that it ran on, and when profiles are merged, that may turn out to be another. `kept_before` says of each
     of them how many executions that count were recorded before it.
-
-    >>> len(RecordedRuns.none())
-    0
     """
 
     step: Indices
@@ -192,9 +189,6 @@ class Transfers:
     `kind` indexes `kinds`, such as `RecvTensor`; `node` made the tensor, or is ABSENT. Times are by the target's clock,
     from when it asked for the tensor until it had it; of a RecvTensor from when its source began to send, which is all
     that is recorded. Of a collective the source is its group. 0 bytes may stand for bytes that are not known.
-
-    >>> len(Transfers.none())
-    0
     """
 
     devices: tuple[str, ...]

@@ -167,13 +167,7 @@ class Clocks:
 
 
 def aligned_start_nanos(profile: ProfileData) -> Integers:
-    """When each execution started, by the clock of the first task; as recorded where there is one task.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> profile = demo_profile()
-    >>> aligned_start_nanos(profile) is profile.executions.start_nanos
-    True
-    """
+    """When each execution started, by the clock of the first task; as recorded where there is one task."""
     start = profile.executions.start_nanos
     if not len(profile.transfers):
         return start

@@ -16,12 +16,7 @@ Parts = tuple[Integers, Integers, Integers]
 
 
 def may_be_cluster(profile: ProfileData) -> bool:
-    """Whether it can have several tasks: it costs little to tell of most profiles that they have not.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> may_be_cluster(demo_profile())
-    False
-    """
+    """Whether it can have several tasks: it costs little to tell of most profiles that they have not."""
     return (
         bool(len(profile.transfers) or profile.step_workers) or len(set(map(task_of_device, profile.nodes.devices))) > 1
     )

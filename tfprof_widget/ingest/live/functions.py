@@ -74,11 +74,7 @@ class Variables:
 
 
 def captures_resources(graph: Any) -> bool:
-    """Whether this is the graph of a function that takes variables, or other resources, from outside.
-
-    >>> captures_resources("graph")
-    False
-    """
+    """Whether this is the graph of a function that takes variables, or other resources, from outside."""
     captures = getattr(graph, "captures", ())
     return is_tf_graph(graph) and any(captured.dtype.name == "resource" for captured, _ in captures)
 
@@ -110,9 +106,6 @@ def read_functions(
     put in the scope of the function's name; so is an op whose name another function has for something else. What a
     function calls directly has that function's better name too, if there is one. A variable is one node, however many
     functions use it.
-
-    >>> read_functions([], StackBuilder()).nodes
-    {}
     """
     reader = _Reader(stacks, words.functions, reading, variables=Variables(words.variables))
     reader.layers.add(words.layers)

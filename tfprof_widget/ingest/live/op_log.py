@@ -156,11 +156,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Reading:
-    """How live graphs are read: who is told what is missing, and which ops of a graph were made by code that is kept.
-
-    >>> Reading().kept("a graph")
-    ()
-    """
+    """How live graphs are read: who is told what is missing, which ops of a graph were made by code that is kept."""
 
     note: Callable[[str], None] = warn_user
     kept: Callable[[Any], Sequence[range]] = lambda graph: ()

@@ -157,13 +157,7 @@ MOST_BYTES = 2**24
 
 
 def with_source_lines(traces: CodeStacks) -> CodeStacks:
-    """The same traces, with the text of the lines of the user's own files, where this process made the nodes.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> traces = demo_profile().traces
-    >>> len(with_source_lines(traces).file) == len(traces.file)
-    True
-    """
+    """The same traces, with the text of the lines of the user's own files, where this process made the nodes."""
     strings, place_of = list(traces.strings), dict[str, int]()
     source = traces.source.copy()
     for frame in sorted(traces.live.intersection(np.flatnonzero(source == UNKNOWN).tolist())):
@@ -197,11 +191,6 @@ def name_cells(label: Callable[[str], tuple[str, str] | None]) -> Callable[[Prof
 
     `label` is what IPython's own tracebacks ask: the kind and name of a file that is a cell. Lines of the cells are
     read before, for they cannot be read by the new names.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> profile = demo_profile()
-    >>> name_cells(lambda file: None)(profile) is profile
-    True
     """
 
     def name(tables: ProfileTables) -> ProfileTables:

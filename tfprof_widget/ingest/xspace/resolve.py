@@ -54,10 +54,6 @@ def resolved_runs(
     `names` are those of the nodes, `ops` are their types in other traces; what has no name there is named by layer.
     Iterators of `tf.data` and the ops that they run are in a scope `tf.data`, ops that Python ran one by one in a scope
     `eager`.
-
-    >>> from tfprof_widget.ingest.xspace.reader import read_xspace
-    >>> resolved_runs(read_xspace(b"")).runs
-    []
     """
     nodes = _Nodes(names or ExecutedNames(), dict(ops or {}))
     found = nodes.of(_as_first_run(columns))
@@ -224,13 +220,7 @@ class ResolvedTraces:
 
 
 def resolve(traces: Iterable[TraceTable], graphs: FunctionGraphs, columns: NodeTable, shapes: Shapes) -> ResolvedTraces:
-    """Give the executions in traces their nodes; `columns` are those of the graph, and get the nodes that it lacks.
-
-    >>> from tfprof_widget.ingest.live.functions import read_functions
-    >>> from tfprof_widget.ingest.parts.stacks import StackBuilder
-    >>> resolve([], read_functions([], StackBuilder()), NodeTable(), Shapes()).runs
-    []
-    """
+    """Give the executions in traces their nodes; `columns` are those of the graph, and get the nodes that it lacks."""
     found = ResolvedTraces()
     executed_names = ExecutedNames(graphs.nodes, graphs.layers)
     sizes = partial(tensor_sizes, columns=columns, shapes=shapes.known, graph=graphs.definition)
