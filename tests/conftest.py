@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 LAST = 3000
 """So many characters of a process's standard error are shown."""
 
+SHARING = ("tests/browser/", "tests/notebooks/", "tests/packaging/", "tests/parallel/")
+"""Folders with a fixture that takes long to set up, and which all their tests share."""
+
 # The same examples in every run, however slow the machine; `pytest --hypothesis-profile=default` looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("same")
@@ -24,6 +27,18 @@ settings.load_profile("same")
 def pytest_configure() -> None:
     """What a shell starts in the background ignores Ctrl-C, and so would the tests of interrupts."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker a file at a time, or a folder whose tests share a browser, a kernel, a cluster or a build."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((folder for folder in SHARING if nodeid.startswith(folder)), nodeid.partition("::")[0])
+
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
