@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
@@ -50,6 +51,13 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
         words = error.stderr if isinstance(error.stderr, str) else error.stderr.decode(errors="replace")
         report.sections.append(("Standard error of the process", words[-LAST:]))
     return report
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _old_objects_are_no_garbage() -> None:
+    """Keep the collector from looking through TensorFlow and all tests again and again, for half a second each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

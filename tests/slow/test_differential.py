@@ -20,15 +20,17 @@ from tests.oracle.random_options import DEFAULTS, ROOT, options_proto, random_op
 from tests.oracle.random_profiles import RandomProfile, random_profile
 from tests.oracle.rows import rows
 from tests.oracle.stdout import with_stdout
+from tests.slow.share import share
 
 pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 
 PROFILES = 240
+PROFILES_TRIED, STEPS_TRIED = share(240, 80), share(60, 20)
 STEP_IDS = ((0, 1, 2), (7,), (100, 3, 3), (5, 2, 9, 4))
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("seed", range(PROFILES))
+@pytest.mark.parametrize("seed", range(PROFILES_TRIED))
 def test_a_random_profile(native: NativeTfprof, tmp_path: Path, seed: int, view: str) -> None:
     profile = random_profile(seed)
     ((_, run_meta),) = profile.steps
@@ -43,7 +45,7 @@ def test_a_random_profile(native: NativeTfprof, tmp_path: Path, seed: int, view:
         compare(answer, view, options, profile, partial(tfprof.profile, *protos, view))
 
 
-@pytest.mark.parametrize("seed", range(PROFILES, PROFILES + 60))
+@pytest.mark.parametrize("seed", range(PROFILES, PROFILES + STEPS_TRIED))
 def test_random_steps(native: NativeTfprof, seed: int) -> None:
     rng = Random(seed)
     profile = random_profile(seed, rng.choice(STEP_IDS))
