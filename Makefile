@@ -18,7 +18,7 @@ FUZZ_SECONDS := 60
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.* ## ' '/^[a-z]+:.* ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.* ## ' '/^[a-z-]+:.* ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: .venv/notebooks $(STATIC) ## profile a Keras model in a notebook, print what it costs, write the page and the chart

@@ -35,11 +35,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give each worker a file at a time, or a folder whose tests share a browser, a kernel, a cluster or a build."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class Scheduling(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return next((folder for folder in SHARING if nodeid.startswith(folder)), nodeid.partition("::")[0])
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = file_or_folder
+    return scheduler
 
-    return Scheduling(config, log)
+
+def file_or_folder(test: str) -> str:
+    """The tests that a worker gets together with this one.
+
+    >>> file_or_folder("tests/browser/test_tree.py::test_rows"), file_or_folder("tests/test_demo.py::test_rows")
+    ('tests/browser/', 'tests/test_demo.py')
+    """
+    return next((folder for folder in SHARING if test.startswith(folder)), test.partition("::")[0])
 
 
 @pytest.hookimpl(wrapper=True)
