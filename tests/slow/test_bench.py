@@ -11,42 +11,41 @@ from pathlib import Path
 import pytest
 
 from tests.bench.overhead import cell_seconds, shell_with
+from tests.slow.share import share
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(
-    ("area", "measured"),
-    [
-        ("import", {"python -c 'import tfprof_widget', beside 'pass'"}),
-        ("build", {"Profile from bytes", "Profile from messages, which native wants serialized"}),
-        ("graph", {"Profile from a tf.Graph", "memory taken beyond the tf.Graph"}),
-        (
-            "overhead",
-            {
-                "cell of 4 session runs, %%tfprof beside untraced",
-                "4 session runs, --all beside FULL_TRACE by hand",
-                "cell of a Keras fit of 8 steps, %%tfprof beside untraced",
-                "cell of 4 tf.function calls, %%tfprof beside untraced",
-            },
-        ),
-        ("views", {f"{view} view, other order, timing=exact" for view in ("scope", "graph", "op", "code")}),
-        ("scaling", {"slowest view, other step", "peak memory while loading, beside columns"}),
-    ],
-)
-def test_area_is_measured(area: str, measured: set[str], tmp_path: Path) -> None:
+MEASURED = {
+    "import": {"python -c 'import tfprof_widget', beside 'pass'"},
+    "build": {"Profile from bytes", "Profile from messages, which native wants serialized"},
+    "graph": {"Profile from a tf.Graph", "memory taken beyond the tf.Graph"},
+    "overhead": {
+        "cell of 4 session runs, %%tfprof beside untraced",
+        "4 session runs, --all beside FULL_TRACE by hand",
+        "cell of a Keras fit of 8 steps, %%tfprof beside untraced",
+        "cell of 4 tf.function calls, %%tfprof beside untraced",
+    },
+    "views": {f"{view} view, other order, timing=exact" for view in ("scope", "graph", "op", "code")},
+    "scaling": {"slowest view, other step", "peak memory while loading, beside columns"},
+}
+"""What is measured of each area, among other things."""
+
+
+def test_areas_are_measured(tmp_path: Path) -> None:
+    areas = share(list(MEASURED), ["graph", "views"])
     report = tmp_path / "report.json"
     shutil.copy(ROOT / "docs" / "scaling.md", tmp_path)
     small = ["--nodes", "100", "--steps", "4", "--scales", "1000,3000", "--docs", str(tmp_path)]
     finished = subprocess.run(
-        [sys.executable, "-m", "tests.bench", *small, "--only", area, "--json", str(report)],
+        [sys.executable, "-m", "tests.bench", *small, "--only", ",".join(areas), "--json", str(report)],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
     assert report.exists(), finished.stderr
     findings = json.loads(report.read_text(encoding="utf-8"))
-    assert measured <= {finding["what"] for finding in findings}
+    assert set().union(*(MEASURED[area] for area in areas)) <= {finding["what"] for finding in findings}
     assert all(finding["other"] > 0 and finding["ours"] > 0 for finding in findings)
     assert finished.stdout.count("\n| ") == len(findings) + 1
     assert finished.returncode == (0 if all(finding["passes"] for finding in findings) else 1)
