@@ -75,11 +75,7 @@ INTERRUPTED, READER_GONE = 130, 141
 
 
 def attempt(action: Callable[[], int | None]) -> int:
-    """Run an action and return an exit code: the action's own, else one for the error that it raised.
-
-    >>> attempt(lambda: None)
-    0
-    """
+    """Run an action and return an exit code: the action's own, else one for the error that it raised."""
     try:
         code = action()
         sys.stdout.flush()

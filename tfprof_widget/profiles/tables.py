@@ -150,9 +150,6 @@ class RecordedRuns:
     `elsewhere` are executions of nodes on devices that are not their own. They do not count, but they are kept: a
     node's own device is the first one it ran on, and merging profiles may find another one. `kept_before` has, for each
     of them, the number of counting executions that were recorded before it.
-
-    >>> len(RecordedRuns.none())
-    0
     """
 
     step: Indices
@@ -203,9 +200,6 @@ class Transfers:
     by the target's clock, from when the target asked for the tensor until it had it. A RecvTensor starts when its
     source began to send, because only that is recorded. The source of a collective is its group. 0 bytes may mean that
     the bytes are not known.
-
-    >>> len(Transfers.none())
-    0
     """
 
     devices: tuple[str, ...]

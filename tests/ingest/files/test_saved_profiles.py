@@ -19,7 +19,7 @@ from tests.oracle.random_options import options_proto, random_options
 from tests.oracle.random_profiles import RandomProfile, random_profile
 from tests.oracle.rows import rows
 from tests.sketches import profile_of
-from tests.test_differential import why_native_dies
+from tests.slow.test_differential import why_native_dies
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.lib.errors import ProfileError

@@ -168,13 +168,7 @@ class Clocks:
 
 
 def aligned_start_nanos(profile: ProfileData) -> Integers:
-    """When each execution started, by the clock of the first task; as recorded if there is one task only.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> profile = demo_profile()
-    >>> aligned_start_nanos(profile) is profile.executions.start_nanos
-    True
-    """
+    """When each execution started, by the clock of the first task; as recorded if there is one task only."""
     start = profile.executions.start_nanos
     if not len(profile.transfers):
         return start

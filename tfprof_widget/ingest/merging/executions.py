@@ -311,12 +311,7 @@ def _chosen(whole: ExecutionTables, chosen: Flags, counting: Flags) -> Execution
 
 
 def merged_transfers(profiles: Sequence[ProfileTables], names: tuple[str, ...], steps: Sequence[Indices]) -> Transfers:
-    """All transfers by step, device and time; `names` are all nodes, `steps` the new indices of each profile's steps.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> len(merged_transfers([demo_profile()], (), [np.zeros(1, np.int32)]))
-    0
-    """
+    """All transfers by step, device and time. `names` are all nodes, `steps` the new indices of the profiles' steps."""
     tables = [profile.transfers for profile in profiles]
     devices, device_codes = union_of([table.devices for table in tables])
     tensors, tensor_codes = union_of([table.tensors for table in tables])

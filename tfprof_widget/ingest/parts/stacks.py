@@ -157,13 +157,7 @@ MOST_BYTES = 2**24
 
 
 def with_source_lines(traces: CodeStacks) -> CodeStacks:
-    """The same stacks with source lines of the user's own files, if this process made the nodes.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> traces = demo_profile().traces
-    >>> len(with_source_lines(traces).file) == len(traces.file)
-    True
-    """
+    """The same stacks with source lines of the user's own files, if this process made the nodes."""
     strings, place_of = list(traces.strings), dict[str, int]()
     source = traces.source.copy()
     for frame in sorted(traces.live.intersection(np.flatnonzero(source == UNKNOWN).tolist())):
@@ -197,11 +191,6 @@ def name_cells(label: Callable[[str], tuple[str, str] | None]) -> Callable[[Prof
 
     `label` is the function of IPython's own tracebacks that gives the kind and name of a file that is a cell. Source
     lines are read before renaming, because they cannot be found under the new names.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> profile = demo_profile()
-    >>> name_cells(lambda file: None)(profile) is profile
-    True
     """
 
     def name(tables: ProfileTables) -> ProfileTables:

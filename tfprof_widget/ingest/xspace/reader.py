@@ -302,10 +302,6 @@ def read_steps(space: XSpace) -> tuple[Step, ...]:
 
     Steps are marked by `tf.profiler.experimental.Trace` with a `step_num`, as Keras and its TensorBoard callback do.
     They keep their numbers unless several have the same number.
-
-    >>> from tfprof_widget.lib.messages import XSpace
-    >>> read_steps(XSpace())
-    ()
     """
     times = (span for span in _spans(space) if 0 <= span.start <= LARGEST_INTEGER)
     found = sorted(times, key=lambda span: (span.start, -span.end))

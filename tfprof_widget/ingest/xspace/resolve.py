@@ -54,10 +54,6 @@ def resolved_runs(
     `names` are the names of nodes, and `ops` their types in other traces; an execution without a name there is named by
     layer. Iterators of `tf.data` and their ops are in the scope `tf.data`, and ops that Python ran one by one in the
     scope `eager`.
-
-    >>> from tfprof_widget.ingest.xspace.reader import read_xspace
-    >>> resolved_runs(read_xspace(b"")).runs
-    []
     """
     nodes = _Nodes(names or ExecutedNames(), dict(ops or {}))
     found = nodes.of(_as_first_run(columns))
@@ -224,13 +220,7 @@ class ResolvedTraces:
 
 
 def resolve(traces: Iterable[TraceTable], graphs: FunctionGraphs, columns: NodeTable, shapes: Shapes) -> ResolvedTraces:
-    """Find the node of each execution in the traces; nodes that the graph lacks are added to `columns`.
-
-    >>> from tfprof_widget.ingest.live.functions import read_functions
-    >>> from tfprof_widget.ingest.parts.stacks import StackBuilder
-    >>> resolve([], read_functions([], StackBuilder()), NodeTable(), Shapes()).runs
-    []
-    """
+    """Find the node of each execution in the traces; nodes that the graph lacks are added to `columns`."""
     found = ResolvedTraces()
     executed_names = ExecutedNames(graphs.nodes, graphs.layers)
     sizes = partial(tensor_sizes, columns=columns, shapes=shapes.known, graph=graphs.definition)
