@@ -13,19 +13,26 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install --constraint constraints.txt
 PROTOS := tfprof_widget/_protos/descriptors.binpb
 STATIC := tfprof_widget/static/charts.json
+TWO_AT_A_TIME := --numprocesses 2 --dist loadscope
+FUZZ_SECONDS := 60
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.* ## ' '/^[a-z]+:.* ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.* ## ' '/^[a-z-]+:.* ## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: .venv/notebooks $(STATIC) ## profile a Keras model in a notebook, print what it costs, write the page and the chart
 	@$(BIN)/python notebooks/demo.py
 
 .PHONY: test
-test: lint chromium pprof $(STATIC) ## run the linters and all the tests
+test: lint chromium pprof $(STATIC) ## run the linters and all the tests, and of the hunts a small share
 	npm run --silent test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TWO_AT_A_TIME)
+
+.PHONY: test-slow
+test-slow: FUZZ_SECONDS := 20
+test-slow: fuzz matrix ## hunt for faults: fuzzing, interrupts at every line, load, the long differential, the matrix
+	TFPROF_SLOW=300 $(BIN)/python -m pytest $(TWO_AT_A_TIME) --timeout 3600 tests/slow
 
 .PHONY: lint
 lint: .venv/develop node_modules/.stamp ## check style, types and generated files
@@ -57,12 +64,12 @@ conformance: .venv/develop ## make tests/conformance anew from native tfprof's a
 .PHONY: fuzz
 fuzz: .venv/develop node_modules/.stamp ## hunt for faults in everything that reads, for about fifteen minutes
 	$(INSTALL) --group fuzz
-	$(BIN)/python -m tests.fuzz --seconds 60 --keep .fuzz
+	$(BIN)/python -m tests.slow.fuzz --seconds $(FUZZ_SECONDS) --keep .fuzz
 	VITE_FUZZ_RUNS=10000 npx vitest run --dir js/src/fuzz
 
 .PHONY: soak
-soak: .venv/develop $(STATIC) ## capture for an hour, and interrupt at every line
-	TFPROF_SOAK=1 $(BIN)/python -m pytest --timeout 0 -s tests/load tests/faults/test_interrupted.py
+soak: .venv/develop $(STATIC) ## capture for an hour
+	TFPROF_SLOW=3600 $(BIN)/python -m pytest --timeout 0 -s tests/slow/load
 
 .PHONY: mutants
 mutants: .venv/develop ## break the engine in 2,000 ways and see the tests notice
@@ -84,7 +91,7 @@ screenshots: .venv/develop chromium $(STATIC) ## take the pictures of the docume
 
 .PHONY: matrix
 matrix: .venv/develop $(STATIC) ## test the core with the oldest and newest TensorFlow that pip offers, and without
-	$(BIN)/python -m tests.matrix
+	$(BIN)/python -m tests.slow.matrix
 
 .PHONY: wheel
 wheel: build ## build the wheel and the sdist into dist/

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 LAST = 3000
 """So many characters of a process's standard error are shown."""
+
+SHARING = ("tests/browser/", "tests/notebooks/", "tests/packaging/", "tests/parallel/")
+"""Folders with a fixture that takes long to set up, and which all their tests share."""
 
 # The same examples in every run, however slow the machine; `pytest --hypothesis-profile=default` looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -26,6 +30,25 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker a file at a time, or a folder whose tests share a browser, a kernel, a cluster or a build."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = file_or_folder
+    return scheduler
+
+
+def file_or_folder(test: str) -> str:
+    """The tests that a worker gets together with this one.
+
+    >>> file_or_folder("tests/browser/test_tree.py::test_rows"), file_or_folder("tests/test_demo.py::test_rows")
+    ('tests/browser/', 'tests/test_demo.py')
+    """
+    return next((folder for folder in SHARING if test.startswith(folder)), test.partition("::")[0])
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the last words of a process that ended otherwise than it should."""
@@ -35,6 +58,13 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
         words = error.stderr if isinstance(error.stderr, str) else error.stderr.decode(errors="replace")
         report.sections.append(("Standard error of the process", words[-LAST:]))
     return report
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _old_objects_are_no_garbage() -> None:
+    """Keep the collector from looking through TensorFlow and all tests again and again, for half a second each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

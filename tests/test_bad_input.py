@@ -101,7 +101,11 @@ def test_a_few_damaged_bytes(which: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("which", range(3), ids=INPUTS)
-@pytest.mark.parametrize("value", [5, 1.5, object(), "missing.pb", Path("missing.pb"), GraphDef, type(None)], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [5, 1.5, object(), "missing.pb", Path("missing.pb"), GraphDef, type(None)],
+    ids=lambda value: type(value).__name__,
+)
 def test_what_is_no_message_at_all(which: int, value: Any) -> None:
     told = complaint(*with_input(which, value))
     assert told is not None

@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from IPython.core.inputtransformer2 import TransformerManager
 from tensorflow.python.profiler.internal import _pywrap_profiler
+from tensorflow.python.util import tf_stack
 
 from tests.capturing.models import FULL_TRACE, v1
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.capturing.tf_profiler import TfProfiler
+from tfprof_widget.ingest.live.captures import POINTERS, places
 from tfprof_widget.ingest.parts.names import DATA_SCOPE, EAGER_SCOPE, without_body_numbers
 from tfprof_widget.ingest.xspace.events import read_stats
 from tfprof_widget.lib.arrays import ABSENT
@@ -127,7 +130,7 @@ def test_modules_use_the_names_that_the_table_says() -> None:
         f"{module} does not use {each.name}"
         for each in private_names()
         for module in each.used_by
-        if re.split(r"\.(?=\w+$)", each.name)[-1] not in source_of(module)
+        if not re.search(rf"(?<!\w){re.escape(re.split(r'[.](?=[^.]+$)', each.name)[-1])}(?!\w)", source_of(module))
     ]
     assert drifted == []
 
@@ -152,7 +155,7 @@ def test_a_name_that_the_table_lacks_is_found(source: str) -> None:
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, set[str]]:
-    """The texts that a run of a session and a recording of functions are made of, by kind."""
+    """The texts that a run of a session, a recording of functions, and a cell are made of, by kind."""
     found: dict[str, set[str]] = defaultdict(set)
     for device in run_session().step_stats.dev_stats:
         found["device"].add(device.device.lower())
@@ -172,6 +175,8 @@ def texts() -> dict[str, set[str]]:
                 found["function"].add(str(stats.get("eager_op", "")))
     found["body"] = {without_body_numbers(name) for name in found["event"]}
     found["attribute"] = {name for node in nodes for name in node.attr}
+    found["memory"] = {str(POINTERS)} if places([tf_stack.extract_stack()])[0] is not None else set()
+    found["cell"] = {TransformerManager().transform_cell("%%tfprof --all\n1")}
     return found
 
 
@@ -225,7 +230,7 @@ def record_functions() -> tuple[Any, list[Any]]:
 def shown(name: PrivateName, texts: Texts) -> bool:
     """Whether one of the texts has the spelling, or what the pattern of that name in the module is of."""
     spelled = getattr(import_module(f"tfprof_widget.{name.used_by[0]}"), name.name, name.name)
-    pattern = spelled if isinstance(spelled, re.Pattern) else re.compile(re.escape(spelled))
+    pattern = spelled if isinstance(spelled, re.Pattern) else re.compile(re.escape(str(spelled)))
     return any(found[0] for text in texts[name.seen_in] for found in pattern.finditer(text))
 
 

@@ -87,9 +87,14 @@ def test_after_help_an_option_wants_no_value() -> None:
     ("line", "complaint"),
     [
         ("scope -max_dept 3", "there is no option -max_dept: did you mean -max_depth? `help` lists them"),
-        ("scope --zzz", "there is no option -zzz: `help` lists them"),
-        ("scope -max_depth", "-max_depth wants a value, as in -max_depth=NUMBER"),
-        ("scope -select -step 0", "-select wants a value, as in -select=NAME,NAME"),
+        ("scope --zzz", "there is no option --zzz: `help` lists them"),
+        ("scope -max_depth", "-max_depth wants a value, as in -max_depth 10"),
+        ("scope -select -step 0", "-select wants a value, as in -select bytes"),
+        (
+            "scope -min_micro 3",
+            "there is no option -min_micro: did you mean -min_micros or -min_cpu_micros? `help` lists",
+        ),
+        ("scope --graph_path -o none", "--graph_path wants a value, as in --graph_path FILE"),
         ("scope -max_depth three", "max_depth is 'three', but must be a whole number"),
         ("scope -max_depth -3", "max_depth is -3, but must be at least 0"),
         ("scope -step -2", "step is -2, but must be at least -1"),

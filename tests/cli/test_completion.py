@@ -46,6 +46,7 @@ def offered(line: str) -> list[str]:
         ("op -timing ", ["exact", "tfprof"]),
         ("op -output ", ["stdout", "none", "file:outfile=", "timeline:outfile=", "pprof:outfile="]),
         ("op -output t", ["timeline:outfile="]),
+        ("op -o t", ["timeline:outfile="]),
         ("op -account_displayed_op_only ", ["true", "false"]),
         ("op -account_displayed_op_only -st", ["-step", "-start_name_regexes"]),
         ("op -account_type_regexes _", ["_trainable_variables"]),

@@ -182,7 +182,7 @@ BAD_USAGE = {
     "set -max_depth 3": "there is no command 'set': The commands are ",
     "scope": "scope: name the files, as in --profile_path=FILE or --graph_path=FILE --run_meta_path=FILE,FILE",
     "--max_depth=3": "name the files, as in --profile_path=FILE",
-    "scope --grph_path=g": "there is no option -grph_path: did you mean -graph_path? `help` lists them",
+    "scope --grph_path=g": "there is no option --grph_path: did you mean --graph_path? `help` lists them",
     "scope --graph_path={graph} --step=7": "step 7 is not in the profile; its steps are none: no run metadata",
     "scope --graph_path={graph} --output=printer": "output 'printer': there is no 'printer'; choose from stdout, none,",
     "scope --profile_path=p --graph_path={graph} --op_log_path=l": "--profile_path holds all there is: leave out "

@@ -53,7 +53,7 @@ print(sorted({"tensorflow", "pandas", "altair", "keras"} & set(sys.modules)))
 def test_it_loads_where_ipython_is_old(monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell) -> None:
     """Colab keeps to IPython 7.34, which cannot complete by context, nor silence magics."""
     tfprof_widget.unload_ipython_extension(shell)
-    for name in ("context_matcher", "CompletionContext", "SimpleCompletion", "SimpleMatcherResult"):
+    for name in ("CompletionContext", "SimpleCompletion", "SimpleMatcherResult", "context_matcher"):
         monkeypatch.delattr(f"IPython.core.completer.{name}")
     monkeypatch.delattr("IPython.core.magic.output_can_be_silenced")
     before = list(shell.Completer.custom_matchers)

@@ -44,5 +44,8 @@ def test_multiply_accumulates(mobilenet: Notebook) -> None:
     assert 2 < mobilenet.value("float(float_ops)") / by_hand < 2.1
 
 
-def test_nearly_all_of_the_time_has_a_formula(mobilenet: Notebook) -> None:
-    assert mobilenet.value("profile.flops_coverage().share") > 0.95
+def test_every_op_has_a_formula_and_all_but_two_of_keras_have_shapes(mobilenet: Notebook) -> None:
+    """So nearly all of the time is covered: the two compare scalars, but on a busy machine may be held up for long."""
+    assert mobilenet.value("profile.flops_coverage().without_formula") == ()
+    assert set(mobilenet.value("profile.flops_coverage().without_shapes")) <= {"All", "Equal"}
+    assert "float operations are known for " in printed(mobilenet, "coverage")

@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import nbformat
-import pytest
 
 from tests.notebooks.shipped import NOTEBOOKS, shipped
 
@@ -26,37 +25,37 @@ def test_there_are_notebooks_for_every_job() -> None:
     assert set(NAMES) == jobs | {"distributed", "engines", "export_report"}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_of_a_run_is_left_in_it(name: str) -> None:
-    for cell in cells(name, "code"):
-        assert (cell.execution_count, cell.outputs, cell.metadata) == (None, [], {}), cell.id
-    assert shipped(name).metadata == {
-        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
+def test_nothing_of_a_run_is_left_in_them() -> None:
+    for name in NAMES:
+        for cell in cells(name, "code"):
+            assert (cell.execution_count, cell.outputs, cell.metadata) == (None, [], {}), (name, cell.id)
+        assert shipped(name).metadata == {
+            "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }, name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_its_file_is_what_jupyter_writes_with_ids_that_tell(name: str) -> None:
-    text = (NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8")
-    nbformat.validate(json.loads(text))
-    assert text == nbformat.writes(shipped(name)) + "\n"
-    ids = [cell.id for cell in shipped(name).cells]
-    assert len(set(ids)) == len(ids)
-    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", each) for each in ids)
+def test_their_files_are_what_jupyter_writes_with_ids_that_tell() -> None:
+    for name in NAMES:
+        text = (NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8")
+        nbformat.validate(json.loads(text))
+        assert text == nbformat.writes(shipped(name)) + "\n", name
+        ids = [cell.id for cell in shipped(name).cells]
+        assert len(set(ids)) == len(ids), name
+        assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", each) for each in ids), name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_it_is_short_and_says_what_it_does(name: str) -> None:
-    first, *_ = shipped(name).cells
-    assert FEWEST_CELLS <= len(shipped(name).cells) <= MOST_CELLS
-    assert re.match(r"# \S", first.source)
-    assert len(cells(name, "markdown")) >= len(shipped(name).cells) // 3
+def test_they_are_short_and_say_what_they_do() -> None:
+    for name in NAMES:
+        first, *_ = shipped(name).cells
+        assert FEWEST_CELLS <= len(shipped(name).cells) <= MOST_CELLS, name
+        assert re.match(r"# \S", first.source), name
+        assert len(cells(name, "markdown")) >= len(shipped(name).cells) // 3, name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_its_prose_holds_no_times_of_some_machine(name: str) -> None:
-    assert [cell.id for cell in cells(name, "markdown") if TIME.search(cell.source)] == []
+def test_their_prose_holds_no_times_of_some_machine() -> None:
+    found = [(name, cell.id) for name in NAMES for cell in cells(name, "markdown") if TIME.search(cell.source)]
+    assert found == []
 
 
 def test_the_index_has_a_line_for_each() -> None:

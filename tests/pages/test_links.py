@@ -30,20 +30,19 @@ def sources() -> dict[str, str]:
 SOURCES = sources()
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_links_lead_somewhere(name: str) -> None:
-    assert [fault for link in links(SOURCES[name]) if (fault := fault_of(link, ROOT / name))] == []
+def test_links_lead_somewhere() -> None:
+    found = [(name, fault_of(link, ROOT / name)) for name, text in SOURCES.items() for link in links(text)]
+    assert [(name, fault) for name, fault in found if fault] == []
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_paths_are_there(name: str) -> None:
-    to_be_made = set(TO_BE_MADE.findall(SOURCES[name]))
-    assert [path for path in named_paths(SOURCES[name]) if not (ROOT / path).exists() and path not in to_be_made] == []
+def test_paths_are_there() -> None:
+    named = [(name, path) for name, text in SOURCES.items() for path in named_paths(text)]
+    to_be_made = {(name, path) for name, text in SOURCES.items() for path in TO_BE_MADE.findall(text)}
+    assert [(name, path) for name, path in named if not (ROOT / path).exists() and (name, path) not in to_be_made] == []
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_nothing_is_of_one_machine(name: str) -> None:
-    assert FORBIDDEN.findall(SOURCES[name]) == []
+def test_nothing_is_of_one_machine() -> None:
+    assert {name: found for name, text in SOURCES.items() if (found := FORBIDDEN.findall(text))} == {}
 
 
 def test_the_index_leads_to_every_page_and_notebook_with_a_line() -> None:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from tests.made import changed
 from tests.oracle.random_options import random_options
 from tests.oracle.random_profiles import RandomProfile, random_profile
 from tests.properties.two_engines import Question, answer_in_python, answers_in_typescript, in_units_of, new_seed
-from tfprof_widget.api.profile import Profile
-from tfprof_widget.profiles.options import VIEWS
+from tfprof_widget.api.profile import Profile, merge
+from tfprof_widget.profiles.options import ACROSS_WORKERS, KEEP_ALL_ROWS, OPTIONS, VIEWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 
 PROFILES, QUESTIONS_A_VIEW = 60, 3
 STEP_IDS = ((0,), (0, 1, 2), (100, 3, 3), (5, 2, 9, 4))
 DEVICES = (".*gpu.*", ".*cpu:0", "", ".*")
+RUNS = ("train", "test", "")
+WORKERS = ("worker 2", "worker 10", "before", "Ünit")
 
 
 def test_both_engines_give_the_same_rows(tmp_path: Path) -> None:
@@ -27,6 +32,7 @@ def test_both_engines_give_the_same_rows(tmp_path: Path) -> None:
     questions = list(random_questions(seed))
     answers = answers_in_typescript(tmp_path, questions)
     rows = 0
+    seen: Counter[str] = Counter()
     for number, (question, answer) in enumerate(zip(questions, answers, strict=True)):
         expected = answer_in_python(question)
         where = f"seed {seed}, question {number}: {question.view} {question.options}"
@@ -35,18 +41,73 @@ def test_both_engines_give_the_same_rows(tmp_path: Path) -> None:
         if any(reasons):
             continue
         rows += len(expected["names"])
+        seen.update(kinds_of(question))
         assert answer == in_units_of(expected, answer["unit"]), where
     assert rows > 5 * len(questions)
+    assert all(seen[kind] > 5 for kind in ("runs by name", "workers", "workers by name", "told forward nodes")), seen
+
+
+def test_options_that_keep_all_rows_take_none_away() -> None:
+    """What a view is empty for is never one of these: both languages leave them out of the reason."""
+    rng = Random(new_seed())
+    found = 0
+    for question in random_questions(rng.randrange(2**32)):
+        kept = {name: value for name, value in question.options.items() if name in KEEP_ALL_ROWS}
+        answer = answer_in_python(replace(question, options=kept))
+        if "refused" not in answer:
+            assert len(answer["names"]) == len(question.profile.view(question.view)), kept
+            found += 1
+    assert found > 100
+    assert set(KEEP_ALL_ROWS) < {option.name for option in OPTIONS}
+
+
+def kinds_of(question: Question) -> Iterator[str]:
+    """What is special about a question that has an answer."""
+    profile, options = question.profile, question.options
+    if any(profile.step_names) and "run_name_regexes" in options:
+        yield "runs by name"
+    if len(set(profile.step_workers)) > 1:
+        yield "workers"
+        if "worker_regexes" in options:
+            yield "workers by name"
+    if profile.traces.forward and question.view == "code":
+        yield "told forward nodes"
 
 
 def random_questions(seed: int) -> Iterator[Question]:
     rng = Random(seed)
     for _ in range(PROFILES):
         made = random_profile(rng.randrange(2**32), rng.choice(STEP_IDS))
-        profile = profile_of(made)
+        profile = random_recording(rng, made)
         for view in VIEWS:
             for _ in range(QUESTIONS_A_VIEW):
-                yield Question(profile, view, random_question(rng, view, made))
+                options = random_question(rng, view, made) | random_choice_of_runs(rng)
+                yield Question(profile, view, options, with_costs=True)
+
+
+def random_recording(rng: Random, made: RandomProfile) -> Profile:
+    """The profile as it might have been captured: several workers, runs by name, forward nodes that are told."""
+    profile = profile_of(made)
+    if rng.random() < 0.4:
+        others = [profile_of(random_profile(rng.randrange(2**32), rng.choice(STEP_IDS))) for _ in range(2)]
+        profile = merge(dict(zip(rng.sample(WORKERS, 3), (profile, *others), strict=True)))
+    if rng.random() < 0.5:
+        profile = changed(profile, step_names=tuple(rng.choice(RUNS) for _ in profile.steps))
+    nodes = range(len(profile.nodes))
+    if rng.random() < 0.5:
+        forward = {rng.choice(nodes): rng.choice(nodes) for _ in nodes[::3]}
+        profile = changed(profile, traces=replace(profile.traces, forward=forward))
+    return profile
+
+
+def random_choice_of_runs(rng: Random) -> dict[str, Any]:
+    """Options that choose among the names of runs and workers, some of which the profile does not have."""
+    chosen: dict[str, Any] = {"across_workers": rng.choice(ACROSS_WORKERS)}
+    if rng.random() < 0.3:
+        chosen["run_name_regexes"] = rng.sample((*RUNS, "t.*"), 2)
+    if rng.random() < 0.3:
+        chosen["worker_regexes"] = rng.sample((*WORKERS, "worker.*"), 2)
+    return chosen
 
 
 def profile_of(made: RandomProfile) -> Profile:

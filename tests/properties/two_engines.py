@@ -15,6 +15,8 @@ from hypothesis import settings
 from tfprof_widget.api.profile import Profile, View
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.output.costs import Costs, cost_rows
+from tfprof_widget.profiles.options import METRICS
 from tfprof_widget.widget.wire import encoded
 
 TYPESCRIPT = Path(__file__).with_name("typescript_answers.mjs")
@@ -22,11 +24,12 @@ TYPESCRIPT = Path(__file__).with_name("typescript_answers.mjs")
 
 @dataclass(frozen=True)
 class Question:
-    """A view of a profile under some options."""
+    """A view of a profile under some options, and the chart of its costs by each metric."""
 
     profile: Profile
     view: str
     options: dict[str, Any]
+    with_costs: bool = False
 
 
 def new_seed() -> int:
@@ -41,21 +44,37 @@ def answers_in_typescript(directory: Path, questions: Sequence[Question]) -> lis
     for profile in profiles:
         (directory / files[id(profile)]).write_bytes(encoded(profile))
     lines = [
-        json.dumps({"columns": files[id(question.profile)], "view": question.view, "options": question.options})
+        json.dumps(
+            {
+                "columns": files[id(question.profile)],
+                "view": question.view,
+                "options": question.options,
+                "metrics": METRICS if question.with_costs else (),
+            }
+        )
         for question in questions
     ]
     (directory / "questions.jsonl").write_text("\n".join(lines), encoding="utf-8")
     subprocess.run(["node", TYPESCRIPT, directory], check=True, timeout=240)
     answers = (directory / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(answers) == len(questions)
-    return [json.loads(answer) for answer in answers]
+    return [_read(answer) for answer in answers]
+
+
+def _read(answer: str) -> dict[str, Any]:
+    """An answer, whose whole doubles JSON does not tell from integers."""
+    found: dict[str, Any] = json.loads(answer)
+    for row in (row for rows in found.get("costs", {}).values() for row in rows):
+        row.update({name: float(row[name]) for name in ("total", "value")})
+    return found
 
 
 def answer_in_python(question: Question) -> dict[str, Any]:
     """Our answer, in the same form."""
     try:
         view = question.profile.view(question.view, **question.options)
-        return _described(view)
+        metrics = METRICS if question.with_costs else ()
+        return _described(view) | {"costs": {metric: cost_rows(Costs.of(view), metric) for metric in metrics}}
     except (ProfileError, ValueError) as error:
         return {"refused": str(error)}
 

@@ -1,7 +1,7 @@
 // Answers questions about profiles with the browser's engine: `node typescript_answers.mjs DIRECTORY`.
 //
 // Each line of the directory's questions.jsonl names a file with the columns of a profile, a view and options by their
-// Python names; a line of answers.jsonl has the view's rows, or the reason why there are none.
+// Python names; a line of answers.jsonl has the view's rows and the chart of its costs, or why there are none.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ import { build } from "esbuild";
 const PARTS = {
   "../wire.ts": "decoded",
   "../protocol.ts": "OPTIONS",
+  "../views/charts/cost_rows.ts": "costRows",
+  "../views/charts/costs.ts": "costsOf",
   "./evaluate.ts": "evaluate",
   "./measures.ts": "MEASURES",
   "./options.ts": "optionsOf",
@@ -18,7 +20,7 @@ const PARTS = {
 const { outputFiles } = await build({
   stdin: {
     contents: Object.entries(PARTS)
-      .map(([file, name]) => `export { ${name} } from "${file}";`)
+      .map(([file, names]) => `export { ${names} } from "${file}";`)
       .join("\n"),
     resolveDir: join(import.meta.dirname, "../../js/src/engine"),
     loader: "ts",
@@ -28,7 +30,7 @@ const { outputFiles } = await build({
   write: false,
 });
 const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-const { decoded, OPTIONS, evaluate, MEASURES, optionsOf } = await import(source);
+const { decoded, OPTIONS, costRows, costsOf, evaluate, MEASURES, optionsOf } = await import(source);
 
 const directory = process.argv[2];
 const profiles = new Map();
@@ -38,7 +40,7 @@ function profileOf(file) {
   return profiles.get(file);
 }
 
-function answerTo({ columns, view: kind, options }) {
+function answerTo({ columns, view: kind, options, metrics }) {
   const given = OPTIONS.filter(({ name }) => name in options).map(({ name, key }) => [key, options[name]]);
   const view = evaluate(profileOf(columns), kind, optionsOf(Object.fromEntries(given)));
   const byMeasure = (of) => Object.fromEntries(MEASURES.map((measure) => [measure, of(measure)]));
@@ -54,7 +56,13 @@ function answerTo({ columns, view: kind, options }) {
     total: byMeasure((measure) => Array.from(view.total(measure))),
     grand_total: byMeasure((measure) => view.grandTotal(measure)),
     unit: byMeasure((measure) => view.unit(measure)),
+    costs: Object.fromEntries(metrics.map((metric) => [metric, costRows(costsOf(view), metric).map(withoutOp)])),
   };
+}
+
+/** A row as Python has it, which selects nothing. */
+function withoutOp({ op, ...row }) {
+  return row;
 }
 
 function answered(question) {

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 RATIOS = ("ratio", "slowest_to_mean")
 # Workers with these names come first, and others are compared with them, as in js/src/views/workers/worker_names.ts.
-_BASE = re.compile(r"(before|base|baseline|old)\b", re.IGNORECASE)
-_NUMBER = re.compile(r"(\d+)")
+_BASE = re.compile(r"(before|base|baseline|old)\b", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"(\d+)", re.ASCII)
 
 
 def compare(profile: ProfileData, view: str, measure: str, options: Options) -> pandas.DataFrame:
@@ -62,7 +62,7 @@ def _workers(profile: ProfileData, options: Options) -> dict[str, tuple[int, ...
     groups = by_worker(profile, chosen_steps(profile, options)) if profile.step_workers else []
     found = {profile.step_workers[steps[0]]: steps for steps in groups}
     if len(found) == 1 and len(set(profile.step_workers)) > 1:
-        raise ValueError(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; let more through")
+        raise ValueError(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; loosen them")
     if len(found) < 2 and not profile.steps:
         raise ValueError("compare: nothing ran in these profiles; a worker is known by its runs: compare their views")
     if len(found) < 2:
@@ -73,12 +73,17 @@ def _workers(profile: ProfileData, options: Options) -> dict[str, tuple[int, ...
         )
     if taken := sorted({"name", "difference", "mean", *RATIOS} & set(found)):
         raise ValueError(f"compare: a worker is called {taken[0]!r}, as a column is; merge it by another name")
-    return {worker: found[worker] for worker in sorted(found, key=_rank)}
+    return {worker: found[worker] for worker in sorted(found, key=worker_order)}
 
 
-def _rank(worker: str) -> tuple[bool, list[tuple[int, str]]]:
-    """The sort key of a worker: the one that others are compared with first, then by name, with 2 before 10."""
-    parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBER.split(worker)]
+def worker_order(worker: str) -> tuple[bool, list[str | int]]:
+    """The sort key of a worker: the one that others are compared with first, then by name, with 2 before 10.
+
+    >>> sorted(["worker 10", "worker 2", "before", "after"], key=worker_order)
+    ['before', 'after', 'worker 2', 'worker 10']
+    """
+    # Text and numbers alternate, so that a number is compared with a number.
+    parts = [int(part) if place % 2 else part for place, part in enumerate(_NUMBER.split(worker))]
     return _BASE.match(worker) is None, parts
 
 

@@ -197,7 +197,7 @@ def _looked_up(flags: Flags, rows: Indices) -> Flags:
 
 
 def _picked(rows: Flags) -> slice | Flags:
-    """A slice or indices that pick these rows; a slice if they are adjacent, to avoid a copy."""
+    """An index that picks these rows: if they are all rows, a slice, which makes no copy."""
     return slice(None) if rows.all() else rows
 
 

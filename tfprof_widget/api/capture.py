@@ -80,12 +80,7 @@ def last() -> Capture | None:
 
 
 def remember(capture: Capture | None) -> None:
-    """Let this be what `last()` gives.
-
-    >>> remember(None)
-    >>> last() is None
-    True
-    """
+    """Let this be what `last()` gives."""
     _LAST[:] = [] if capture is None else [capture]
 
 

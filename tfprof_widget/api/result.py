@@ -70,11 +70,7 @@ class CapturedGraph:
 
 
 def captured_graphs(graphs: Iterable[GraphRecording]) -> tuple[CapturedGraph, ...]:
-    """The recorded graphs as profiles; in a notebook their frames name cells by number, as `In[2]`.
-
-    >>> captured_graphs([])
-    ()
-    """
+    """The recorded graphs as profiles; in a notebook their frames name cells by number, as `In[2]`."""
     label = _labels()
     stages = [name_cells(label)] if label is not None else []
     return tuple(

@@ -36,11 +36,7 @@ HOW_TO_RECORD_COLLECTIVES = (
 
 
 def is_mended(bindings: ModuleType) -> bool:
-    """Whether the profiler of these bindings is mended, so that it does not crash in collectives.
-
-    >>> is_mended(ModuleType("no bindings of TensorFlow's"))
-    False
-    """
+    """Whether the profiler of these bindings is mended, so that it does not crash in collectives."""
     try:
         return hasattr(ctypes.CDLL(bindings.__file__ or "missing"), FLUSH)
     except (AttributeError, OSError):
@@ -48,11 +44,7 @@ def is_mended(bindings: ModuleType) -> bool:
 
 
 def why_never() -> str:
-    """Why TensorFlow's profiler may crash this process whatever it records; an empty text if it may not.
-
-    >>> why_never()
-    ''
-    """
+    """Why TensorFlow's profiler may crash this process whatever it records; an empty text if it may not."""
     context = getattr(sys.modules.get(CONTEXT), "context_safe", lambda: None)()
     if getattr(context, "_collective_ops_server_def", None) is not None:
         return f"this process takes part in collectives of several workers, {HOW_TO_RECORD_COLLECTIVES}"
@@ -62,11 +54,7 @@ def why_never() -> str:
 
 
 def has_collectives(graph: Any) -> bool:
-    """Whether a graph, or a function that it calls, has a collective op.
-
-    >>> has_collectives(None)
-    False
-    """
+    """Whether a graph, or a function that it calls, has a collective op."""
     waiting, known = [graph], set[int]()
     while waiting:
         each = waiting.pop()

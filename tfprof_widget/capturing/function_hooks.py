@@ -129,12 +129,6 @@ def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
     """Tell the recorder of the steps in the block, in any thread, and of the functions that are called.
 
     Steps and functions return and raise as they would without hooks; after the block no hook is left.
-
-    >>> from tfprof_widget.capturing.sampling import Adaptive
-    >>> with hooked_functions(FunctionSource(Adaptive())) as recorder:
-    ...     pass  # model.fit(...)
-    >>> recorder.recorded().seen
-    0
     """
     patches: list[Patch] = []
     models = ModelSteps(_stepping(recorder))

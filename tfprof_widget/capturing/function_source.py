@@ -37,9 +37,6 @@ class CalledFunctions:
 
     They are kept until the capture is over: TensorFlow drops a function with the last reference to it. The functions
     that they call in turn are found in their graphs.
-
-    >>> CalledFunctions().graphs({"__inference_step_12"})
-    []
     """
 
     def __init__(self) -> None:
@@ -88,12 +85,7 @@ class _Thread(threading.local):
 
 
 class FunctionSource(SamplingRecorder):
-    """Takes note of every step of functions and Keras models, from any thread, and records some of them.
-
-    >>> from tfprof_widget.capturing.sampling import Adaptive
-    >>> FunctionSource(Adaptive()).recorded().seen
-    0
-    """
+    """Takes note of every step of functions and Keras models, from any thread, and records some of them."""
 
     runs = "steps"
 

@@ -74,11 +74,7 @@ def _patch_of(function: Any) -> Patch | None:
 
 
 def patches_of(function: Any) -> Iterator[Patch]:
-    """The patches that lie over the original of this function, the last one first.
-
-    >>> list(patches_of(print))
-    []
-    """
+    """The patches that lie over the original of this function, the last one first."""
     while (patch := _patch_of(function)) is not None:
         yield patch
         function = patch.original
@@ -301,8 +297,6 @@ def without_hooks(error: BaseException | None) -> None:
     """Take the frames of hooks out of an exception and of those that led to it; the innermost frame stays.
 
     The exception stays the same object, to be raised on.
-
-    >>> without_hooks(ValueError("raised by nobody"))
     """
     known: set[int] = set()
     waiting = [error]

@@ -86,11 +86,7 @@ def _maker(frame: FrameType | None) -> FrameType | None:
 
 @contextmanager
 def keeping_code(kept: KeptCode) -> Iterator[None]:
-    """Keep the code in which ops are made in the block.
-
-    >>> with keeping_code(KeptCode()):
-    ...     pass  # tf.constant(1.0)
-    """
+    """Keep the code in which ops are made in the block."""
     patches: list[Patch] = []
 
     def put(framework: ModuleType) -> None:

@@ -97,20 +97,12 @@ class Recording:
 
     @property
     def seen(self) -> int:
-        """How many runs there were.
-
-        >>> Recording((), 0.0, 0.0, 0, ()).seen
-        0
-        """
+        """How many runs there were."""
         return sum(runs.seen for graph in self.graphs for runs in graph.kinds)
 
     @property
     def traced(self) -> int:
-        """How many of the runs were traced.
-
-        >>> Recording((), 0.0, 0.0, 0, ()).traced
-        0
-        """
+        """How many of the runs were traced."""
         return sum(runs.traced for graph in self.graphs for runs in graph.kinds)
 
 

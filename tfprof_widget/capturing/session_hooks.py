@@ -72,11 +72,7 @@ class TraceLevels:
 
 
 def is_profiling() -> bool | None:
-    """Whether tf.profiler.experimental was started and not yet stopped; None where TensorFlow does not tell.
-
-    >>> is_profiling()
-    False
-    """
+    """Whether tf.profiler.experimental was started and not yet stopped; None where TensorFlow does not tell."""
     module = sys.modules.get(PROFILER)
     if module is None:
         return False
@@ -291,14 +287,6 @@ def hooked_sessions(recorder: RunRecorder) -> Iterator[None]:
     """Tell the recorder of every session run in the block, in any thread, and trace the runs that it chooses.
 
     Runs return and raise as they would without hooks; after the block no hook is left.
-
-    >>> from tfprof_widget.capturing.session_source import SessionSource
-    >>> from tfprof_widget.capturing.sampling import Adaptive
-    >>> recorder = SessionSource(Adaptive())
-    >>> with hooked_sessions(recorder):
-    ...     pass  # session.run(train)
-    >>> recorder.recorded().seen
-    0
     """
     patches: list[Patch] = []
 
@@ -315,11 +303,7 @@ def hooked_sessions(recorder: RunRecorder) -> Iterator[None]:
 
 @contextmanager
 def remembered_callables() -> Iterator[None]:
-    """Remember what callables made in the block run, so that a later capture can trace them.
-
-    >>> with remembered_callables():
-    ...     pass  # model.fit(...)
-    """
+    """Remember what callables made in the block run, so that a later capture can trace them."""
     patches: list[Patch] = []
 
     def put(session: ModuleType) -> None:

@@ -69,12 +69,7 @@ class SessionRun(RunUnderWay):
 
 
 class SessionSource(SamplingRecorder):
-    """Takes note of every session run, from any thread, and says which ones to trace.
-
-    >>> from tfprof_widget.capturing.sampling import EVERYTHING
-    >>> SessionSource(EVERYTHING).recorded().seen
-    0
-    """
+    """Takes note of every session run, from any thread, and says which ones to trace."""
 
     def __init__(
         self,

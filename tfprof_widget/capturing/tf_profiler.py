@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from tfprof_widget.capturing.hooks import patches_of
+from tfprof_widget.lib.text import LIBRARIES
 
 # The level is an option of the profiler's session, but TensorFlow 2.21 refuses every value that Python can give.
 LEVEL = "_ZN3tsl8profiler8internal13g_trace_levelE"
@@ -24,9 +25,6 @@ def record_cheap_ops(bindings: ModuleType) -> bool:
     """Let the session that has just begun record cheap ops too; gives False if this TensorFlow has no such level.
 
     `bindings` is the profiler's module, whose file is linked with TensorFlow's library.
-
-    >>> record_cheap_ops(ModuleType("no bindings of TensorFlow's"))
-    False
     """
     try:
         level = ctypes.c_int.in_dll(ctypes.CDLL(bindings.__file__ or "missing"), LEVEL)
@@ -41,7 +39,6 @@ BINDINGS = "tensorflow.python.profiler.internal._pywrap_profiler"
 PUBLIC = "tensorflow.python.profiler.profiler_v2"
 SESSION_TYPE = "ProfilerSession"
 _OPTIONS: dict[str, int] = {}  # the session takes no options but the default ones, and warns of others
-_LIBRARIES = ("/tensorflow/", "/keras/", "/tf_keras/", "/tfprof_widget/")
 
 
 class ProfilerBusy(Exception):
@@ -61,9 +58,6 @@ class TfProfiler:
 
     `has_cheap_ops` says whether the last session records cheap ops too, and `started` when it began, in nanoseconds
     since the epoch.
-
-    >>> TfProfiler(None).is_open
-    False
     """
 
     def __init__(self, session_type: Any) -> None:
@@ -186,7 +180,7 @@ def _caller() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not any(each in file.replace("\\", "/") for each in _LIBRARIES):
+        if not any(f"/{library}/" in file.replace("\\", "/") for library in LIBRARIES):
             return f"{file}, line {frame.f_lineno}"
         if frame.f_back is None:
             break

@@ -45,7 +45,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _without_command(request: CommandRequest) -> CommandRequest:
-    """A file where a command could stand is one to open the prompt for."""
+    """Take a file in the place of a command for an operand: the prompt opens with it."""
     first = request.command
     if not first or first in COMMANDS or not ("/" in first or Path(first).exists()):
         return request
@@ -53,7 +53,7 @@ def _without_command(request: CommandRequest) -> CommandRequest:
 
 
 def _tolerate_odd_names() -> None:
-    """A name that the terminal's encoding lacks is printed as an escape, and does not end the program."""
+    """Print characters that the terminal's encoding lacks as escapes, instead of ending with an error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

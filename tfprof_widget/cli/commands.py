@@ -12,8 +12,9 @@ from pathlib import Path
 from tfprof_widget.analysis.advisor.runner import CHECKERS, advise_on
 from tfprof_widget.analysis.comparison import compare, comparison_text
 from tfprof_widget.api.profile import View, load
-from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, SHOWN, CommandRequest, meant, named_option
-from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, described, print_options, say
+from tfprof_widget.api.typed_options import meant
+from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, GRAMMAR, SHOWN, CommandRequest
+from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, option_lines, print_options, say
 from tfprof_widget.cli.terminal import print_view
 from tfprof_widget.engine.evaluate import check_options, evaluate
 from tfprof_widget.engine.measures import MEASURES
@@ -43,7 +44,7 @@ class Command:
 
 
 def refuse_files(session: Session, request: CommandRequest) -> None:
-    """At the prompt the files are chosen: a word that is no option is a slip.
+    """Refuse files and stray words at the prompt, which has its profile already.
 
     >>> from tfprof_widget.cli.session import LazyProfile
     >>> from tfprof_widget.demo import demo_profile
@@ -100,7 +101,7 @@ COMPARE = Command(
 
 
 def coverage(session: Session, request: CommandRequest) -> Session:
-    """Print the share of the op time that is covered, and the op types that are not."""
+    """Print for which share of the op time float operations are known, and for which op types they are not."""
     refuse_files(session, request)
     options = asdict(session.options(request.options))
     sys.stdout.write(f"{session.profile.flops_coverage(**options).text()}\n")
@@ -117,27 +118,27 @@ FLOPS = Command(
 
 
 def help_command(others: Mapping[str, Command]) -> Command:
-    """The command that tells of the others."""
+    """The command that explains the others."""
 
-    def tell(session: Session, request: CommandRequest) -> Session:
+    def print_help(session: Session, request: CommandRequest) -> Session:
         topic = request.operands[0] if request.operands else ""
-        sys.stdout.write("\n".join((*_told(others, topic, session.at_prompt), "")))
+        sys.stdout.write("\n".join((*_help_lines(others, topic, session.at_prompt), "")))
         return session
 
     summary = "Shows this help, or that of a command or option."
-    return Command("help", summary, tell, "[COMMAND|OPTION]", "help set", needs_files=False)
+    return Command("help", summary, print_help, "[COMMAND|OPTION]", "help set", needs_files=False)
 
 
-def _told(commands: Mapping[str, Command], topic: str, at_prompt: bool) -> Iterator[str]:
+def _help_lines(commands: Mapping[str, Command], topic: str, at_prompt: bool) -> Iterator[str]:
     dashes = "-" if at_prompt else "--"
     if topic in commands:
         yield from _command(commands[topic], at_prompt)
     elif topic:
-        yield from described([named_option(topic.lstrip("-"))], dashes)
+        yield from option_lines([GRAMMAR.named(topic.lstrip("-"))], dashes)
     else:
         yield from _overview(commands, at_prompt)
         yield from ("", "Options, with one dash or two, as -name value or --name=value:")
-        yield from described([each for each in SHOWN if each is not DUMP_TO_FILE], dashes)
+        yield from option_lines([each for each in SHOWN if each is not DUMP_TO_FILE], dashes)
 
 
 def _overview(commands: Mapping[str, Command], at_prompt: bool) -> Iterator[str]:
@@ -149,7 +150,7 @@ def _overview(commands: Mapping[str, Command], at_prompt: bool) -> Iterator[str]
             f"  {'tfprof FILES':<{USAGE_COLUMNS - 2}}opens a prompt to explore: Tab completes, Ctrl-D leaves",
             "",
             "Files:",
-            *described((*FILES, DUMP_TO_FILE, *GENERAL), "--"),
+            *option_lines((*FILES, DUMP_TO_FILE, *GENERAL), "--"),
             "",
         )
     yield "Commands:"
@@ -166,7 +167,7 @@ def _command(command: Command, at_prompt: bool) -> Iterator[str]:
 
 
 def keep(session: Session, request: CommandRequest) -> Session:
-    """The session with the options that were named; without any, what they are now is printed."""
+    """Keep the options that were typed for the next commands; without any, print what all options are."""
     refuse_files(session, request)
     if not request.options:
         print_options(session)
@@ -222,8 +223,8 @@ def save_report(session: Session, request: CommandRequest) -> Session:
     if not target:
         raise ValueError("report: say where to, as in -o page.html")
     options = {name: value for name, value in {**session.kept, **request.options}.items() if name != "output"}
-    exhibit = Shown.of_profile(session.profile, "scope", Path(target).stem, **options)
-    write_whole(target, report(exhibit).encode())
+    shown = Shown.of_profile(session.profile, "scope", Path(target).stem, **options)
+    write_whole(target, report(shown).encode())
     say(f"wrote {target}")
     return session
 
@@ -247,7 +248,7 @@ def show_view(session: Session, request: CommandRequest) -> Session:
     view = View.of(evaluate(session.profile, request.command, options))
     if destination.kind != "stdout":
         deliver(view, destination)
-        if destination.kind == "file":  # of the others it is said how to look at them
+        if destination.kind == "file":  # deliver() says how to look at the others
             say(f"wrote {destination.outfile}")
         return session
     print_view(view)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.cli.arguments import ARGUMENTS, DUMP_TO_FILE, SHOWN, CommandRequest, read_line
+from tfprof_widget.cli.arguments import DUMP_TO_FILE, GRAMMAR, SHOWN, CommandRequest, read_line
 from tfprof_widget.cli.commands import COMMANDS, named
 from tfprof_widget.cli.session import DONE, LazyProfile, Session, attempt, print_options
 from tfprof_widget.engine.evaluate import view_tree
@@ -46,7 +46,7 @@ def candidates(line: str, profile: Profile) -> tuple[int, list[str]]:
 
 
 def _of_value(view: str, name: str, written: str, profile: Profile) -> tuple[int, list[str]]:
-    option = ARGUMENTS.get(name.replace("-", "_"))
+    option = GRAMMAR.known(name)
     if option is None:
         return len(written), []
     if option.kind in ("choices", "regexes"):
@@ -87,7 +87,7 @@ def _outputs(written: str) -> Iterator[str]:
 
 
 def _paths(written: str) -> Iterator[str]:
-    """Files and directories that go on as written."""
+    """Files and directories whose names begin as written."""
     folder = written[: written.rfind("/") + 1]
     try:
         found = sorted(Path(folder or ".").expanduser().iterdir())
@@ -114,7 +114,7 @@ PROMPT = "tfprof> "
 
 
 def line_editor(subject: LazyProfile) -> Callable[[], str]:
-    """What asks for a line; it raises KeyboardInterrupt on Ctrl-C and EOFError on Ctrl-D."""
+    """A function that asks for a line; it raises KeyboardInterrupt on Ctrl-C and EOFError on Ctrl-D."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.shortcuts import CompleteStyle
@@ -137,7 +137,7 @@ def line_editor(subject: LazyProfile) -> Callable[[], str]:
 
 
 def _history() -> Any:
-    """The lines of all sessions, in the user's state directory; of this one only where that cannot be written."""
+    """The lines of all sessions, in the user's state directory; where it cannot be written, those of this one."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     try:
@@ -155,7 +155,7 @@ GREETING = "Tab completes, Enter shows the options, help explains, Ctrl-D leaves
 
 
 def explore(session: Session) -> int:
-    """Run the lines that come until they end; returns the exit code: of a pipe, the last that was not 0."""
+    """Run the lines that are typed or piped in; returns the exit code: of a pipe, the last that was not 0."""
     if not sys.stdin.isatty():
         return _run_all(session, sys.stdin)
     ask = line_editor(session.subject)
@@ -176,7 +176,7 @@ def _run_all(session: Session, lines: Iterator[str]) -> int:
 
 
 def _after(session: Session, line: str) -> tuple[Session, int]:
-    """The session after a line, which a slip leaves as it was, and the line's exit code."""
+    """The session after a line, unchanged where the line fails, and the line's exit code."""
     sessions = [session]
     code = attempt(lambda: sessions.append(_run(session, line)))
     return sessions[-1], code

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tfprof_widget.api.profile import Profile, load, merge
-from tfprof_widget.api.typed_options import default_text, placeholder
+from tfprof_widget.api.typed_options import help_text, placeholder
 from tfprof_widget.cli.arguments import SHOWN, CommandRequest
 from tfprof_widget.ingest.files.loading import load_message, load_run_metas
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning, shortened
@@ -25,7 +25,7 @@ from tfprof_widget.profiles.options import OPTIONS, Option, Options
 
 @dataclass(frozen=True, eq=False)
 class LazyProfile:
-    """A profile to come.
+    """A profile that is loaded when it is first asked for.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> LazyProfile(demo_profile).profile.steps
@@ -36,13 +36,13 @@ class LazyProfile:
 
     @cached_property
     def profile(self) -> Profile:
-        """The profile; its files are read now if they have not been."""
+        """The profile; the first use reads its files."""
         return self.load()
 
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """The subject, and the options that hold for all commands about it; `at_prompt` tells who gives these."""
+    """The profile that commands are about, and the options kept for all of them."""
 
     subject: LazyProfile
     kept: Mapping[str, Any] = field(default_factory=dict)
@@ -75,11 +75,7 @@ INTERRUPTED, READER_GONE = 130, 141
 
 
 def attempt(action: Callable[[], int | None]) -> int:
-    """Do it, and return the exit code: its own, if it has one, else that of how it went.
-
-    >>> attempt(lambda: None)
-    0
-    """
+    """Run an action and return an exit code: the action's own, else one for the error that it raised."""
     try:
         code = action()
         sys.stdout.flush()
@@ -99,7 +95,7 @@ def attempt(action: Callable[[], int | None]) -> int:
 
 
 def say(text: str) -> None:
-    """A line to the user, beside the output."""
+    """Write a line to the user on standard error."""
     sys.stdout.flush()
     sys.stderr.write(f"tfprof: {shortened(visible(' '.join(text.split())))}\n")
     sys.stderr.flush()
@@ -107,7 +103,7 @@ def say(text: str) -> None:
 
 @contextmanager
 def spoken_warnings() -> Iterator[None]:
-    """Warnings about the input become lines to the user; all others stay what they are."""
+    """Write warnings about the input as lines to the user; leave all other warnings alone."""
     with warnings.catch_warnings():
         otherwise = warnings.showwarning
 
@@ -129,7 +125,10 @@ def _reason(error: Exception) -> str:
 
 
 def _forget_stdout() -> None:
-    """Nobody reads on, as in `tfprof op | head`: spare the interpreter the complaint when it flushes at its end."""
+    """Send the rest of the output nowhere when its reader is gone, as in `tfprof op | head`.
+
+    Else the interpreter would complain when it flushes at its end.
+    """
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
@@ -138,7 +137,7 @@ PARTS = ("graph_path", "run_meta_path", "op_log_path")
 
 
 def subject_of(request: CommandRequest) -> LazyProfile:
-    """The profile in the files that a request names, checked now and read later.
+    """The profile in the files that a request names; the request is checked now, the files are read later.
 
     >>> subject_of(CommandRequest("scope"))
     Traceback (most recent call last):
@@ -178,7 +177,7 @@ def _loaded(request: CommandRequest) -> Profile:
 def _of_workers(operands: Sequence[str]) -> dict[str, list[str]]:
     """The files by worker, where each is given as NAME=FILE; else none."""
     parted = [operand.partition("=") for operand in operands]
-    if not all(path and name and "/" not in name for name, _, path in parted) or any(map(_is_there, operands)):
+    if not all(path and name and "/" not in name for name, _, path in parted) or any(map(_exists, operands)):
         return {}
     files: dict[str, list[str]] = {}
     for name, _, path in parted:
@@ -186,12 +185,12 @@ def _of_workers(operands: Sequence[str]) -> dict[str, list[str]]:
     return files
 
 
-def _is_there(operand: str) -> bool:
+def _exists(operand: str) -> bool:
     return Path(operand).exists()
 
 
 def _paths(written: str) -> list[str]:
-    """The files of a list; a name that has a comma in it, and is there, is one file."""
+    """The files of a list; a file whose name holds a comma, and which exists, is one file."""
     return [written] if Path(written).is_file() else [path for path in written.split(",") if path]
 
 
@@ -206,23 +205,18 @@ def print_options(session: Session) -> None:
     )
 
 
-def described(options: Iterable[Option], dashes: str) -> Iterator[str]:
-    """Lines that tell what each option is for.
+def option_lines(options: Iterable[Option], dashes: str) -> Iterator[str]:
+    """The lines of help on some options.
 
     >>> from tfprof_widget.cli.arguments import GENERAL
-    >>> list(described(GENERAL, "--"))
+    >>> list(option_lines(GENERAL, "--"))
     ['  --help                            Show help, of a command if one is named.', ...]
     """
     for option in options:
-        told = option.help
-        if option.choices:
-            told += f" Of {', '.join(option.choices)}."
-        if option.kind != "flag" and option.default not in ((), ""):
-            told += f" (default: {default_text(option)})"
         written = f"  {dashes}{option.name} {placeholder(option)}".rstrip()
         if len(written) >= USAGE_COLUMNS:
             yield written
             written = ""
-        for line in textwrap.wrap(told, HELP_COLUMNS - USAGE_COLUMNS):
+        for line in textwrap.wrap(help_text(option), HELP_COLUMNS - USAGE_COLUMNS):
             yield f"{written:<{USAGE_COLUMNS}}{line}"
             written = ""

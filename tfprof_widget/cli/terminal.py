@@ -21,14 +21,14 @@ LEAST_NAME = 12
 
 @dataclass(frozen=True)
 class Terminal:
-    """Who reads: `columns` is None where nothing is to be cut."""
+    """What the output is read on: its width, None where no line is to be cut, and whether it shows colours."""
 
     columns: int | None = None
     coloured: bool = False
 
     @classmethod
     def of(cls, stream: TextIO) -> Terminal:
-        """What is known of the reader of a stream: https://no-color.org is heeded.
+        """What a stream is read on; no colours where the user wants none, see https://no-color.org.
 
         >>> import io
         >>> Terminal.of(io.StringIO())
@@ -54,7 +54,7 @@ def print_view(view: View) -> None:
 
 
 def fitted(view: View, terminal: Terminal) -> str:
-    """The printed view for this reader.
+    """The text of a view as it fits a terminal.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> view = demo_profile().view("scope", max_depth=3, show_name_regexes=["layer1/Relu"], timing="tfprof")
@@ -109,7 +109,7 @@ def width(text: str) -> int:
 
 
 def _row(row: str, name: str, depth: int, terminal: Terminal) -> list[str]:
-    """The lines of a row: of the first the name is shortened before any figure is lost."""
+    """The lines of a row. In the first the name is shortened, so that no figure is lost."""
     first, *others = row.rstrip("\n").split("\n")
     columns = terminal.columns or 0
     indentation = _indentation(depth, columns)
@@ -123,7 +123,7 @@ def _row(row: str, name: str, depth: int, terminal: Terminal) -> list[str]:
 
 
 def _indentation(depth: int, columns: int) -> str:
-    """Two columns a level; where that would leave no room, the level as a number."""
+    """Two columns a level; the level as a number where that would take more than a third of the width."""
     if 2 * depth <= columns // 3:
         return "  " * depth
     return f"{f'{depth}: ':>{columns // 3}}"

@@ -18,7 +18,7 @@ OWN_THRESHOLDS = ("params", "float_ops", "runs")
 
 @dataclass(frozen=True, eq=False)
 class Display:
-    """What decides whether a place is shown: the names and sums of the places, and two rules of the view.
+    """All that decides whether a place is shown: the names and sums of the places, and two rules of the view.
 
     `own_thresholds`: scope and graph view compare thresholds on parameters, float operations and runs with the place
     itself; code view compares them with its subtree, and ignores the one on runs. `cuts_itself`: code view hides a
@@ -71,7 +71,7 @@ def _started(end: Integers, depth: Integers, start: Flags) -> tuple[Integers, Fl
 
 
 def _trimmed(end: Integers, visible: Flags | None, trimmed: Flags, cuts_itself: bool) -> Flags:
-    """The visible places that are not below a visible place that is trimmed."""
+    """Whether each place is visible and not below a trimmed place that is visible."""
     if trimmed[0]:
         return np.zeros(len(trimmed), np.bool_)
     if visible is not None:

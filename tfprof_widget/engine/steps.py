@@ -36,7 +36,7 @@ def chosen_steps(profile: ProfileData, options: Options) -> tuple[int, ...]:
 
 
 def by_worker(profile: ProfileData, steps: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The same steps in groups, one for each worker.
+    """The steps in groups, one for each worker.
 
     >>> from dataclasses import replace
     >>> from tfprof_widget.demo import demo_profile

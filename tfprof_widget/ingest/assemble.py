@@ -11,12 +11,12 @@ import numpy as np
 from tfprof_widget.ingest.join import add_up, join_runs
 from tfprof_widget.ingest.parts.nodes import NodeTable, parameters_of, types_of
 from tfprof_widget.ingest.parts.runs import RunTable
-from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, _traces
+from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, code_stacks
 from tfprof_widget.ingest.parts.transfers import TransferRows
 from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.profiles.data import ProfileData, ProfileTables, table_values
-from tfprof_widget.profiles.tables import Lists, Nodes, _lists
+from tfprof_widget.profiles.tables import Lists, Nodes
 
 LARGEST_PORT = 2**31 - 1
 # Each scope has the whole name up to it, so one name with many levels becomes as many long names.
@@ -64,7 +64,7 @@ def tables_of(
         outputs=joined.recorded.outputs,
         allocations=joined.recorded.allocations,
         step_totals=add_up(joined.recorded.executions, joined.devices),
-        traces=_traces(row_of, op_logs, stacks),
+        traces=code_stacks(row_of, op_logs, stacks),
         transfers=transfers.joined(nodes.names, joined.steps),
         runs=joined.runs,
         **others,
@@ -112,7 +112,7 @@ def _nodes(
         device=device,
         shapes=tuple(shapes),
         shape=shape,
-        output_shapes=_lists([columns.output_shapes[index] for index in order]),
+        output_shapes=Lists.of([columns.output_shapes[index] for index in order]),
         inputs=inputs,
         input_ports=ports,
         parameters=parameters_of(names, shape, shapes),

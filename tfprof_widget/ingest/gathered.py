@@ -87,11 +87,6 @@ class Gathered:
 
     If a part of a live graph cannot be read, a note says so. Shapes that a live graph does not know are completed from
     its runs: always for counting FLOPs, and for showing inputs unless `completes_shapes` is false.
-
-    >>> gathered = Gathered()
-    >>> gathered.add_graph(b"")
-    >>> gathered.tables().nodes.names
-    ()
     """
 
     def __init__(self, *, completes_shapes: bool = True, reading: Reading = READING) -> None:

@@ -117,7 +117,7 @@ def _times(execs: Any, device: str) -> Iterator[tuple[int, int]]:
         for time in execs[device].times:
             if len(time.int64_values) != 2:
                 raise ProfileError(
-                    f"profile: a time on {device} is no pair of start and duration; "
+                    f"profile: a time on {device} is not a pair of start and duration; "
                     "the file is damaged: save the profile again"
                 )
             start, duration = time.int64_values

@@ -211,6 +211,7 @@ tensorflow.python.framework.func_graph:FuncGraph > _weak_variables
 tensorflow.python.framework.ops:Operation.traceback
 [tensorflow] ingest.live.captures: Nothing is missing: stacks are compared, which is slower.
 tensorflow.python.util.tf_stack:extract_stack
+POINTERS = memory
 [tensorflow] capturing.kept_code: A note tells how many ops have no line of code.
 tensorflow.python.framework.ops:_reconstruct_sequence_inputs
 [tensorflow] ingest.xspace.events: Nothing is said: executions, memory or threads of functions are missing.
@@ -297,6 +298,8 @@ keras.src.utils.traceback_utils:include_frame
 tf_keras.src.utils.traceback_utils:include_frame
 [IPython] magic.cell: The cell runs unprofiled, with a note.
 IPython.core.interactiveshell:InteractiveShell.run_cell_async
+[IPython] magic.cell: Nothing is said: cells cannot await, and count lines from the second.
+_CELL_MAGIC = cell
 [IPython] magic: A note at %load_ext: cells cannot await, and count lines from the second.
 IPython.core.interactiveshell:InteractiveShell.input_transformers_post
 [IPython] magic: A note at %unload_ext: the magics stay.

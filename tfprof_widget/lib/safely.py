@@ -110,10 +110,7 @@ def release_interrupts(held: Interrupts | None) -> None:
 
 
 def deliver_interrupt() -> None:
-    """Raise an interrupt that has waited for this package's code.
-
-    >>> deliver_interrupt()
-    """
+    """Raise an interrupt that has waited for this package's code."""
     handler = signal.getsignal(signal.SIGINT)
     if isinstance(handler, Interrupts):
         handler.deliver()
@@ -163,11 +160,7 @@ FORKED = (
 
 
 class RecordingProcess:
-    """The process in which this object is made. In a fork of it locks, threads and TensorFlow's profiler do not work.
-
-    >>> RecordingProcess().is_another
-    False
-    """
+    """The process in which this object is made. In its forks locks, threads and TensorFlow's profiler do not work."""
 
     def __init__(self) -> None:
         self._number = os.getpid()

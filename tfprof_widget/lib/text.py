@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 
 
 def written_count(value: int, scale: int = 1) -> str:
@@ -48,28 +49,49 @@ def written_time(value: int, time_scale: int = 1) -> str:
 
 
 def written_seconds(value: float) -> str:
-    """A time in seconds as the widget writes times, see js/src/lib/short.ts.
+    """A time in seconds, as the widget writes times.
 
     >>> written_seconds(0.04649), written_seconds(8e-4), written_seconds(2e-8), written_seconds(0.0)
     ('46.5 ms', '800 µs', '20 ns', '0 µs')
     """
     if not value:
         return "0 µs"
-    units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+    micros = 1e6 * value
+    units = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
     # A value that would be written as 1,000 of a unit is written as 1 of the next unit.
-    factor, unit = next((each for each in units if value >= 0.99995 * each[0]), units[-1])
-    count = value / factor
+    factor, unit = next((each for each in units if micros >= 0.99995 * each[0]), units[-1])
+    count = micros / factor
     is_whole = abs(count - round(count)) < 1e-9 and count < 1000
-    return f"{count:.{0 if is_whole else 2 if count < 9.995 else 1}f} {unit}"
+    return f"{fixed(count, 0 if is_whole else 2 if count < 9.995 else 1)} {unit}"
 
 
 def written_percent(share: float, decimals: int = 1) -> str:
-    """A share as the widget writes it.
+    """A share, as the widget writes it.
 
     >>> written_percent(0.038), written_percent(1.0, 0)
     ('3.8 %', '100 %')
     """
-    return f"{100 * share:.{decimals}f} %"
+    return f"{fixed(100 * share, decimals)} %"
+
+
+def fixed(value: float, decimals: int) -> str:
+    """A number with so many decimals; of two that are equally near the larger one, as JavaScript's toFixed does.
+
+    >>> fixed(1.125, 2), f"{1.125:.2f}"
+    ('1.13', '1.12')
+    """
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
+
+
+def grouped(value: float) -> str:
+    """A number in full, to three decimals, as the widget writes it.
+
+    >>> grouped(1234567.0), grouped(3.16666), grouped(0.5)
+    ('1,234,567', '3.167', '0.5')
+    """
+    # As JavaScript's Intl does, of the shortest text that is read as this very number.
+    text = f"{Decimal(repr(value)).quantize(Decimal('0.001'), ROUND_HALF_UP):,f}"
+    return text.rstrip("0").rstrip(".")
 
 
 def writer(measure: str) -> Callable[[int, int], str]:
@@ -146,10 +168,10 @@ class Fact:
         return f"{self.label} {self.value}"
 
 
-# The same rule as in js/src/views/frames.ts: installed packages, these packages in a checkout, and Python itself.
-LIBRARIES = re.compile(
-    r"(^|/)((site|dist)-packages|tensorflow|keras|tf_keras|tfprof_widget)/|/lib/python[\d.]*/|^<frozen "
-)
+LIBRARIES = ("tensorflow", "keras", "tf_keras", "tfprof_widget")
+"""Libraries that are known by the name of their folder, wherever it is: a checkout is not installed."""
+# The same rule as libraryOf in the browser: tests/properties/test_same_rules.py compares them.
+_OF_LIBRARY = re.compile(rf"(^|/)((site|dist)-packages|{'|'.join(LIBRARIES)})/|/lib/python[\d.]*/|^<frozen ", re.ASCII)
 
 
 def is_of_library(file: str) -> bool:
@@ -158,4 +180,4 @@ def is_of_library(file: str) -> bool:
     >>> is_of_library("/venv/lib/python3.11/site-packages/keras/layer.py"), is_of_library("/home/me/train.py")
     (True, False)
     """
-    return LIBRARIES.search(file.replace("\\", "/")) is not None
+    return _OF_LIBRARY.search(file.replace("\\", "/")) is not None

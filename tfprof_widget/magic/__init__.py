@@ -70,7 +70,7 @@ class TfprofMagics(Magics):
         self._loaded = ExitStack()
 
     def watch_other_cells(self) -> None:
-        """Let what is made in one cell be profiled in a later one: callables of sessions, and ops with their lines."""
+        """Remember what a later cell is profiled with: callables of sessions, and the lines in which ops are made."""
         with report_and_go_on("cannot trace callables that a session makes outside a profiled cell"):
             from tfprof_widget.capturing.session_hooks import remembered_callables
 
@@ -103,7 +103,7 @@ class TfprofMagics(Magics):
         comma-separated. Example: %%tfprof --view op --order_by micros --min_micros 100
         """
         variables = self.user_shell.user_ns | (local_ns or {})
-        request, code = parse(self.tfprof.parser, line, variables)
+        request, code = parse(line, variables)
         if request.help:
             print(self.tfprof.parser.format_help().removeprefix("::").lstrip())
             return None
@@ -152,7 +152,7 @@ class TfprofMagics(Magics):
             profiled.end()
 
     def _profile_code(self, request: MagicRequest, code: str, local_ns: dict[str, Any] | None) -> Any:
-        """Run code within the magic and give its last value, as %time does."""
+        """Run code within the magic and return its last value, as %time does."""
         run = compiled_code(self.user_shell, code)
         if self._profiled is not None:
             print_note("this cell is being profiled already, so the inner %tfprof only runs its code")

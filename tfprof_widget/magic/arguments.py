@@ -1,26 +1,25 @@
-"""Reads and completes what stands behind `%%tfprof` and `%tfprof`."""
+"""Reads and completes the options behind `%%tfprof` and `%tfprof`."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from argparse import SUPPRESS
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from IPython.core import completer
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import argument, argument_group, kwds
 
-from tfprof_widget.api.typed_options import WORD, default_text, placeholder, unquoted, value_of
+from tfprof_widget.api.typed_options import Grammar, help_text, placeholder, text_option, unquoted, value_of, words_of
 from tfprof_widget.output.destination import check_output, parse_output, view_for
 from tfprof_widget.profiles.options import OPTIONS, VIEWS, Option, Options
 
 if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext, SimpleMatcherResult
-    from IPython.core.magic_arguments import MagicArgumentParser
 
 Magic = TypeVar("Magic", bound=Callable[..., Any])
 
@@ -28,19 +27,21 @@ _CAPTURE_DEFAULTS = {"order_by": "micros", "run_name_regexes": "the busiest kind
 
 RESULT = (
     Option("help", "flag", False, "Show this help, also by -h, and run nothing."),
-    Option("name", "text", "", "Call the profile this."),
-    Option("out", "text", "", "Store the capture in this variable."),
+    text_option("name", "TEXT", "Call the profile this."),
+    text_option("out", "VARIABLE", "Store the capture in this variable."),
     Option("text", "flag", False, "Print the result as text."),
-    Option("report", "text", "", "Save the result as an HTML page in this file."),
+    text_option("report", "FILE", "Save the result as an HTML page in this file."),
     Option("quiet", "flag", False, "Show nothing."),
 )
 TRACING = (
-    Option("overhead", "text", "0.1", "Trace as many runs as cost at most this share of the cell's untraced time."),
+    text_option(
+        "overhead", "SHARE", "Trace as many runs as cost at most this share of the cell's untraced time.", "0.1"
+    ),
     Option("every", "integer", "", "Trace every so many runs.", minimum=1),
-    Option("steps", "text", "", "Trace the runs FIRST:END, END not included; either may be left out."),
+    text_option("steps", "FIRST:END", "Trace the runs FIRST:END, END not included; either may be left out."),
     Option("all", "flag", False, "Trace every run."),
 )
-DARING = (
+RISKY = (
     Option(
         "collectives",
         "flag",
@@ -49,10 +50,9 @@ DARING = (
     ),
 )
 WHERE = (
-    Option(
+    text_option(
         "engines",
-        "text",
-        "",
+        "ENGINES",
         "Run the code on the engines of an ipyparallel cluster, into one profile: on all, or on those that a client or "
         "view (rc, rc[:2]) or their numbers (0:2) tell.",
     ),
@@ -64,23 +64,28 @@ SHOWN = (
 )
 GROUPS = (
     ("result", RESULT),
-    ("what is traced", (*TRACING, *DARING)),
+    ("what is traced", (*TRACING, *RISKY)),
     ("where it runs", WHERE),
     ("what is shown", SHOWN),
 )
 ARGUMENTS = {option.name: option for _, options in GROUPS for option in options}
-
-_NAME = re.compile(r"\s*--?([A-Za-z][\w-]*)(=|(?!\S))")
-_VALUE = re.compile(rf"\s*({WORD})(?!\S)")
-_TRUTHS = {"true": True, "false": False}
+# Shorter truths do not follow a flag here: `%tfprof --all t` runs the code t.
+GRAMMAR = Grammar(
+    ARGUMENTS,
+    "%%tfprof? lists them",
+    short={"h": "help"},
+    truths=("true", "false"),
+    optional=[option.name for option in WHERE],
+    before_code=True,
+)
 
 
 @dataclass(frozen=True)
 class MagicRequest:
-    """What a magic line asks for: `shown` and `traced` hold only what was named.
+    """What a magic line asks for; `shown` and `traced` hold only the options that were typed.
 
-    `engines` names the engines to run on, all of them if it is empty; None runs the code here. Where `help` is asked
-    for, all else is without effect.
+    `engines` names the engines to run on, all of them if it is empty; None runs the code here. With `help`, everything
+    else has no effect.
     """
 
     shown: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +100,7 @@ class MagicRequest:
 
 
 def tfprof_arguments(magic: Magic) -> Magic:
-    """Give a magic the arguments of the option table, for `magic_arguments` to make parser and help of."""
+    """Declare the options to `magic_arguments`, which writes the magic's help from them."""
     for title, options in reversed(GROUPS):
         for option in reversed(options):
             magic = argument(f"--{option.name}", **_argparse_settings(option))(magic)
@@ -103,11 +108,19 @@ def tfprof_arguments(magic: Magic) -> Magic:
     return cast(Magic, kwds(argument_default=SUPPRESS)(magic))
 
 
-def parse(parser: MagicArgumentParser, line: str, variables: Mapping[str, Any]) -> tuple[MagicRequest, str]:
-    """The request of a magic line, and the code behind it; `$name` and `{name}` stand for the user's variables."""
-    words, code = split(line, variables)
-    given = vars(parser.parse_args(words))
-    _check(given)
+def parse(line: str, variables: Mapping[str, Any]) -> tuple[MagicRequest, str]:
+    """The request of a magic line, and the code behind it; `$name` and `{name}` stand for the user's variables.
+
+    >>> parse("--min-micros $limit --name='my net' f('--all')", {"limit": 5})
+    (MagicRequest(shown={'min_micros': 5}, traced={}, name='my net', ...), "f('--all')")
+    """
+    try:
+        typed, code = split(line)
+        given = {option.name: _value(option, text, variables) for option, text in typed}
+        given = {name: value for name, value in given.items() if value is not False}
+        _check(given)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     result, traced, where, shown = (
         {option.name: given[option.name] for option in options if option.name in given} for _, options in GROUPS
     )
@@ -116,127 +129,67 @@ def parse(parser: MagicArgumentParser, line: str, variables: Mapping[str, Any]) 
     return MagicRequest(shown, traced, **result, **where), code
 
 
-def split(line: str, variables: Mapping[str, Any]) -> tuple[list[str], str]:
-    """The arguments of a line, each as `--name` or `--name=value`, and the code behind them.
+def split(line: str) -> tuple[list[tuple[Option, str]], str]:
+    """The options at the beginning of a line with the texts of their values, and the code behind them.
 
-    >>> split("-min-micros 5 --name='my net' f('--all')", {})
-    (['--min_micros=5', '--name=my net'], "f('--all')")
+    >>> split("-min-micros 5 f('--all')")[1]
+    "f('--all')"
     """
-    words = []
-    while match := _NAME.match(line):
-        option = _known(match[1])
-        line = line[match.end() :]
-        if option.kind == "flag":
-            truth, line = _truth(option, line, match[2] == "=")
-            words.extend([f"--{option.name}"] * truth)
-            continue
-        value = _VALUE.match(line)
-        if option.name == "engines" and (value is None or _NAME.match(line)):
-            words.append("--engines=")
-            continue
-        if value is None:
-            raise UsageError(f"--{option.name} wants a value, as in --{option.name} {_example(option)}")
-        words.append(f"--{option.name}={_expanded(option, unquoted(value[1]), variables)}")
-        line = line[value.end() :]
-    return words, line.strip().removeprefix("-- ")
+    words = words_of(line)
+    typed, others = GRAMMAR.read([word for word, _ in words])
+    read = len(words) - len(others)
+    code = line[words[read - 1][1] if read else 0 :].strip()
+    if not others and code.startswith("-"):
+        raise ValueError(f"cannot read {code!r}: close the quote, or leave it out")
+    return typed, code.removeprefix("-- ")
 
 
-def keeps_cell(line: str) -> bool:
-    """Whether the code below a line of arguments is for the magic to run: for engines, or as the line is wrong.
+def who_runs(line: str) -> Literal["IPython", "the magic", "nobody"]:
+    """Who runs the cell below a magic line: the magic, if on engines or to refuse a wrong line; nobody, if for help.
 
-    >>> keeps_cell("--all"), keeps_cell("--engines"), keeps_cell("--all train()"), keeps_cell("--alll")
-    (False, True, True, True)
+    >>> [who_runs(line) for line in ("--all", "--engines", "--all train()", "--alll", "--all -h")]
+    ['IPython', 'the magic', 'the magic', 'the magic', 'nobody']
     """
     try:
-        words, code = split(line, {})
-    except UsageError:
-        return True
-    return bool(code) or any(word.startswith("--engines=") for word in words)
-
-
-def asks_for_help(line: str) -> bool:
-    """Whether a line of arguments wants to be told of them, and the code below it not to run.
-
-    >>> asks_for_help("--all -h"), asks_for_help("--all"), asks_for_help("--alll")
-    (True, False, False)
-    """
-    try:
-        return "--help" in split(line, {})[0]
-    except UsageError:
-        return False
-
-
-def _known(written: str) -> Option:
-    name = "help" if written == "h" else written.replace("-", "_")
-    if name in ARGUMENTS:
-        return ARGUMENTS[name]
-    near = difflib.get_close_matches(name, ARGUMENTS, 3)
-    hint = f"did you mean {' or '.join(f'--{each}' for each in near)}? " if near else ""
-    raise UsageError(f"there is no argument --{written}: {hint}%%tfprof? lists what there is")
-
-
-def _truth(option: Option, line: str, wants_value: bool) -> tuple[bool, str]:
-    """Flags stand alone or, as in tfprof's own command line, before `true` or `false`."""
-    word = re.match(r"\s*(\w+)(?!\S)", line)
-    if word and word[1].lower() in _TRUTHS:
-        return _TRUTHS[word[1].lower()], line[word.end() :]
-    if wants_value:
-        raise UsageError(f"--{option.name} is a flag: write it alone, or with true or false")
-    return True, line
-
-
-def _expanded(option: Option, value: str, variables: Mapping[str, Any]) -> str:
-    if option.kind == "regexes":
-        return value  # where { and $ have a meaning of their own
-    try:
-        from IPython.utils.text import DollarFormatter
-
-        return str(DollarFormatter().vformat(value, [], variables))
-    except Exception:  # as IPython does: what cannot be expanded stays as it is written
-        return value
+        typed, code = split(line)
+    except ValueError:
+        return "the magic"
+    if any(option.name == "help" and value_of(option, text) for option, text in typed):
+        return "nobody"
+    return "the magic" if code or any(option in WHERE for option, _ in typed) else "IPython"
 
 
 def _argparse_settings(option: Option) -> dict[str, Any]:
-    told = option.help.replace("%", "%%")
+    """What argparse, which writes the help and reads nothing, is told of an option."""
     if option.kind == "flag":
-        return {"action": "store_true", "help": told}
-    if option in WHERE:
-        return {"metavar": "ENGINES", "nargs": "?", "help": told}
-    if option.choices:
-        told += f" One of {', '.join(option.choices)}."
-    if option.default not in ((), ""):
-        told += f" (default: {default_text(option)})"
-    return {"type": lambda value: _converted(option, value), "metavar": _metavar(option), "help": told}
+        return {"action": "store_true", "help": option.help.replace("%", "%%")}
+    return {
+        "metavar": placeholder(option),
+        "nargs": "?" if option.name in GRAMMAR.optional else None,
+        "help": help_text(option).replace("%", "%%"),
+    }
 
 
-def _metavar(option: Option) -> str:
-    by_name = {"report": "FILE", "out": "VARIABLE", "steps": "FIRST:END", "overhead": "SHARE"}
-    return by_name.get(option.name) or placeholder(option)
+def _value(option: Option, typed: str, variables: Mapping[str, Any]) -> Any:
+    """The value that was typed for an option, with the variables that it names."""
+    text = unquoted(typed)
+    if option.kind != "regexes":  # in which { and $ have a meaning of their own
+        with suppress(Exception):  # as IPython does: text that cannot be expanded stays as it was typed
+            from IPython.utils.text import DollarFormatter
 
-
-def _example(option: Option) -> str:
-    by_kind = {"integer": "10", "regexes": ".*", "text": "first"}
-    by_name = {"overhead": "0.05", "steps": "10:20", "out": "profile", "report": "page.html", "output": "none"}
-    return by_name.get(option.name) or by_kind.get(option.kind) or option.choices[0]
-
-
-def _converted(option: Option, text: str) -> Any:
-    """The value that a text stands for; what is wrong with it ends in one line to the user."""
-    try:
-        match option.name:
-            case "overhead":
-                return _share(text)
-            case "steps":
-                return _range(text)
-            case "output":
-                parse_output(text)
-            case "out" if not text.isidentifier():
-                raise ValueError(f"out is {text!r}, but must be a variable's name")
-            case "report" if not Path(text).absolute().parent.is_dir():
-                raise ValueError(f"report is {text!r}, but there is no directory {str(Path(text).parent)!r}")
-        return value_of(option, text)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+            text = str(DollarFormatter().vformat(text, [], variables))
+    match option.name:
+        case "overhead":
+            return _share(text)
+        case "steps":
+            return _range(text)
+        case "output":
+            parse_output(text)
+        case "out" if not text.isidentifier():
+            raise ValueError(f"out is {text!r}, but must be a variable's name")
+        case "report" if not Path(text).absolute().parent.is_dir():
+            raise ValueError(f"report is {text!r}, but there is no directory {str(Path(text).parent)!r}")
+    return value_of(option, text)
 
 
 def _share(text: str) -> float:
@@ -260,16 +213,13 @@ def _range(text: str) -> tuple[int, int | None]:
 
 
 def _check(given: Mapping[str, Any]) -> None:
-    """Refuse what contradicts itself."""
+    """Refuse options that contradict each other."""
     rivals = [f"--{option.name}" for option in TRACING if option.name in given]
     if len(rivals) > 1:
-        raise UsageError(f"{' and '.join(rivals)} exclude one another: each says what to trace")
+        raise ValueError(f"{' and '.join(rivals)} exclude one another: each says what to trace")
     destination = parse_output(given.get("output", ""))
     selected = {name: given[name] for name in ("select",) if name in given}
-    try:
-        check_output(destination, given.get("view") or view_for(destination, "op"), Options.of(**selected))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    check_output(destination, given.get("view") or view_for(destination, "op"), Options.of(**selected))
 
 
 _MAGIC = re.compile(r".*?%%?tfprof\s(.*)", re.DOTALL)
@@ -278,7 +228,7 @@ _VALUE_BEGUN = re.compile(r"(?:^|.*\s)--?([A-Za-z][\w-]*)(?:=|\s+)(\S*)", re.DOT
 
 
 def candidates(before_cursor: str) -> tuple[int, list[str]] | None:
-    """What may stand at the cursor, and how many characters of it do; None where that is not for the magic to say.
+    """How many characters of the word at the cursor are typed, and what it may become; None if it is not an option's.
 
     >>> candidates("%%tfprof --min_mi")
     (8, ['--min_micros'])
@@ -289,7 +239,7 @@ def candidates(before_cursor: str) -> tuple[int, list[str]] | None:
     if magic is None:
         return None
     if value := _VALUE_BEGUN.fullmatch(magic[1]):
-        option = ARGUMENTS.get(value[1].replace("-", "_"))
+        option = GRAMMAR.known(value[1])
         if option and option.choices:
             written = value[2].rpartition(",")[2] if option.kind == "choices" else value[2]
             return len(written), [choice for choice in option.choices if choice.startswith(written)]
@@ -301,16 +251,11 @@ def candidates(before_cursor: str) -> tuple[int, list[str]] | None:
 
 def _match(context: CompletionContext) -> SimpleMatcherResult:
     """The candidates, as IPython's completer asks for them."""
-    found = candidates(context.text_until_cursor)
-    if found is None:
-        return {"completions": []}
-    written, words = found
-    fragment = context.text_until_cursor[len(context.text_until_cursor) - written :]
-    return {
-        "completions": [completer.SimpleCompletion(word, type="param") for word in words],
-        "matched_fragment": fragment,
-        "suppress": bool(words),
-    }
+    before_cursor = context.text_until_cursor
+    written, words = candidates(before_cursor) or (0, [])
+    completions = [completer.SimpleCompletion(word, type="param") for word in words]
+    fragment = before_cursor[len(before_cursor) - written :]
+    return {"completions": completions, "matched_fragment": fragment, "suppress": bool(words)}
 
 
 def matchers() -> list[Callable[..., Any]]:

@@ -1,4 +1,4 @@
-"""Runs a `%%tfprof` cell as IPython would without the magic, and tells when it has run."""
+"""Runs a `%%tfprof` cell as IPython would without the magic, and calls back when it has ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
-from tfprof_widget.magic.arguments import asks_for_help, keeps_cell
+from tfprof_widget.magic.arguments import who_runs
 
 _CELL_MAGIC = "get_ipython().run_cell_magic('tfprof', "
 _LINE_MAGIC = "get_ipython().run_line_magic('tfprof', "
@@ -47,15 +47,16 @@ def _blank_lines_above(code: str) -> int:
 def _magic_call(cell: str) -> tuple[str, str] | None:
     """The arguments and the code to run of a cell that is one well-formed `%%tfprof`; None for all others.
 
-    What is not well-formed stays a cell magic, which complains of it.
+    A cell with a wrong line stays a cell magic, which refuses it.
     """
     if not cell.startswith(_CELL_MAGIC):
         return None
     match ast.parse(cell).body:
         case [ast.Expr(ast.Call(args=[_, ast.Constant(str(arguments)), ast.Constant(str(code))]))]:
-            if asks_for_help(arguments):
+            who = who_runs(arguments)
+            if who == "nobody":
                 return arguments, ""
-            return (arguments, code) if code.strip() and not keeps_cell(arguments) else None
+            return (arguments, code) if code.strip() and who == "IPython" else None
     return None
 
 
@@ -65,7 +66,7 @@ def running_cell() -> FrameType | None:
 
 
 def restore_first_line(shell: InteractiveShell) -> None:
-    """Let tracebacks show the magic's line, as a comment, where the statement stands that starts the profile."""
+    """Show the magic's line in tracebacks, as a comment, in place of the statement that starts the profile."""
     for frame in _stack():
         name = frame.f_code.co_filename
         if frame.f_globals is shell.user_global_ns and frame.f_code.co_name == "<module>":
@@ -87,7 +88,7 @@ class EndOfCell:
         self._frame = frame
         self._thread = threading.get_ident()
         self._then = then
-        for event in _EVENTS:  # the next cell's begin is the end of one whose end was not told
+        for event in _EVENTS:  # if IPython does not announce a cell's end, the next cell's beginning shows it
             shell.events.register(event, self._look)
 
     def _look(self) -> None:

@@ -33,7 +33,7 @@ Show = Callable[[str], None]
 
 
 class ProgressLine:
-    """Asks `progress` for a line from time to time, in a thread of its own, and shows it where it has changed.
+    """Asks `progress` for a line from time to time, in its own thread, and shows the line when it has changed.
 
     >>> shown = []
     >>> line = ProgressLine(lambda: "3 runs", shown.append, after=0.0)
@@ -78,7 +78,7 @@ class ProgressLine:
 
 
 def line_display(shell: InteractiveShell) -> Show | None:
-    """How to show a line that changes: one display of a notebook, a line of a terminal, else not at all."""
+    """A function that shows a line which changes, in a notebook or at a terminal; None where neither is."""
     if hasattr(shell, "kernel"):
         return _notebook_display(shell)
     return _show_in_terminal if sys.stderr.isatty() else None
@@ -102,13 +102,13 @@ def _show_in_terminal(line: str) -> None:
 
 
 def print_note(message: str) -> None:
-    """Say something to the user that is neither the cell's output nor a reason to stop it."""
+    """Tell the user something that is neither output of the cell nor an error of it."""
     print(f"tfprof: {message}", file=sys.stderr)
 
 
 @contextmanager
 def report_and_go_on(trouble: str) -> Iterator[None]:
-    """Tell of a fault of ours in a line, and go on without what it was for."""
+    """Report an error of the profiler in one line, and go on without what failed."""
     try:
         yield
     except Exception as error:
@@ -116,7 +116,7 @@ def report_and_go_on(trouble: str) -> Iterator[None]:
 
 
 def deliver(shell: InteractiveShell, request: MagicRequest, capture: Capture) -> None:
-    """Give what was asked for; what of it fails is told, and the rest is given."""
+    """Show, store and save the result as the request says; a part that fails is reported, the others go on."""
     capture.options = {name: value for name, value in request.shown.items() if name != "output"}
     if request.out:
         shell.push({request.out: capture})
@@ -189,7 +189,7 @@ class ProfiledCell:
 
 
 def profile_on_engines(shell: InteractiveShell, request: MagicRequest, code: str, variables: Mapping[str, Any]) -> None:
-    """Run code on the engines that are asked for: where some fail that is told, where all fail it is raised."""
+    """Run code on the engines asked for. If some fail, say so; if all fail, raise their error."""
     from tfprof_widget.parallel.engines import named_engines
     from tfprof_widget.parallel.joining import cell_run, error_of, failures, joined_capture
 

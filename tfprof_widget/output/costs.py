@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from html import escape
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import Integers
-from tfprof_widget.lib.text import visible
+from tfprof_widget.lib.text import fixed, grouped, visible
 
 # At most so many op types have a bar of their own; the others share one.
 MOST_BARS = 12
@@ -106,22 +107,22 @@ def cost_rows(costs: Costs, metric: str) -> list[dict[str, Any]]:
     if len(order) > MOST_BARS:
         bars.append(_bar(costs, metric, order[MOST_BARS:]))
     whole = _size(costs, metric, order)
-    divisor, unit = _unit(metric, max((bar["total"] for bar in bars), default=0.0))
-    decimals = 2 if bars and bars[0]["total"] < 10 * divisor else 1
+    largest = max((bar["total"] for bar in bars), default=0.0)
+    divisor, unit = _unit(metric, largest)
+    decimals = 2 if largest < 10 * divisor else 1
     for place, bar in enumerate(bars):
         bar["label"] = _short(bar["total"] / divisor, decimals) + (f" {unit}" if unit and place == 0 else "")
-        bar["share"] = "" if metric == "rate" else f"{100 * bar['total'] / whole:.1f} %"
+        bar["share"] = "" if metric == "rate" else f"{fixed(100 * bar['total'] / whole, 1)} %"
     return [part for bar in bars for part in _parts(costs, metric, bar)]
 
 
 def _bar(costs: Costs, metric: str, ops: NDArray[np.intp]) -> dict[str, Any]:
     name = visible(costs.ops[int(ops[0])]) if len(ops) == 1 else f"others ({len(ops)} types)"
-    nodes, runs = costs.nodes[ops].sum(), costs.runs[ops].sum()
     return {
         "name": name,
         "total": _size(costs, metric, ops),
-        "nodes": f"{nodes:,.0f}",
-        "runs": f"{runs:,.10g}",
+        "nodes": grouped(_sum(costs.nodes[ops])),
+        "runs": grouped(_sum(costs.runs[ops])),
         "opacity": 1,
         "ops": ops,
     }
@@ -132,23 +133,28 @@ def _parts(costs: Costs, metric: str, bar: dict[str, Any]) -> Iterator[dict[str,
     ops = bar.pop("ops")
     pieces = {"": bar["total"]}
     if metric == "time":
-        pieces = {"CPU": float(costs.cpu[ops].sum()), "accelerator": float(costs.accelerator[ops].sum())}
+        pieces = {"CPU": _sum(costs.cpu[ops]), "accelerator": _sum(costs.accelerator[ops])}
     found = {part: value for part, value in pieces.items() if value > 0}
     for place, (part, value) in enumerate(found.items()):
-        exact = f"{value:,.3f}".rstrip("0").rstrip(".")
         yield bar | {
             "part": part,
             "value": value,
             "label": bar["label"] if place == 0 else "",
-            "exact": f"{exact} {_EXACT[metric]}".rstrip(),
+            "exact": f"{grouped(value)} {_EXACT[metric]}".rstrip(),
         }
 
 
 def _size(costs: Costs, metric: str, ops: NDArray[np.intp]) -> float:
     """What some op types cost together; their rate is the sum of float ops divided by the sum of times."""
     if metric == "rate":
-        return float(_rate(costs.float_ops[ops].sum(keepdims=True), costs.by("time")[ops].sum(keepdims=True))[0])
-    return float(costs.by(metric)[ops].sum())
+        micros = _sum(costs.cpu[ops]) + _sum(costs.accelerator[ops])
+        return _sum(costs.float_ops[ops]) * 1e6 / micros if micros > 0 else 0.0
+    return _sum(costs.by(metric)[ops])
+
+
+def _sum(values: Numbers) -> float:
+    """The sum, added up in order: NumPy's own sum pairs values, so that its last digits are not the browser's."""
+    return float(np.append(0.0, values).cumsum()[-1])
 
 
 def _rate(float_ops: Numbers, micros: Numbers) -> Numbers:
@@ -166,7 +172,9 @@ def _short(value: float, decimals: int) -> str:
     """A value with so many decimals, or with so many significant digits if it is below one."""
     if value < LEAST_SHOWN:
         return f"<{LEAST_SHOWN}"
-    text = f"{value:.{decimals}f}" if value >= 1 else f"{value:.{decimals}g}"
+    if value < 1:
+        decimals -= 1 + Decimal(value).adjusted()
+    text = fixed(value, decimals)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.output.rows import legend, lines
-from tfprof_widget.profiles.options import OPTIONS, Options
-
-# The options that take no row away.
-_KEEPS_ALL_ROWS = ("step", "order_by", "account_displayed_op_only", "select", "output", "timing")
+from tfprof_widget.profiles.options import KEEP_ALL_ROWS, OPTIONS, Options
 
 
 def why_empty(view: ViewData) -> str | None:
@@ -24,7 +21,7 @@ def why_empty(view: ViewData) -> str | None:
     filters = [
         f"{option.name}={list(value) if isinstance(value, tuple) else value!r}"
         for option in OPTIONS
-        if option.name not in _KEEPS_ALL_ROWS and (value := getattr(view.options, option.name)) != option.default
+        if option.name not in KEEP_ALL_ROWS and (value := getattr(view.options, option.name)) != option.default
     ]
     if not filters:
         return "Nothing to show: none of the nodes is part of this view. Try another, as 'scope' or 'op'."

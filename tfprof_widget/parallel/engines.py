@@ -246,11 +246,7 @@ class CellRun:
         self.was_interrupted = False
 
     def progress(self) -> str | None:
-        """One line on how many engines have run the cell; None before they have begun.
-
-        >>> CellRun(Engines(None, (0, 1)), "train()", "").progress() is None
-        True
-        """
+        """One line on how many engines have run the cell; None before they have begun."""
         done = sum(each.done() for each in self._running.values())
         return f"tfprof: {done} of {len(self._running)} engines have run the cell" if self._running else None
 

@@ -162,11 +162,7 @@ def capture_engines(view: Any, code: str, *, name: str = "", **sampling: Any) ->
 
 
 def cell_run(engines: Engines, code: str, *, collectives: bool = False, **sampling: Any) -> CellRun:
-    """A run of code on engines, which has not begun yet.
-
-    >>> cell_run(Engines(None, (0, 1)), "train()", every=10).was_interrupted
-    False
-    """
+    """A run of code on engines, which has not begun yet."""
     words = ["--collectives" if collectives else "", _arguments(policy(**sampling))]
     return CellRun(engines, code, " ".join(filter(None, words)))
 

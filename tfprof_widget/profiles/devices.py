@@ -39,7 +39,7 @@ def misses_streams(devices: Sequence[str]) -> bool:
     return bool(on_gpu) and not any("stream:all" in device for device in on_gpu)
 
 
-_PLACED = re.compile(r"/job:([^/]+)(?:/replica:(\d+))?(?:/task:(\d+))?(/.*)?")
+_PLACED = re.compile(r"/job:([^/]+)(?:/replica:(\d+))?(?:/task:(\d+))?(/.*)?", re.ASCII)
 _PROCESSORS = ("cpu", "gpu", "tpu", "xla_cpu", "xla_gpu")
 
 
@@ -49,9 +49,8 @@ def device_label(name: str, devices: Iterable[str] = ()) -> str:
     >>> device_label("/job:localhost/replica:0/task:0/device:cpu:0"), device_label("/job:ps/task:1/gpu:0/stream:all")
     ('CPU:0', 'ps 1 · GPU:0 · stream all')
     """
-    placed = _placed(name)
-    job, replica, task = placed or ("", "0", "0")
-    rest = _PLACED.sub(r"\4", name) if placed else name
+    job, replica, task = _placed(name) or ("", "0", "0")
+    rest = (found[4] or "") if (found := _PLACED.fullmatch(name)) else name
     is_usual = job in ("localhost", "worker") and task == "0" and len({*map(_placed, devices)} - {None}) < 2
     parts = [part for part in rest.split("/") if part and part not in ("replica:0", "task:0")]
     label = [

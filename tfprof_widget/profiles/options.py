@@ -56,7 +56,10 @@ TRAINABLE_VARIABLES = "_trainable_variables"
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its name, what kind of value it takes, its default and what it is for."""
+    """One option: its name, what kind of value it takes, its default and what it is for.
+
+    `placeholder` stands for the value in help texts, where its kind does not say enough.
+    """
 
     name: str
     kind: Kind
@@ -64,6 +67,7 @@ class Option:
     help: str
     choices: tuple[str, ...] = ()
     minimum: int = 0
+    placeholder: str = ""
 
 
 def _threshold(name: str, unit: str) -> Option:
@@ -115,6 +119,19 @@ OPTIONS: tuple[Option, ...] = (
     Option("output", "text", "stdout", "Where the result goes: stdout, none, file:, timeline: or pprof:outfile=NAME."),
     Option("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", TIMINGS),
 )
+
+KEEP_ALL_ROWS = (
+    "step",
+    "run_name_regexes",
+    "worker_regexes",
+    "across_workers",
+    "order_by",
+    "account_displayed_op_only",
+    "select",
+    "output",
+    "timing",
+)
+"""The options that are no filters: none of them alone takes a row away."""
 
 _BY_NAME = {option.name: option for option in OPTIONS}
 _DEFAULTS = {option.name: option.default for option in OPTIONS}

@@ -38,6 +38,17 @@ class Lists:
     start: Integers
     values: NDArray[np.integer]
 
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[int]]) -> Lists:
+        """The lists in one array.
+
+        >>> Lists.of([[7, 8], []]).values.tolist()
+        [7, 8]
+        """
+        start = np.zeros(len(lists) + 1, np.int64)
+        np.cumsum([len(each) for each in lists], out=start[1:])
+        return cls(start, np.fromiter(chain.from_iterable(lists), np.int32, int(start[-1])))
+
     def __len__(self) -> int:
         return len(self.start) - 1
 
@@ -139,9 +150,6 @@ class RecordedRuns:
     `elsewhere` are executions of nodes on devices that are not their own. They do not count, but they are kept: a
     node's own device is the first one it ran on, and merging profiles may find another one. `kept_before` has, for each
     of them, the number of counting executions that were recorded before it.
-
-    >>> len(RecordedRuns.none())
-    0
     """
 
     step: Indices
@@ -192,9 +200,6 @@ class Transfers:
     by the target's clock, from when the target asked for the tensor until it had it. A RecvTensor starts when its
     source began to send, because only that is recorded. The source of a collective is its group. 0 bytes may mean that
     the bytes are not known.
-
-    >>> len(Transfers.none())
-    0
     """
 
     devices: tuple[str, ...]
@@ -271,9 +276,3 @@ class Checkpoint:
     shapes: Mapping[str, tuple[int, ...]]
     types: Mapping[str, int]
     value: Callable[[str], NDArray[Any]]
-
-
-def _lists(lists: Sequence[Sequence[int]]) -> Lists:
-    start = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(each) for each in lists], out=start[1:])
-    return Lists(start, np.fromiter(chain.from_iterable(lists), np.int32, int(start[-1])))

@@ -18,7 +18,7 @@ export interface Frame {
 const GRADIENT = " (gradient)";
 // What the op log says where the source is not at hand.
 const NO_SOURCE = "none";
-const INSTALLED = /(?:^|\/)(?:site|dist)-packages\/([^/]+)/;
+const INSTALLED = /(?:^|\/)(?:site|dist)-packages\/+([^/]+)/;
 // Also where they are worked on and not installed.
 const KNOWN = /(?:^|\/)(tensorflow|keras|tf_keras|tfprof_widget)\//;
 // The standard library, and what is frozen into the interpreter.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import asdict
 
 from tests.analysis.cluster.mirrored_training import recorded
 
 
-def main(asked: str) -> None:
-    """Train, and print the links of the cluster's summary, or which steps were recorded from the first on."""
+def main() -> None:
+    """Train, and print which steps were recorded, and the links between devices in each."""
     import tensorflow as tf
 
     from tfprof_widget.analysis.cluster.summary import summary
@@ -19,14 +18,12 @@ def main(asked: str) -> None:
     cpu, *_ = tf.config.list_physical_devices("CPU")
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    prof = recorded(strategy, first=asked == "first")
-    if asked == "first":
-        print(json.dumps(prof.profile.step_names), flush=True)
-    else:
-        found = summary(prof.profile)
-        print(json.dumps([asdict(each) for each in found.links] if found else None), flush=True)
+    profile = recorded(strategy, first=True).profile
+    found = [summary(profile, [step]) for step in range(len(profile.steps))]
+    links = [asdict(link) for each in found if each for link in each.links]
+    print(json.dumps({"steps": profile.step_names, "links": links}), flush=True)
     os._exit(0)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -68,22 +69,28 @@ def test_clocks_of_one_machine_are_alike_within_the_error_told(merged: Profile) 
     assert (abs(clocks.offset) <= clocks.error)[moments].all()
 
 
-def test_replicas_of_one_process_send_each_other_tensors_and_reduce() -> None:
-    """Links are of devices: the first CPU sends the batch to the second; both take part in the reduction."""
-    links = json.loads(mirrored("links"))
+@pytest.fixture(scope="module")
+def mirrored() -> dict[str, Any]:
+    """What a process whose two CPUs mirror each other recorded from its first step on."""
+    with process("-m", "tests.analysis.cluster.mirrored") as alone:
+        assert alone.stdout is not None
+        told: dict[str, Any] = json.loads(alone.stdout.readline())
+        return told
+
+
+def test_replicas_of_one_process_send_each_other_tensors_and_reduce(mirrored: dict[str, Any]) -> None:
+    """Links are of devices: the first CPU sends the batch to the second; both take part in the reduction.
+
+    TensorFlow loses a device's reduction if its thread is still in it when the recording of a step ends.
+    """
+    links = mirrored["links"]
     ends = {(each["source"][-5:], each["target"][-5:], each["kind"]): each for each in links}
     assert ends["cpu:0", "cpu:1", "_Recv"]["bytes"] >= 64 * ROWS * FLOAT
     assert ("cpu:1", "cpu:0", "_Recv") in ends
-    (reduced,) = [each for each in links if each["kind"] == "CollectiveReduceV2"]
-    assert (reduced["count"], reduced["bytes"]) == (2, 2 * ROWS * COLUMNS * FLOAT)
+    reduced = [(each["count"], each["bytes"]) for each in links if each["kind"] == "CollectiveReduceV2"]
+    assert max(reduced) == (2, 2 * ROWS * COLUMNS * FLOAT)
 
 
-def test_the_step_in_which_devices_of_a_process_meet_is_left_out() -> None:
+def test_the_step_in_which_devices_of_a_process_meet_is_left_out(mirrored: dict[str, Any]) -> None:
     """In which TensorFlow's profiler may crash; the steps after it are recorded."""
-    assert json.loads(mirrored("first")) == ["<lambda>"] * (STEPS - 1)
-
-
-def mirrored(asked: str) -> str:
-    with process("-m", "tests.analysis.cluster.mirrored", asked) as alone:
-        assert alone.stdout is not None
-        return alone.stdout.readline()
+    assert mirrored["steps"] == ["<lambda>"] * (STEPS - 1)

@@ -19,7 +19,7 @@ from tests.oracle.random_options import options_proto, random_options
 from tests.oracle.random_profiles import RandomProfile, random_profile
 from tests.oracle.rows import rows
 from tests.sketches import profile_of
-from tests.test_differential import why_native_dies
+from tests.slow.test_differential import why_native_dies
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.lib.errors import ProfileError
@@ -102,7 +102,7 @@ def test_compressed_file(tmp_path: Path) -> None:
         ({"name": "a", "trace": {"traces": [{"file_id": 7}]}}, r"the trace of 'a' names string 7, .* lacks"),
         (
             {"name": "a", "execs": {0: {"cpu_execs": {"/cpu:0": {"times": [{"int64_values": [1]}]}}}}},
-            r"a time on /cpu:0 is no pair of start and duration",
+            r"a time on /cpu:0 is not a pair of start and duration",
         ),
         (
             {"name": "a", "execs": {0: {"cpu_execs": {"/cpu:0": {"times": [{"int64_values": [2**62, 1]}]}}}}},

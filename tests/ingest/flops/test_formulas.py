@@ -183,11 +183,11 @@ def test_formula_counts_what_was_counted_by_hand(
     assert count(Operation(op, tuple(inputs), tuple(outputs), attributes)) == by_hand
 
 
-@pytest.mark.parametrize("op", sorted({*FLOAT_OPS, *MULTIPLY_ACCUMULATES}))
-def test_formula_counts_nothing_where_no_shape_is_known(op: str) -> None:
-    nothing = Operation(op, (None, None), (None, None), {"equation": "ab,bc->ac"})
-    with pytest.raises(UnknownShape):
-        count(nothing)
+def test_formulas_count_nothing_where_no_shape_is_known() -> None:
+    for op in sorted({*FLOAT_OPS, *MULTIPLY_ACCUMULATES}):
+        nothing = Operation(op, (None, None), (None, None), {"equation": "ab,bc->ac"})
+        with pytest.raises(UnknownShape):
+            print(op, count(nothing))
 
 
 @pytest.mark.parametrize(

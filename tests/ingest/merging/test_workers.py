@@ -212,5 +212,5 @@ def test_the_device_of_a_node_is_the_first_workers() -> None:
 
 
 def test_a_profile_that_does_not_tell_its_runs_is_refused() -> None:
-    with pytest.raises(ValueError, match="does not tell of which runs its executions are"):
+    with pytest.raises(ValueError, match="does not say to which runs its executions belong"):
         merge([replace(FAST, runs=RecordedRuns.none())])

@@ -28,12 +28,7 @@ _EVIDENCE = Evidence("workers")
 
 
 def cluster(profile: ProfileData) -> Iterator[Finding]:
-    """A finding for a straggler, one for the slowest link and one for the task that transfers hold up most.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(cluster(demo_profile()))
-    []
-    """
+    """A finding for a straggler, one for the slowest link and one for the task that transfers hold up most."""
     found = summary(profile, SteadySteps.of(profile).steps.tolist())
     if found is None or not found.wall_nanos:
         return
@@ -103,12 +98,7 @@ _FIX = (
 
 
 def parameter_servers(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if one parameter server holds many more parameters, and one if it works much longer.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(parameter_servers(demo_profile()))
-    []
-    """
+    """A finding if one parameter server holds many more parameters, and one if it works much longer."""
     steady = SteadySteps.of(profile)
     held = _Loads.of(profile, profile.nodes.parameters)
     if held.are_unbalanced and held.most >= FEWEST_PARAMETERS:

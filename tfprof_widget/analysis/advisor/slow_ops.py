@@ -20,12 +20,7 @@ PADS = r"(Mirror)?Pad(V2)?(Grad)?"
 
 
 def layout(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if transposing takes much of the op time, and one if padding does.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(layout(demo_profile()))
-    []
-    """
+    """A finding if transposing takes much of the op time, and one if padding does."""
     steady = SteadySteps.of(profile)
     yield from _found(
         steady,
@@ -65,12 +60,7 @@ _FLOAT32, _FLOAT64 = 1, 2
 
 
 def precision(profile: ProfileData) -> Iterator[Finding]:
-    """A finding on ops in float64, and one on products in float32 that run on an accelerator.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(precision(demo_profile()))
-    []
-    """
+    """A finding on ops in float64, and one on products in float32 that run on an accelerator."""
     steady = SteadySteps.of(profile)
     types = _types(steady)
     doubles = types == _FLOAT64
@@ -125,12 +115,7 @@ FEWEST_FLOAT_OPS = 1_000_000
 
 
 def flop_rate(profile: ProfileData) -> Iterator[Finding]:
-    """A finding for each product that takes much of the time, at a small part of the best rate on its device.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(flop_rate(demo_profile()))
-    []
-    """
+    """A finding for each product that takes much of the time, at a small part of the best rate on its device."""
     steady = SteadySteps.of(profile)
     nodes, nanos = profile.nodes, steady.nanos
     counted = steady.ops(PRODUCTS) & (nodes.float_ops >= FEWEST_FLOAT_OPS) & (nanos > 0)
@@ -171,12 +156,7 @@ MOST_OF_THE_STEP = 0.25
 
 
 def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if starting ops takes much of the steps, for ops that run shorter than their start takes.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(tiny_kernels(demo_profile()))
-    []
-    """
+    """A finding if starting ops takes much of the steps, for ops that run shorter than their start takes."""
     steady = SteadySteps.of(profile)
     on_stream, counts = steady.is_on_stream, ~steady.of_nodes(steady.is_data)
     kernels = int(np.count_nonzero((steady.duration < KERNEL_START_NANOS) & on_stream & counts))
@@ -199,12 +179,7 @@ SCOPE = "/Initializer/"
 
 
 def initializers(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if initializers take much of the op time, and one if they count for many of the float ops.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(initializers(demo_profile()))
-    []
-    """
+    """A finding if initializers take much of the op time, and one if they count for many of the float ops."""
     steady = SteadySteps.of(profile)
     nodes = np.array([SCOPE in name for name in profile.nodes.names], np.bool_)
     hidden = {**steady.options, "hide_name_regexes": [r".*/Initializer(/.*)?"], "account_displayed_op_only": True}
@@ -235,12 +210,7 @@ _ON_CPU = {"order_by": "micros", "select": ["micros", "device"], "device_regexes
 
 
 def placement(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if products on CPUs take much of the time of steps that use an accelerator too.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(placement(demo_profile()))
-    []
-    """
+    """A finding if products on CPUs take much of the time of steps that use an accelerator too."""
     steady = SteadySteps.of(profile)
     nodes = profile.nodes
     on_cpu = np.array([*("cpu:" in device for device in nodes.devices), False], np.bool_)[nodes.device]

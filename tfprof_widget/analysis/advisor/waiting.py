@@ -25,12 +25,7 @@ IDLE_SHARE = 0.2
 
 
 def device_idle(profile: ProfileData) -> Iterator[Finding]:
-    """A finding for each accelerator with long idle gaps; without accelerators, one for gaps in which no op runs.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(device_idle(demo_profile()))
-    []
-    """
+    """A finding for each accelerator with long idle gaps; without accelerators, one for gaps in which no op runs."""
     steady = SteadySteps.of(profile)
     streams = np.unique(steady.device[steady.is_on_stream]).tolist()
     for code in streams:
@@ -70,12 +65,7 @@ INPUT_SHARE = 0.2
 
 
 def input_bound(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if for much of the steps only ops that fetch input ran.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(input_bound(demo_profile()))
-    []
-    """
+    """A finding if for much of the steps only ops that fetch input ran."""
     steady = SteadySteps.of(profile)
     fetches = steady.ops(INPUT)
     if not fetches.any():
@@ -96,12 +86,7 @@ WAITS = r"_(Host)?(Send|Recv)(V2)?|_?X[lL][aA](Send|Recv).*|Recv"
 
 
 def transfers(profile: ProfileData) -> Iterator[Finding]:
-    """A finding for copies, and one for sends and receives, that much of the steps wait for.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(transfers(demo_profile()))
-    []
-    """
+    """A finding for copies, and one for sends and receives, that much of the steps wait for."""
     steady = SteadySteps.of(profile)
     yield from _transfers_found(
         steady,
@@ -147,12 +132,7 @@ FEWEST = 3
 
 
 def retracing(profile: ProfileData) -> Iterator[Finding]:
-    """A finding for each function of whose recorded calls many had to trace it.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> list(retracing(demo_profile()))
-    []
-    """
+    """A finding for each function of whose recorded calls many had to trace it."""
     calls = Counter(name.removesuffix(WARM_UP) for name in profile.step_names)
     traced = Counter(name.removesuffix(WARM_UP) for name in profile.step_names if name.endswith(WARM_UP))
     for name, count in traced.items():

@@ -32,7 +32,7 @@ class Collectives:
 
     @classmethod
     def of(cls, profile: ProfileData) -> Collectives:
-        """Those of a profile, kept with it."""
+        """The collectives of a profile, kept with the profile."""
         return profile.cache.kept("meetings", lambda: _meetings(profile))
 
     def last(self, start: Integers) -> Integers:
@@ -66,7 +66,7 @@ def _meetings(profile: ProfileData) -> Collectives:
 
 @dataclass(frozen=True, eq=False)
 class Producers:
-    """The execution that made each transferred tensor, or ABSENT, and which of these are certain.
+    """The execution that made each transferred tensor, or ABSENT, and whether it is certain.
 
     If a node ran as often as its tensor arrived, the first execution made the first tensor, and so on. If it ran more
     often or less often, this is not certain: the execution is taken that was the last to end before the tensor arrived.
@@ -77,7 +77,7 @@ class Producers:
 
     @classmethod
     def of(cls, profile: ProfileData) -> Producers:
-        """Those of a profile, kept with it."""
+        """The producers of a profile's tensors, kept with the profile."""
         return profile.cache.kept("producers", lambda: _producers(profile))
 
 
@@ -163,18 +163,12 @@ class Clocks:
 
     @classmethod
     def of(cls, profile: ProfileData) -> Clocks:
-        """The clocks of a profile, kept with it; on a profile with one clock all differences are 0."""
+        """The clocks of a profile, kept with it; if it is on one clock already, all differences are 0."""
         return profile.cache.kept("clocks", lambda: _agreeing(profile) if profile.one_clock else _clocks(profile))
 
 
 def aligned_start_nanos(profile: ProfileData) -> Integers:
-    """When each execution started, by the clock of the first task; as recorded if there is one task only.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> profile = demo_profile()
-    >>> aligned_start_nanos(profile) is profile.executions.start_nanos
-    True
-    """
+    """When each execution started, by the clock of the first task; as recorded if there is one task only."""
     start = profile.executions.start_nanos
     if not len(profile.transfers):
         return start

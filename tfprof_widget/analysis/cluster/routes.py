@@ -161,7 +161,7 @@ def waited_for(activity: Activity, waits: Waits) -> Integers:
 
 
 def straggler(names: Sequence[str], waited: Integers, wall: int) -> Straggler | None:
-    """The task that others wait for longer than for the average of its job, by a tenth of the wall time.
+    """The task that others wait for longer than for the average other task of its job, by a tenth of the wall time.
 
     >>> names = ["/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"]
     >>> straggler(names, np.array([900, 100, 500]), 1000)

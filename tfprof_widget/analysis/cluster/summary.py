@@ -145,10 +145,6 @@ def summary(profile: ProfileData, steps: Sequence[int] | None = None) -> Cluster
     """What the tasks of a profile did in some steps, given by index; None if there is one task and no transfer.
 
     Without `steps`, the steps of the kind that ran longest are taken, without warm-ups.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> print(summary(demo_profile()))
-    None
     """
     if not may_be_cluster(profile) or (len(Tasks.of(profile)) < 2 and not len(profile.transfers)):
         return None

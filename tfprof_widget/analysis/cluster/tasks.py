@@ -16,12 +16,7 @@ Parts = tuple[Integers, Integers, Integers]
 
 
 def may_be_cluster(profile: ProfileData) -> bool:
-    """Whether a profile can have several tasks; a cheap test that rules out most profiles.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> may_be_cluster(demo_profile())
-    False
-    """
+    """Whether a profile can have several tasks; a cheap test that rules out most profiles."""
     return (
         bool(len(profile.transfers) or profile.step_workers) or len(set(map(task_of_device, profile.nodes.devices))) > 1
     )
@@ -50,7 +45,7 @@ class Tasks:
 
     @classmethod
     def of(cls, profile: ProfileData) -> Tasks:
-        """Those of a profile, kept with it."""
+        """The tasks of a profile, kept with the profile."""
         return profile.cache.kept("tasks", lambda: _tasks(profile))
 
     def __len__(self) -> int:

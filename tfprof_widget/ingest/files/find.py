@@ -191,7 +191,9 @@ def _remote(url: str) -> Iterator[File]:
     except FileNotFoundError:
         return
     except ImportError as error:  # fsspec's error names the package for this kind of URL
-        raise ProfileError(f"cannot read {url!r}: {_reason(error)}; install what it names, and try again") from None
+        raise ProfileError(
+            f"cannot read {url!r}: {_reason(error)}; install the package that is named there, and try again"
+        ) from None
     except Exception as error:  # each file system has errors of its own
         raise ProfileError(f"cannot read {url!r}: {_reason(error)}; check the URL and your access to it") from None
     is_directory = "*" not in path and system.isdir(path)

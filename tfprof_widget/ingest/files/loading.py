@@ -165,11 +165,7 @@ def _steps(runs: Sequence[File]) -> list[int]:
 
 
 def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData | None:
-    """The profile in a file with workers; None if there are no workers.
-
-    >>> profile_of_workers(FoundFiles(), None) is None
-    True
-    """
+    """The profile in a file with workers; None if there are no workers."""
     profiles: list[ProfileTables] = []
     names: list[str] = []
     for part in found.of_kind("ProfileProto"):

@@ -185,7 +185,7 @@ def _decompressed(data: bytes, source: str) -> bytes:
             if len(found) > most:
                 raise ProfileError(
                     f"{source}: its {len(data):,} bytes are compressed by gzip, and become more than {most:,}; "
-                    "if you trust it, unpack it with gunzip, and give what comes of it"
+                    "if you trust it, unpack it with gunzip, and load the unpacked file"
                 )
     return bytes(found)
 

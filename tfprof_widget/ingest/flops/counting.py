@@ -219,7 +219,7 @@ class FusedAwayNodes:
         return found
 
     def _of_same_gradient(self, kernel: int) -> list[int]:
-        """The gradients of biases that have the same input gradient as a filter's gradient."""
+        """The gradients of biases that are computed from the same incoming gradient as a filter's gradient."""
         sources = self._reader.sources(kernel)[0]
         if len(sources) < 3:
             return []

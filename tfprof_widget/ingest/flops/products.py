@@ -52,7 +52,7 @@ def _filter_gradient(operation: Operation) -> float:
 
 
 def _of_gradient(operation: Operation, kernel: Dimensions) -> int:
-    """Each element of the input gradient is multiplied once with the filter's window and input channels."""
+    """Each element of the incoming gradient is multiplied once with the filter's window and input channels."""
     return operation.input_size(2) * math.prod(kernel[:-1])
 
 

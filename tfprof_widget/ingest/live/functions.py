@@ -74,11 +74,7 @@ class Variables:
 
 
 def captures_resources(graph: Any) -> bool:
-    """Whether this is the graph of a function that captures variables or other resources.
-
-    >>> captures_resources("graph")
-    False
-    """
+    """Whether this is the graph of a function that captures variables or other resources."""
     captures = getattr(graph, "captures", ())
     return is_tf_graph(graph) and any(captured.dtype.name == "resource" for captured, _ in captures)
 
@@ -110,9 +106,6 @@ def read_functions(
     put into a scope with the function's name; so is an op whose name another function uses for another op. Functions
     that a function calls directly get that function's better name too, if it has one. A variable is one node, however
     many functions use it.
-
-    >>> read_functions([], StackBuilder()).nodes
-    {}
     """
     reader = _Reader(stacks, better_names.functions, reading, variables=Variables(better_names.variables))
     reader.layers.add(better_names.layers)

@@ -92,21 +92,13 @@ class LiveGraph:
 
 
 def is_tf_graph(value: object) -> bool:
-    """Whether this is a tf.Graph; False if TensorFlow is not loaded.
-
-    >>> is_tf_graph("graph")
-    False
-    """
+    """Whether this is a tf.Graph; False if TensorFlow is not loaded."""
     framework = sys.modules.get("tensorflow.python.framework.ops")
     return framework is not None and isinstance(value, framework.Graph)
 
 
 def default_graph() -> Any | None:
-    """TensorFlow's default graph, if TensorFlow is loaded and builds graphs rather than runs eagerly.
-
-    >>> default_graph() is None or is_tf_graph(default_graph())
-    True
-    """
+    """TensorFlow's default graph, if TensorFlow is loaded and builds graphs rather than runs eagerly."""
     eager = sys.modules.get("tensorflow.python.eager.context")
     framework = sys.modules.get("tensorflow.python.framework.ops")
     if eager is None or framework is None or eager.executing_eagerly():
@@ -143,14 +135,7 @@ def _operations(graph: Any, definition: Any) -> tuple[Any, ...]:
 
 
 def read_trainable_variables(graph: Any) -> tuple[str, ...]:
-    """The names of the nodes that hold a tf.Graph's trainable variables, in the order in which they were made.
-
-    >>> class Graph:
-    ...     def get_collection(self, name):
-    ...         return []
-    >>> read_trainable_variables(Graph())
-    ()
-    """
+    """The names of the nodes that hold a tf.Graph's trainable variables, in the order in which they were made."""
     variables: Iterable[Any] = graph.get_collection("trainable_variables")
     return tuple(dict.fromkeys(name for variable in variables if (name := _name_of_node(variable)) is not None))
 

@@ -156,11 +156,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class Reading:
-    """How live graphs are read: `note` is told what is missing, and `kept` says which ops were made by kept code.
-
-    >>> Reading().kept("a graph")
-    ()
-    """
+    """How live graphs are read: `note` is told what is missing, and `kept` says which ops were made by kept code."""
 
     note: Callable[[str], None] = warn_user
     kept: Callable[[Any], Sequence[range]] = lambda graph: ()

@@ -176,7 +176,7 @@ def _whole(profile: ProfileTables) -> ExecutionTables:
 
 
 def _was_kept(profile: ProfileTables) -> Flags:
-    """Which of all recorded executions count in the profile."""
+    """Whether each recorded execution counts in the profile."""
     before = profile.runs.kept_before
     kept = np.ones(len(profile.executions) + len(before), np.bool_)
     kept[before + np.arange(len(before))] = False
@@ -224,7 +224,7 @@ def _runs(number: int, profile: ProfileTables, codes: Codes, executions: Executi
     runs = profile.runs
     counts = (runs.count + runs.count_elsewhere).tolist()
     if sum(counts) != len(executions):
-        raise ValueError("merge: a profile does not tell of which runs its executions are; load or capture it again")
+        raise ValueError("merge: a profile does not say to which runs its executions belong; load or capture it again")
     started = np.where(executions.start_nanos > 0, executions.start_nanos, NEVER)
     first = 0
     for step, size, digest in zip(codes.step[runs.step].tolist(), counts, runs.digests, strict=True):
@@ -311,12 +311,7 @@ def _chosen(whole: ExecutionTables, chosen: Flags, counting: Flags) -> Execution
 
 
 def merged_transfers(profiles: Sequence[ProfileTables], names: tuple[str, ...], steps: Sequence[Indices]) -> Transfers:
-    """All transfers by step, device and time; `names` are all nodes, `steps` the new indices of each profile's steps.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> len(merged_transfers([demo_profile()], (), [np.zeros(1, np.int32)]))
-    0
-    """
+    """All transfers by step, device and time. `names` are all nodes, `steps` the new indices of the profiles' steps."""
     tables = [profile.transfers for profile in profiles]
     devices, device_codes = union_of([table.devices for table in tables])
     tensors, tensor_codes = union_of([table.tensors for table in tables])

@@ -16,7 +16,7 @@ from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import CodeDef, SealedCode, SealedOpLog
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.data import ProfileTables
-from tfprof_widget.profiles.tables import CodeStacks, _lists
+from tfprof_widget.profiles.tables import CodeStacks, Lists
 
 FrameKey = tuple[int, int, int, int, int]
 
@@ -157,13 +157,7 @@ MOST_BYTES = 2**24
 
 
 def with_source_lines(traces: CodeStacks) -> CodeStacks:
-    """The same stacks with source lines of the user's own files, if this process made the nodes.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> traces = demo_profile().traces
-    >>> len(with_source_lines(traces).file) == len(traces.file)
-    True
-    """
+    """The same stacks with source lines of the user's own files, if this process made the nodes."""
     strings, place_of = list(traces.strings), dict[str, int]()
     source = traces.source.copy()
     for frame in sorted(traces.live.intersection(np.flatnonzero(source == UNKNOWN).tolist())):
@@ -197,11 +191,6 @@ def name_cells(label: Callable[[str], tuple[str, str] | None]) -> Callable[[Prof
 
     `label` is the function of IPython's own tracebacks that gives the kind and name of a file that is a cell. Source
     lines are read before renaming, because they cannot be found under the new names.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> profile = demo_profile()
-    >>> name_cells(lambda file: None)(profile) is profile
-    True
     """
 
     def name(tables: ProfileTables) -> ProfileTables:
@@ -223,8 +212,12 @@ def _renamed(traces: CodeStacks, cells: dict[int, str]) -> CodeStacks:
     return replace(told, strings=tuple(strings), live=told.live.difference(of_cells))
 
 
-def _traces(row_of: Mapping[str, int], op_logs: Sequence[NodeDetails], stacks: StackBuilder) -> CodeStacks:
-    """The stacks of the nodes; the first op log with a trace of the node counts."""
+def code_stacks(row_of: Mapping[str, int], op_logs: Sequence[NodeDetails], stacks: StackBuilder) -> CodeStacks:
+    """The stacks of the nodes; the first op log with a trace of the node counts.
+
+    >>> code_stacks({"loss": 0}, [], StackBuilder()).stack.tolist()
+    [-1]
+    """
     stack = np.full(len(row_of), ABSENT, np.int32)
     for op_log in reversed(op_logs):
         for name, found in op_log.stack.items():
@@ -242,7 +235,7 @@ def _traces(row_of: Mapping[str, int], op_logs: Sequence[NodeDetails], stacks: S
         function=frames[:, 2],
         source=frames[:, 3],
         function_line=frames[:, 4],
-        stacks=_lists(list(stacks.stacks)),
+        stacks=Lists.of(list(stacks.stacks)),
         stack=stack,
         forward={
             row_of[name]: row_of[of]

@@ -265,7 +265,7 @@ def absolute_nanos(nanos: int, origin: int) -> int:
 
 
 MOST_NOTES = 5
-_MOST_NAMED = 3
+MOST_NAMED = 3
 _LONGEST_TEXT = 300
 _OF_NO_USE = "No GPU detected"
 _FIXES = (
@@ -289,11 +289,15 @@ def read_notes(space: XSpace) -> tuple[str, ...]:
     ("TensorFlow's profiler says: the clock went back",)
     """
     texts = (" ".join(text.split()) for text in (*space.errors, *space.warnings))
-    return _once_each(_note(text) for text in texts if text and _OF_NO_USE not in text and not tells_of_dropped(text))
+    return once_each(_note(text) for text in texts if text and _OF_NO_USE not in text and not tells_of_dropped(text))
 
 
-def _once_each(notes: Iterable[str]) -> tuple[str, ...]:
-    """The first notes; of several that differ only in numbers, one."""
+def once_each(notes: Iterable[str]) -> tuple[str, ...]:
+    """The first notes; of several that differ only in numbers, one.
+
+    >>> once_each(["2 lost", "3 lost", "late"])
+    ('2 lost', 'late')
+    """
     found: dict[str, str] = {}
     for note in notes:
         found.setdefault(_NUMBER.sub("0", note), note)

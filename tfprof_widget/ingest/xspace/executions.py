@@ -206,11 +206,7 @@ _TYPE = ("T", "dtype", "Tout", "DstT", "out_type")
 def tensor_sizes(
     names: Iterable[str], columns: NodeTable, shapes: Sequence[tuple[int, ...]], graph: SealedGraph
 ) -> dict[str, int]:
-    """The bytes of the outputs of these nodes, as far as they are known.
-
-    >>> tensor_sizes(["lost"], NodeTable(), [], SealedGraph())
-    {}
-    """
+    """The bytes of the outputs of these nodes, as far as they are known."""
     wanted = frozenset(names)
     widths = {node.name: _width(node.attr) for node in graph.node if node.name in wanted}
     found = {}
@@ -259,12 +255,7 @@ class _End(NamedTuple):
 
 
 def read_exchanges(space: XSpace, profiling_started: int = 0) -> Iterator[Exchange]:
-    """The receives and collectives in an XSpace of which beginning and end were recorded.
-
-    >>> from tfprof_widget.lib.messages import XSpace
-    >>> list(read_exchanges(XSpace()))
-    []
-    """
+    """The receives and collectives in an XSpace of which beginning and end were recorded."""
     origin = profile_started(space, profiling_started)
     for plane in space.planes:
         if not plane.name.startswith(HOST_PLANE):

@@ -210,7 +210,7 @@ class _Rows:
         )
 
     def _are(self, *kinds: Ran) -> Flags:
-        """Which executions are of these kinds."""
+        """Whether each execution is of one of these kinds."""
         flags = np.array([kind[0] in kinds for kind in self.kinds], np.bool_)
         return flags[_column(self.kind)] if len(flags) else flags
 
@@ -302,10 +302,6 @@ def read_steps(space: XSpace) -> tuple[Step, ...]:
 
     Steps are marked by `tf.profiler.experimental.Trace` with a `step_num`, as Keras and its TensorBoard callback do.
     They keep their numbers unless several have the same number.
-
-    >>> from tfprof_widget.lib.messages import XSpace
-    >>> read_steps(XSpace())
-    ()
     """
     times = (span for span in _spans(space) if 0 <= span.start <= LARGEST_INTEGER)
     found = sorted(times, key=lambda span: (span.start, -span.end))

@@ -24,7 +24,7 @@ from tfprof_widget.ingest.parts.names import (
 from tfprof_widget.ingest.parts.nodes import FunctionGraphs, NodeTable, Shapes
 from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.parts.transfers import Transfer
-from tfprof_widget.ingest.xspace.events import _MOST_NAMED, _once_each
+from tfprof_widget.ingest.xspace.events import MOST_NAMED, once_each
 from tfprof_widget.ingest.xspace.executions import named_transfers, tensor_sizes
 from tfprof_widget.ingest.xspace.reader import MEMORY, Label, TraceTable
 from tfprof_widget.lib.arrays import ABSENT, Integers
@@ -55,10 +55,6 @@ def resolved_runs(
     `names` are the names of nodes, and `ops` their types in other traces; an execution without a name there is named by
     layer. Iterators of `tf.data` and their ops are in the scope `tf.data`, and ops that Python ran one by one in the
     scope `eager`.
-
-    >>> from tfprof_widget.ingest.xspace.reader import read_xspace
-    >>> resolved_runs(read_xspace(b"")).runs
-    []
     """
     nodes = _Nodes(names or ExecutedNames(), dict(ops or {}))
     found = nodes.of(_as_first_run(columns))
@@ -225,13 +221,7 @@ class ResolvedTraces:
 
 
 def resolve(traces: Iterable[TraceTable], graphs: FunctionGraphs, columns: NodeTable, shapes: Shapes) -> ResolvedTraces:
-    """Find the node of each execution in the traces; nodes that the graph lacks are added to `columns`.
-
-    >>> from tfprof_widget.ingest.live.functions import read_functions
-    >>> from tfprof_widget.ingest.parts.stacks import StackBuilder
-    >>> resolve([], read_functions([], StackBuilder()), NodeTable(), Shapes()).runs
-    []
-    """
+    """Find the node of each execution in the traces; nodes that the graph lacks are added to `columns`."""
     found = ResolvedTraces()
     executed_names = ExecutedNames(graphs.nodes, graphs.layers)
     sizes = partial(tensor_sizes, columns=columns, shapes=shapes.known, graph=graphs.definition)
@@ -294,11 +284,11 @@ def notes_on(traces: Iterable[TraceTable], compiled: Collection[str]) -> tuple[s
     >>> notes_on([], ["train_step"])[0].partition(",")[0]
     "XLA compiled 'train_step' to one op"
     """
-    notes = _once_each(note for trace in traces for note in trace.notes)
+    notes = once_each(note for trace in traces for note in trace.notes)
     if not compiled:
         return notes
     names = sorted(compiled)
-    said = ", ".join(map(repr, names[:_MOST_NAMED])) + (" …" if len(names) > _MOST_NAMED else "")
+    said = ", ".join(map(repr, names[:MOST_NAMED])) + (" …" if len(names) > MOST_NAMED else "")
     each = " each" if len(names) > 1 else ""
     return (
         *notes,

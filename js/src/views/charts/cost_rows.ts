@@ -67,7 +67,7 @@ export function costRows(costs: Costs, metric: Metric, isSelecting = false): Cos
   const bars = groups.map((members): Bar => barOf(costs, members, size(members), isSelecting));
   const whole = size(order);
   const largest = Math.max(0, ...bars.map(({ total }) => total));
-  const [divisor, unit] = UNITS[metric].find(([least]) => largest >= least) ?? [1, ""];
+  const [divisor, unit] = UNITS[metric].find(([least]) => largest >= least) ?? leastUnit(metric);
   const decimals = largest / divisor < 10 ? 2 : 1;
   return bars.flatMap((bar, place) => {
     // The unit is said once, at the longest bar.
@@ -75,6 +75,10 @@ export function costRows(costs: Costs, metric: Metric, isSelecting = false): Cos
     const share = metric === "rate" ? "" : `${((100 * bar.total) / whole).toFixed(1)} %`;
     return pieces(costs, metric, bar, label, share);
   });
+}
+
+function leastUnit(metric: Metric): readonly [size: number, unit: string] {
+  return UNITS[metric].at(-1) as readonly [number, string];
 }
 
 function barOf(costs: Costs, members: readonly number[], total: number, isSelecting: boolean): Bar {

@@ -19,10 +19,12 @@ export interface Emptiness {
   readonly remedies: readonly Remedy[];
 }
 
-// What is not a filter: it takes no row away.
-const KEEPS_ALL_ROWS: readonly (keyof Options)[] = [
+/** The options that are no filters: none of them alone takes a row away. tfprof_widget/profiles/options.py has them too. */
+export const KEEP_ALL_ROWS: readonly (keyof Options)[] = [
   "step",
   "runNameRegexes",
+  "workerRegexes",
+  "acrossWorkers",
   "orderBy",
   "accountDisplayedOpOnly",
   "select",
@@ -39,7 +41,7 @@ export function emptinessOf(view: View): Emptiness | null {
       remedies: [],
     };
   }
-  const set = OPTIONS.filter((option) => !KEEPS_ALL_ROWS.includes(option.key) && isSet(option, view.options));
+  const set = OPTIONS.filter((option) => !KEEP_ALL_ROWS.includes(option.key) && isSet(option, view.options));
   if (!set.length)
     return { reason: "None of the nodes is part of this view. Look at another one.", remedies: [] };
   const remedies = set.map((option) => ({ label: `reset ${option.name}`, changes: reset([option]) }));

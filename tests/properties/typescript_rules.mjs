@@ -1,0 +1,38 @@
+// Answers by the browser's rules: `node typescript_rules.mjs QUESTIONS ANSWERS`, two files of JSON.
+//
+// The questions are, by the name of a rule, the arguments of each call; the answers, by the same names, what each gave.
+// A rule that is no function is its own answer.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+const PARTS = {
+  "lib/short.ts": "share, shortTime",
+  "lib/visible.ts": "visible",
+  "views/frames.ts": "libraryOf",
+  "views/timeline/device_label.ts": "deviceLabel",
+  "views/tree/emptiness.ts": "KEEP_ALL_ROWS",
+  "views/workers/worker_names.ts": "workersAmong",
+};
+
+const { outputFiles } = await build({
+  stdin: {
+    contents: Object.entries(PARTS)
+      .map(([file, names]) => `export { ${names} } from "./${file}";`)
+      .join("\n"),
+    resolveDir: join(import.meta.dirname, "../../js/src"),
+    loader: "ts",
+  },
+  bundle: true,
+  format: "esm",
+  write: false,
+});
+const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
+const rules = await import(source);
+
+const [questions, answers] = process.argv.slice(2);
+const asked = JSON.parse(readFileSync(questions, "utf-8"));
+const answer = (rule, call) => (typeof rule === "function" ? rule(...call) : rule);
+const given = Object.entries(asked).map(([name, calls]) => [name, calls.map((call) => answer(rules[name], call))]);
+writeFileSync(answers, JSON.stringify(Object.fromEntries(given)));
