@@ -14,6 +14,7 @@ from tests.sketches import profile_of
 from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.capturing.sampling import Choice, KindTally
+from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.profiles.data import EAGER, SHORTER
 
 
@@ -125,3 +126,15 @@ def test_head_and_view_name_one_figure() -> None:
     assert prof.measurement.op_seconds == pytest.approx(seconds)
     view = prof.view("op")
     assert view.grand_total["micros"][0] / view.time_scale / 1e6 == pytest.approx(seconds)
+
+
+def test_eager_ops_have_no_lines_and_the_text_says_what_to_do() -> None:
+    x = tf.ones([100, 100])
+    with tfprof.capture() as prof:
+        for _ in range(20):
+            x = tf.matmul(x, x) * 1e-3
+    with pytest.raises(ProfileError, match=r"put them into a tf\.function to see their lines"):
+        prof.view("code")
+    assert prof.text("code").splitlines()[-1].startswith("code view: no lines are known of ops that ran one by one")
+    prof.options = {"view": "code"}
+    assert "put them into a tf.function" in prof._repr_mimebundle_()["text/html"]

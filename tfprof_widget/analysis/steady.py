@@ -240,7 +240,9 @@ def ops_at_once(tables: ProfileTables, name: str) -> float:
     executions = tables.executions
     named = [step for step, each in enumerate(tables.step_names) if each == name]
     devices = tables.nodes.devices
-    counts = accelerator_streams(devices) | (canonical(devices) & np.array(["cpu:" in each for each in devices]))
+    counts = accelerator_streams(devices) | (
+        canonical(devices) & np.array(["cpu:" in each for each in devices], np.bool_)
+    )
     chosen = np.isin(executions.step, named) & (executions.start_nanos > 0) & counts[executions.device]
     start, duration = executions.start_nanos[chosen], executions.duration_nanos[chosen]
     busy = Intervals.of(start, start + duration).length

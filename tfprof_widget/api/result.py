@@ -23,6 +23,7 @@ from tfprof_widget.capturing.recording import (
     Recording,
     note_on_slow_runs,
     notes_on_untraced,
+    timed_sentence,
 )
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.parts.stacks import name_cells
@@ -95,6 +96,8 @@ PROGRESS_OPS = 3
 
 # The most kinds of runs to list in the text of a capture that has times but no ops.
 MOST_TIMED = 5
+
+NO_LINES = "code view: no lines are known of ops that ran one by one; put them into a tf.function to see their lines"
 
 
 class Capture:
@@ -182,6 +185,8 @@ class Capture:
         given.pop("view", None)
         asked = {**self._asked(graph), **given}
         asked.pop("view", None)
+        if chosen == "code" and not graph.profile.has_traces:
+            raise ProfileError(NO_LINES)
         return graph.profile.view(chosen, **asked)
 
     def text(self, view: str | None = None, **options: Any) -> str:
@@ -191,7 +196,10 @@ class Capture:
         """
         if _busiest(self._graphs) is None:
             return self._why_empty()
-        whole = self.view(view, **options)
+        try:
+            whole = self.view(view, **options)
+        except ProfileError as error:
+            return "\n".join([self.measurement.sentence(), *self._notes(), str(error)])
         shown = self.view(view, **{**options, **print_options(whole, {**self.options, **options})})
         left_out = len(whole) - len(shown)
         rest = [f"... {counted_rows(left_out)} of libraries left out: see .view('code')"] if left_out else []
@@ -259,7 +267,7 @@ class Capture:
         reasons = self.recorded.warnings or ("no session ran and no function was called while capturing",)
         kinds = sorted((runs for runs in self.measurement.runs if runs.seen), key=lambda runs: -runs.seconds)
         missing = "No ops were recorded" if kinds else "Nothing was captured"
-        return "\n".join([f"{missing}: {'; '.join(reasons)}", *map(_timed, kinds[:MOST_TIMED])])
+        return "\n".join([f"{missing}: {'; '.join(reasons)}", *map(timed_sentence, kinds[:MOST_TIMED])])
 
     def __repr__(self) -> str:
         return "Capture, not over yet" if self._recorded is None else self.text()
@@ -268,7 +276,11 @@ class Capture:
         if self._captured is None or _busiest(self._captured) is None:
             return {"text/plain": repr(self)}
         lines = "".join(f"<p>{escape(line)}</p>" for line in [self.measurement.sentence(), *self._notes()])
-        return {"text/plain": repr(self), "text/html": lines + self.view()._repr_html_()}
+        try:
+            rows = self.view()._repr_html_()
+        except ProfileError as error:
+            rows = f"<p>{escape(str(error))}</p>"
+        return {"text/plain": repr(self), "text/html": lines + rows}
 
     def _ipython_display_(self) -> None:
         """Show the widget; if it cannot be made, the reason and a table; at a terminal the text."""
@@ -283,14 +295,6 @@ class Capture:
             else:
                 return
         display(bundle, raw=True)
-
-
-def _timed(runs: KindOfRun) -> str:
-    """The times of the runs of a kind without recorded ops, in a line."""
-    steady = runs.seen - runs.warm_ups
-    first = f"the first {written_seconds(runs.warm_up_seconds)}" if runs.warm_ups else ""
-    others = f"then {steady:,} of {written_seconds(runs.run_seconds)}" if steady > 0 else ""
-    return f"timed: {runs.name}: {', '.join(filter(None, [first, others]))}"
 
 
 def _once_over(found: Value | None) -> Value:

@@ -22,6 +22,7 @@ from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.trace_store import ROOM, OpSeconds, ReadTrace, TraceStore
 from tfprof_widget.capturing.windows import SHARED, RecordedWindow, Windows
 from tfprof_widget.ingest.flops.counting import count_float_ops
+from tfprof_widget.ingest.flops.operation import computes_nothing
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
 from tfprof_widget.ingest.parts.names import BetterNames
@@ -53,6 +54,12 @@ class CalledFunctions:
                 self.labels[text] = label
         return text
 
+    @property
+    def compute(self) -> bool:
+        """Whether any has an op that does something, and so should be found in a trace."""
+        graphs = [function.graph for function in self._known.values()]
+        return any(not computes_nothing(op.type) for graph in graphs for op in graph.get_operations())
+
     def graphs(self, executed: AbstractSet[str]) -> list[tuple[str, Any]]:
         """The FuncGraphs of the functions of these names, in the order first called."""
         return [(name, function.graph) for name, function in self._known.items() if name in executed]
@@ -62,6 +69,7 @@ OTHERS_OPS = (
     "steps of another capture ran in another thread meanwhile; some of their ops are among those here, "
     "for TensorFlow does not tell them apart: capture one after the other"
 )
+UNRECOGNISED = "no op was found in TensorFlow's recording of functions with ops; upgrade tfprof_widget, or report this"
 WAIT_SECONDS = 0.2
 UNNOTICED_SECONDS = 0.1
 """Tracing may cost more than asked for without a note, as long as it costs less than this."""
@@ -296,6 +304,9 @@ class FunctionSource(SamplingRecorder):
         gathered.add_functions(functions, traces, BetterNames(self.functions.labels, self._variables, self._layers))
         tables = count_float_ops("all", of_what_ran=True)(gathered.tables())
         self._dropped = sum(trace.dropped for trace in traces)
+        ran = any(label.kind != "iterator" for trace in traces for label in trace.labels)
+        if traces and not ran and self.functions.compute:
+            self.note(UNRECOGNISED)
         for note in notes_on(traces, tables.compiled):
             self.note(note)
         kinds = [kind.runs() for kind in self.sampler.kinds.values()]
@@ -304,10 +315,7 @@ class FunctionSource(SamplingRecorder):
         return [GraphRecording(tables, tuple(kinds))] if kinds else []
 
     def _eager_kind(self, tables: ProfileTables, *, has_steps: bool) -> KindOfRun:
-        """Eager ops as a kind of run: beside steps the time between these is Python's too, and theirs is the op time.
-
-        What was not recorded of that time is taken to have held as many ops as what was.
-        """
+        """Eager ops as a kind of run: beside steps by their op time, as if the time not recorded had as many ops."""
         windows, seconds = self._windows.eager_steps, self._windows.eager_seconds
         if not has_steps:
             return KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0)

@@ -74,6 +74,18 @@ class KindOfRun:
         return self.seen - self.traced if self.untraced is None else self.untraced
 
 
+def timed_sentence(runs: KindOfRun) -> str:
+    """The times of the runs of a kind without recorded ops, in a line.
+
+    >>> timed_sentence(KindOfRun("train", 9, 0, untraced_seconds=4.0, traced_seconds=0.0, warm_up_seconds=8.0))
+    'timed: train: the first 8 s, then 8 of 444.4 ms'
+    """
+    steady = runs.seen - runs.warm_ups
+    first = f"the first {written_seconds(runs.warm_up_seconds)}" if runs.warm_ups else ""
+    others = f"then {steady:,} of {written_seconds(runs.run_seconds)}" if steady > 0 else ""
+    return f"timed: {runs.name}: {', '.join(filter(None, [first, others]))}"
+
+
 @dataclass(frozen=True)
 class GraphRecording:
     """One graph's tables, and the kinds of runs of it, in the order first seen."""
