@@ -151,7 +151,7 @@ $(PROTOS): .venv/pip pyproject.toml hatch_build.py hatch_readme.py protos/compil
 	$(INSTALL) --group charts
 	touch $@
 
-$(STATIC): .venv/charts node_modules/.stamp js/build.mjs js/notices.mjs $(shell find js/src -type f) tfprof_widget/widget/charts.py
+$(STATIC): .venv/charts node_modules/.stamp $(wildcard js/*.mjs) $(shell find js/src -type f) tfprof_widget/widget/charts.py
 	npm run --silent build
 	$(BIN)/python -m tfprof_widget.widget.charts $@
 

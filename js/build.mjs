@@ -2,10 +2,10 @@
 // and the notices of those whose code is in them.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { relative, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-import { build, transform } from "esbuild";
+import { transform } from "esbuild";
 import { notices } from "./notices.mjs";
+import { bundled, bundledTogether } from "./shared.mjs";
 
 const sources = "js/src";
 // A test has it built elsewhere, to compare.
@@ -23,72 +23,32 @@ const minifiedStyles = {
   },
 };
 
-/** What js/src/shared.ts imports: the names by module. */
-function sharedModules() {
-  const source = readFileSync(`${sources}/shared.ts`, "utf8");
-  const imports = source.matchAll(/^import \{([^}]*)\} from "(.*)";$/gm);
-  return Object.fromEntries([...imports].map(([, names, path]) => [path.replace(/^\.\//, ""), names]));
-}
+const options = {
+  format: "esm",
+  inject: [`${sources}/jsx.ts`],
+  jsx: "transform",
+  jsxFactory: "h",
+  jsxFragment: "Fragment",
+  // tsconfig.json would have JSX written out longer, and fields that a constructor fills be declared as well.
+  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
+  plugins: [minifiedStyles],
+};
 
-/** Takes these modules from the argument `shared`; a name that is not there stops the build. */
-function takenFromTheWidget(shared) {
-  return {
-    name: "taken from the widget",
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /./ }, ({ path, resolveDir }) => {
-        const module = path.startsWith(".") ? relative(sources, resolve(resolveDir, path)) : path;
-        return module in shared ? { path: module, namespace: "shared", sideEffects: false } : undefined;
-      });
-      onLoad({ filter: /./, namespace: "shared" }, ({ path }) => ({
-        contents: `export const { ${shared[path]} } = shared;`,
-      }));
-    },
-  };
-}
-
-async function bundled(entry, format, options = {}) {
-  const { outputFiles, metafile } = await build({
-    entryPoints: [`${sources}/${entry}`],
-    bundle: true,
-    format,
-    inject: [`${sources}/jsx.ts`],
-    jsx: "transform",
-    jsxFactory: "h",
-    jsxFragment: "Fragment",
-    // tsconfig.json would have JSX written out longer, and fields that a constructor fills be declared as well.
-    tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
-    legalComments: "none",
-    metafile: true,
-    minify: true,
-    outdir: destination,
-    target: "es2022",
-    write: false,
-    ...options,
-    plugins: [minifiedStyles, ...(options.plugins ?? [])],
-  });
-  const [{ inputs }] = Object.values(metafile.outputs);
-  const modules = Object.keys(inputs).filter((path) => inputs[path].bytesInOutput > 0);
-  return { contents: outputFiles[0].contents, modules };
-}
-
-const widget = await bundled("widget.ts", "esm");
-const pictures = await bundled("pictures.ts", "iife", {
-  banner: { js: "export default function(shared){" },
-  footer: { js: "return pictures}" },
-  globalName: "pictures",
-  plugins: [takenFromTheWidget(sharedModules())],
-});
+const [widget, pictures] = await bundledTogether("widget.ts", "pictures.ts", options);
 // It draws nothing itself, and what is injected would stay in.
-const opener = await bundled("opener.ts", "iife", { inject: [] });
+const opener = await bundled(
+  { ...options, inject: [] },
+  { entryPoints: [`${sources}/opener.ts`], format: "iife" },
+);
 
-const twice = pictures.modules.filter((path) => widget.modules.includes(path));
+const twice = [...pictures.modules.keys()].filter((path) => widget.modules.has(path));
 if (twice.length) {
-  throw new Error(`in both bundles, so that state would be kept twice; add to js/src/shared.ts: ${twice}`);
+  throw new Error(`in both bundles, so that state would be kept twice: ${twice}`);
 }
 if (widget.contents.length > MOST_WIDGET_BYTES) {
   throw new Error(`widget.js has ${widget.contents.length} bytes, more than ${MOST_WIDGET_BYTES}`);
 }
-const licences = notices([widget, pictures, opener].flatMap((bundle) => bundle.modules));
+const licences = notices([widget, pictures, opener].flatMap((bundle) => [...bundle.modules.keys()]));
 // Pages and saved results have all this code in them, so the licences go with it, at the end of the pictures.
 const licensed = [pictures.contents, Buffer.from(licences.replace(/^/gm, "// "))];
 mkdirSync(destination, { recursive: true });

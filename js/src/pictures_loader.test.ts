@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Assets } from "./host.ts";
 import { loadedPictures } from "./pictures_loader.ts";
-import { SHARED } from "./shared.ts";
 
-const BUNDLE = "export default function(shared){ return { given: shared, name: 'µ' } }";
+const LENT = ["a function", "a class"];
+const BUNDLE = "export default function(lent){ return { given: lent, name: 'µ' } }";
 
 async function assetsOf(source: string): Promise<Assets> {
   const stream = new Blob([source]).stream().pipeThrough(new CompressionStream("gzip"));
@@ -15,8 +15,8 @@ async function assetsOf(source: string): Promise<Assets> {
 }
 
 test("the bundle is given this widget's own modules", async () => {
-  const pictures = (await loadedPictures(await assetsOf(BUNDLE))) as unknown as Record<string, unknown>;
-  expect(pictures.given).toBe(SHARED);
+  const pictures = (await loadedPictures(await assetsOf(BUNDLE), LENT)) as unknown as Record<string, unknown>;
+  expect(pictures.given).toBe(LENT);
   expect(pictures.name).toBe("µ");
 });
 
@@ -24,11 +24,11 @@ test("a bundle that is cut off says so", async () => {
   const whole = await assetsOf(BUNDLE);
   const { buffer, byteOffset, byteLength } = whole.pictures;
   const cut = { ...whole, pictures: new DataView(buffer, byteOffset, byteLength - 20) };
-  await expect(loadedPictures(cut)).rejects.toThrow("what draws it is damaged or incomplete");
+  await expect(loadedPictures(cut, LENT)).rejects.toThrow("what draws it is damaged or incomplete");
 });
 
 test("what no page lets be imported says why, and what does it", async () => {
-  await expect(loadedPictures(await assetsOf("export default ("))).rejects.toThrow(
+  await expect(loadedPictures(await assetsOf("export default ("), LENT)).rejects.toThrow(
     "widget.save_report(path)",
   );
 });

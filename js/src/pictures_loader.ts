@@ -1,17 +1,19 @@
 // Unpacks what draws pictures, imports it, and lends it the modules that it shares with the widget.
 
 import type { Assets, Pictures } from "./host.ts";
-import { SHARED } from "./shared.ts";
+
+/** What the names that the bundle imports of the widget's modules stand for, in the order that js/shared.mjs gives them. */
+export type Lent = readonly unknown[];
 
 /** The bundle as js/build.mjs wraps it. */
 interface Bundle {
-  readonly default: (shared: typeof SHARED) => Pictures;
+  readonly default: (lent: Lent) => Pictures;
 }
 
 /** The pictures, drawn with this widget's own engine, state and Preact. */
-export async function loadedPictures({ pictures }: Assets): Promise<Pictures> {
+export async function loadedPictures({ pictures }: Assets, lent: Lent): Promise<Pictures> {
   const { default: pictured } = await imported(await unpacked(pictures));
-  return pictured(SHARED);
+  return pictured(lent);
 }
 
 async function unpacked(packed: Uint8Array | DataView): Promise<string> {

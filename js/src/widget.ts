@@ -5,7 +5,7 @@ import { App } from "./app.tsx";
 import { type ModelSource, sharedAssets } from "./assets.ts";
 import type { Assets, Model } from "./host.ts";
 import { Later, once } from "./lib/later.ts";
-import { loadedPictures } from "./pictures_loader.ts";
+import { type Lent, loadedPictures } from "./pictures_loader.ts";
 import { Store } from "./store.ts";
 import { STYLE } from "./styles/index.ts";
 import { followTheme } from "./theme.ts";
@@ -19,7 +19,7 @@ export interface Rendering {
 }
 
 /** Draw the widget into `el`; returns what takes it away. */
-function render({ model, el, host, assets: given }: Rendering): () => void {
+function render({ model, el, host, assets: given }: Rendering, lent: Lent): () => void {
   const place = el.ownerDocument.createElement("div");
   place.dataset.tfprofLive = String(model.get("_id") ?? "");
   el.append(place);
@@ -31,7 +31,7 @@ function render({ model, el, host, assets: given }: Rendering): () => void {
   const content = el.ownerDocument.createElement("div");
   root.append(sheet, content);
   const assets = once(given ?? (() => sharedAssets(model, host)));
-  const pictures = new Later(async () => loadedPictures(await assets()));
+  const pictures = new Later(async () => loadedPictures(await assets(), lent));
   const store = new Store({ model, assets, pictures });
   const unfollow = followTheme(place);
   takeThePlaceOfSaved(el, String(model.get("_id") ?? ""));
@@ -52,4 +52,5 @@ function takeThePlaceOfSaved(el: HTMLElement, id: string): void {
   }
 }
 
-export default { render };
+/** The widget, which lends its own modules to the pictures: js/shared.mjs finds out which they need. */
+export default (lent: Lent) => ({ render: (rendering: Rendering) => render(rendering, lent) });
