@@ -1,7 +1,7 @@
 // How the parameters are spread over the tasks that hold some.
 
 import type { Cluster, Task } from "../../cluster.ts";
-import { formatNumber } from "../../lib/format.ts";
+import { shortCount } from "../../lib/short.ts";
 import { placed, times } from "./figures.ts";
 import { Wide } from "./wide.tsx";
 
@@ -28,7 +28,7 @@ export function Balance({ cluster: { tasks, parameter_balance: balance } }: { re
             <tr>
               <th scope="col">task</th>
               <th scope="col" class="picture">
-                <span class="mean">{balance && `mean ${formatNumber(Math.round(mean))}`}</span>
+                <span class="mean">{balance && `mean ${shortCount(Math.round(mean))}`}</span>
               </th>
               <th scope="col">parameters</th>
               <th scope="col">of the mean</th>
@@ -46,7 +46,7 @@ export function Balance({ cluster: { tasks, parameter_balance: balance } }: { re
                     <i class="busy" style={{ inlineSize: place(parameters) }} />
                   </span>
                 </td>
-                <td title={`${parameters.toLocaleString("en")} parameters`}>{formatNumber(parameters)}</td>
+                <td title={`${parameters.toLocaleString("en")} parameters`}>{shortCount(parameters)}</td>
                 <td>{times(parameters, mean)}</td>
                 <td>{variables.toLocaleString("en")}</td>
               </tr>
@@ -59,7 +59,7 @@ export function Balance({ cluster: { tasks, parameter_balance: balance } }: { re
 }
 
 function saidOf(largest: Task, sum: number, mean: number): string {
-  const [most, all] = [formatNumber(largest.parameters), formatNumber(sum)];
+  const [most, all] = [shortCount(largest.parameters), shortCount(sum)];
   if (sum === largest.parameters) return `${placed(largest.task)} holds all ${all}`;
   return `${placed(largest.task)} holds ${most} of ${all}, ${times(largest.parameters, mean)} the mean`;
 }
