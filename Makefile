@@ -45,7 +45,7 @@ format: .venv/develop node_modules/.stamp ## put the sources into the style that
 	npm run --silent format
 
 .PHONY: protocol
-protocol: build ## write js/src/protocol.ts and docs/options.md from the option table
+protocol: build ## write js/src/data/protocol.ts and docs/options.md from the option table
 	$(BIN)/python -m js.generate_protocol
 	$(BIN)/python -m docs.generate_options
 
@@ -58,7 +58,7 @@ conformance: .venv/develop ## make tests/conformance anew from native tfprof's a
 fuzz: .venv/develop node_modules/.stamp ## hunt for faults in everything that reads, for about fifteen minutes
 	$(INSTALL) --group fuzz
 	$(BIN)/python -m tests.fuzz --seconds 60 --keep .fuzz
-	VITE_FUZZ_RUNS=10000 npx vitest run --dir js/src/fuzz
+	VITE_FUZZ_RUNS=10000 npx vitest run --dir js/fuzz
 
 .PHONY: soak
 soak: .venv/develop $(STATIC) ## capture for an hour, and interrupt at every line

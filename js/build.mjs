@@ -25,7 +25,7 @@ const minifiedStyles = {
 
 const options = {
   format: "esm",
-  inject: [`${sources}/jsx.ts`],
+  inject: ["js/jsx.mjs"],
   jsx: "transform",
   jsxFactory: "h",
   jsxFragment: "Fragment",
@@ -34,7 +34,7 @@ const options = {
   plugins: [minifiedStyles],
 };
 
-const [widget, pictures] = await bundledTogether("widget.ts", "pictures.ts", options);
+const [widget, pictures] = await bundledTogether("widget.ts", "panels.ts", options);
 // It draws nothing itself, and what is injected would stay in.
 const opener = await bundled(
   { ...options, inject: [] },

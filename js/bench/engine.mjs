@@ -6,7 +6,7 @@ const REPEATS = 31;
 
 const { outputFiles } = await build({
   stdin: {
-    contents: 'export * from "./evaluate.ts"; export * from "./options.ts";',
+    contents: 'export * from "./evaluate.ts"; export * from "../data/options.ts";',
     resolveDir: "js/src/engine",
     loader: "ts",
   },
@@ -62,6 +62,7 @@ function randomProfile(count, steps) {
     },
     steps: Array.from({ length: steps }, (_, step) => step),
     stepNames: Array.from({ length: steps }, () => ""),
+    stepWorkers: [],
     stepTotals: {
       node: Int32Array.from({ length: seen }, (_, i) => Math.floor(i / steps)),
       step: Int32Array.from({ length: seen }, (_, i) => i % steps),

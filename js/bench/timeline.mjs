@@ -7,10 +7,15 @@ import { build } from "esbuild";
 const slices = Number(process.argv[2] ?? 1_000_000);
 const [THREADS, NODES, WIDTH, FRAMES] = [16, 100_000, 2600, 30];
 
-const parts = ["layout", "tones", "plan", "viewport"];
+const parts = [
+  "analysis/timeline_layout",
+  "views/timeline/tones",
+  "views/timeline/spans",
+  "views/timeline/viewport",
+];
 const { outputFiles } = await build({
   stdin: {
-    contents: parts.map((part) => `export * from "./js/src/views/timeline/${part}.ts";`).join("\n"),
+    contents: parts.map((part) => `export * from "./js/src/${part}.ts";`).join("\n"),
     resolveDir: ".",
   },
   bundle: true,

@@ -2,7 +2,7 @@
 //
 // It is a script of its own in every saved result, so it opens each one that it finds not yet opened.
 
-import type { Assets, Model } from "./host.ts";
+import type { Assets, Model } from "./data/model.ts";
 import type { Rendering } from "./widget.ts";
 
 /** What tfprof_widget/widget/report.py packs as the part "state". */

@@ -1,14 +1,14 @@
 // The entry of the widget: draws a model into an element of the page, and takes it away again.
 
 import { render as draw, h } from "preact";
-import { App } from "./app.tsx";
-import { type ModelSource, sharedAssets } from "./assets.ts";
-import type { Assets, Model } from "./host.ts";
-import { Later, once } from "./lib/later.ts";
-import { type Lent, loadedPictures } from "./pictures_loader.ts";
-import { Store } from "./store.ts";
+import { type ModelSource, sharedAssets } from "./data/assets.ts";
+import type { Assets, Model } from "./data/model.ts";
+import { type Lent, loadedPictures } from "./state/bundles.ts";
+import { Later, once } from "./state/later.ts";
+import { Store } from "./state/store.ts";
 import { STYLE } from "./styles/index.ts";
 import { followTheme } from "./theme.ts";
+import { App } from "./views/frame.tsx";
 
 /** What anywidget gives a view; `assets` is the opener's own way to hand them over, for there is no kernel. */
 export interface Rendering {

@@ -8,7 +8,7 @@ from pathlib import Path
 from docs.generate_options import COLUMN_MEANINGS, GROUPS, TARGET, option_reference
 from tfprof_widget.profiles.options import COLUMNS, OPTIONS
 
-CONTROLS = Path(__file__).parents[2] / "js" / "src" / "ui"
+CONTROLS = Path(__file__).parents[2] / "js" / "src" / "views"
 
 
 def test_the_reference_is_fresh() -> None:
@@ -33,7 +33,7 @@ def test_the_groups_are_those_of_the_widget() -> None:
     titles = list(GROUPS)
     assert shown == [name for title in titles[:5] for name in GROUPS[title]]
     panel = usual + "".join(
-        (CONTROLS / f"{name}.tsx").read_text(encoding="utf-8") for name in ("controls", "more_options")
+        (CONTROLS / f"{name}.tsx").read_text(encoding="utf-8") for name in ("filters", "more_options")
     )
     assert [title for title in titles if f'"{title}"' not in panel] == ["Not in the widget"]
     more = [option for option in OPTIONS if option.name not in shown and option.kind != "text"]

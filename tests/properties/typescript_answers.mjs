@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { build } from "esbuild";
 
 const PARTS = {
-  "../wire.ts": "decoded",
-  "../protocol.ts": "OPTIONS",
+  "../data/wire.ts": "decoded",
+  "../data/protocol.ts": "OPTIONS",
   "./evaluate.ts": "evaluate",
   "./measures.ts": "MEASURES",
-  "./options.ts": "optionsOf",
+  "../data/options.ts": "optionsOf",
 };
 
 const { outputFiles } = await build({

@@ -1,10 +1,10 @@
 // Which nodes count, and how often: the answer to `account_type_regexes`.
 
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
+import { memoryOf } from "../data/memory.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import type { Flags, Indices } from "./columns.ts";
 import { isEverything, Names } from "./matching.ts";
-import { memoryOf } from "./memory.ts";
 
 /** Whether one of each node's types matches one of `account_type_regexes`. */
 export function accounted(profile: Profile, options: Options): Flags {

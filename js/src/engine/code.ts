@@ -1,9 +1,9 @@
 // The code view: the tree of the Python frames in which the nodes were created, gradients under the forward lines.
 
-import type { Profile, Traces } from "../profile.ts";
-import type { Options } from "../protocol.ts";
+import { ProfileError } from "../data/errors.ts";
+import type { Profile, Traces } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { rowWeights } from "./account.ts";
-import { ProfileError } from "./errors.ts";
 import { anyBelow, anyRow, type Forest, forestOf } from "./forest.ts";
 import { isEverything } from "./matching.ts";
 import { comparisonOf } from "./order.ts";

@@ -3,12 +3,12 @@
 
 import { describe, expect, test } from "vitest";
 import columns from "../../../tests/conformance/columns.jsonl?raw";
-import type { Profile } from "../profile.ts";
-import { OPTIONS, type View as ViewName } from "../protocol.ts";
-import { decoded } from "../wire.ts";
+import { optionsOf } from "../data/options.ts";
+import type { Profile } from "../data/profile.ts";
+import { OPTIONS, type View as ViewName } from "../data/protocol.ts";
+import { decoded } from "../data/wire.ts";
 import { evaluate } from "./evaluate.ts";
 import { type Measure, measures } from "./measures.ts";
-import { optionsOf } from "./options.ts";
 import { inputShapes } from "./shapes.ts";
 import { ROOT_NAME } from "./tree.ts";
 import type { View } from "./view.ts";

@@ -1,10 +1,10 @@
 // What is shown: start, depth, thresholds, show, hide, trim, each on one small tree in the views that are trees.
 
 import { describe, expect, test } from "vitest";
-import type { Options, View as ViewName } from "../protocol.ts";
+import { optionsOf } from "../data/options.ts";
+import type { Options, View as ViewName } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
-import { optionsOf } from "./options.ts";
-import { drawing, profileOf, shown } from "./sketches.ts";
+import { drawing, profileOf, shown } from "./testing.ts";
 
 // The same tree in scope, graph and code view, for what is in a scope is the input of it, and is called by it.
 const PROFILE = profileOf(`

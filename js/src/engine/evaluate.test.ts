@@ -1,12 +1,12 @@
 // From a profile and options to a view: what is kept between views never shows, and what cannot be is refused by name.
 
 import { describe, expect, test } from "vitest";
-import { OPTIONS, type Options, VIEWS } from "../protocol.ts";
-import { OptionError } from "./errors.ts";
+import { OptionError } from "../data/errors.ts";
+import { Memory, memoryOf } from "../data/memory.ts";
+import { optionsOf } from "../data/options.ts";
+import { OPTIONS, type Options, VIEWS } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
-import { Memory, memoryOf } from "./memory.ts";
-import { optionsOf } from "./options.ts";
-import { drawn, profileOf } from "./sketches.ts";
+import { drawn, profileOf } from "./testing.ts";
 
 const MODEL = `
   s/a  = Add(s/b, c) 5us;7us 4flops +mine   | main.py:1:main > model.py:1:f

@@ -1,7 +1,9 @@
 // From a profile, a view's name and options to the View: which modules do the work, and what is kept between views.
 
-import type { Profile } from "../profile.ts";
-import type { Options, View as ViewName } from "../protocol.ts";
+import { memoryOf } from "../data/memory.ts";
+import { checkOptions } from "../data/options.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options, View as ViewName } from "../data/protocol.ts";
 import { codeForest, codeTree } from "./code.ts";
 import type { Flags } from "./columns.ts";
 import type { Display } from "./display.ts";
@@ -9,9 +11,7 @@ import type { Forest } from "./forest.ts";
 import { graphForest, graphTree } from "./graph.ts";
 import { isEverything, Names } from "./matching.ts";
 import { measures } from "./measures.ts";
-import { memoryOf } from "./memory.ts";
 import { opForest, opTree, opView } from "./op.ts";
-import { checkOptions } from "./options.ts";
 import { scopeForest, scopeTree } from "./scope.ts";
 import { Sums } from "./sums.ts";
 import type { Tree } from "./tree.ts";

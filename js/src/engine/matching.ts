@@ -1,7 +1,7 @@
 // Which names match tfprof's regexes: RE2's syntax, full matches, and time linear in the names.
 
+import { OptionError } from "../data/errors.ts";
 import type { Flags } from "./columns.ts";
-import { OptionError } from "./errors.ts";
 import { Regex, RegexError } from "./regex.ts";
 
 const KEPT_MASKS = 64;

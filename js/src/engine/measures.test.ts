@@ -1,13 +1,13 @@
 // What nodes cost: in a step, in the mean of steps, by both clocks, and never by a sum that is not exact.
 
 import { describe, expect, test } from "vitest";
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import { OptionError, ProfileError } from "./errors.ts";
+import { OptionError, ProfileError } from "../data/errors.ts";
+import { optionsOf } from "../data/options.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
 import { type Measure, measures } from "./measures.ts";
-import { optionsOf } from "./options.ts";
-import { profileOf } from "./sketches.ts";
+import { profileOf } from "./testing.ts";
 
 /** The values as fractions in words, so that thirds are exact. */
 function costs(profile: Profile, options: Partial<Options> = {}, measure: Measure = "micros"): string[] {

@@ -1,10 +1,10 @@
 // What each graph node cost in the chosen step and clock: one exact column of whole numbers a measure.
 
-import type { Profile, StepTotals } from "../profile.ts";
-import type { Options } from "../protocol.ts";
+import { ProfileError } from "../data/errors.ts";
+import { memoryOf } from "../data/memory.ts";
+import type { Profile, StepTotals } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { countedUp, type Indices, type Numbers } from "./columns.ts";
-import { ProfileError } from "./errors.ts";
-import { memoryOf } from "./memory.ts";
 import { byWorker, chosenSteps } from "./steps.ts";
 
 export const TIMES = ["micros", "accelerator_micros", "cpu_micros"] as const;

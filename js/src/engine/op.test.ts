@@ -1,10 +1,10 @@
 // The op view: a row an op type, each total its own and that of all rows after it.
 
 import { expect, test } from "vitest";
-import type { Options } from "../protocol.ts";
+import { optionsOf } from "../data/options.ts";
+import type { Options } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
-import { optionsOf } from "./options.ts";
-import { profileOf, shown } from "./sketches.ts";
+import { profileOf, shown } from "./testing.ts";
 
 const PROFILE = profileOf(`
   a = Add() 1us

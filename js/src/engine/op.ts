@@ -1,7 +1,7 @@
 // The op view: one row an op type, each row's total its own and that of all rows after it.
 
-import type { Profile } from "../profile.ts";
-import type { Options, Order } from "../protocol.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options, Order } from "../data/protocol.ts";
 import { rowWeights } from "./account.ts";
 import {
   countedUp,

@@ -1,7 +1,7 @@
 // The scope view: the tree of name parts, with a place made for every scope that is not itself a node.
 
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { accounted } from "./account.ts";
 import { gatheredIndices, type Indices } from "./columns.ts";
 import { anyBelow, type Forest, forestOf } from "./forest.ts";

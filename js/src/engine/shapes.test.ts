@@ -1,9 +1,9 @@
 // The shapes that a node takes in, and how native tfprof gets them wrong.
 
 import { expect, test } from "vitest";
-import type { Profile } from "../profile.ts";
+import type { Profile } from "../data/profile.ts";
 import { inputShapes } from "./shapes.ts";
-import { profileOf } from "./sketches.ts";
+import { profileOf } from "./testing.ts";
 
 // `split` has the outputs 2x3 and 4; `sum` takes its second, its third, which is not known, and a node that is missing.
 const SKETCH = profileOf("split = Split()\nsum = Sum(split, split, missing)");

@@ -1,7 +1,7 @@
 // The shapes that a node takes in.
 
-import type { Profile } from "../profile.ts";
-import type { Timing } from "../protocol.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Timing } from "../data/protocol.ts";
 
 /**
  * The shape of each input of a node by index, undefined where it is not known. Native tfprof takes every input for

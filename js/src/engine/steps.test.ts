@@ -1,13 +1,13 @@
 // Which steps of which workers count, and how workers are put together: the figures of tests/ingest/merging/test_workers.py.
 
 import { describe, expect, test } from "vitest";
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import { OptionError } from "./errors.ts";
+import { OptionError } from "../data/errors.ts";
+import { optionsOf } from "../data/options.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { type Measure, measures } from "./measures.ts";
-import { optionsOf } from "./options.ts";
-import { profileOf } from "./sketches.ts";
 import { byWorker, chosenSteps } from "./steps.ts";
+import { profileOf } from "./testing.ts";
 
 // Of the fast worker steps 0 and 1, of the slow one step 0: in the sketch they are the first, the last and the second.
 const WORKERS: Profile = {

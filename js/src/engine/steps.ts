@@ -1,10 +1,10 @@
 // Which steps of which workers the options choose.
 
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import { OptionError } from "./errors.ts";
+import { OptionError } from "../data/errors.ts";
+import { memoryOf } from "../data/memory.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { Names } from "./matching.ts";
-import { memoryOf } from "./memory.ts";
 
 /** The indices of the steps to look at: those of the number, or whose run has a matching name, of all workers meant. */
 export function chosenSteps(profile: Profile, options: Options): number[] {

@@ -1,15 +1,15 @@
 // The trees that the views are made of, and which of their places are accounted.
 
 import { describe, expect, test } from "vitest";
-import type { Options } from "../protocol.ts";
+import { ProfileError } from "../data/errors.ts";
+import { optionsOf } from "../data/options.ts";
+import type { Options } from "../data/protocol.ts";
 import { codeTree, forwardName, frameName } from "./code.ts";
-import { ProfileError } from "./errors.ts";
 import { evaluate } from "./evaluate.ts";
 import { graphTree } from "./graph.ts";
-import { optionsOf } from "./options.ts";
 import { compareNames, comparisonOf, ordered } from "./order.ts";
 import { scopeTree } from "./scope.ts";
-import { drawing, drawnTree, profileOf, shown } from "./sketches.ts";
+import { drawing, drawnTree, profileOf, shown } from "./testing.ts";
 
 /** The order of code points: U+FF5E comes before U+1F600, though its UTF-16 comes after. */
 const [WIDE_TILDE, SMILE] = ["～", "😀"];

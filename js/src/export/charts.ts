@@ -1,7 +1,7 @@
 // The charts as pictures, on the colour that they stand on: their text would not be seen on just any other.
 
 import { visibleLines } from "../lib/visible.ts";
-import type { ChartView } from "../store.ts";
+import type { ChartView } from "../state/store.ts";
 
 // Sharp on the screens that slides are shown on.
 const SCALE = 2;

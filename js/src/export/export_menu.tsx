@@ -2,12 +2,12 @@
 
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { isTable, type Store } from "../store.ts";
+import { isTable, type Store } from "../state/store.ts";
 import { chartNames, picture, svg } from "./charts.ts";
 import { chromeTraceParts } from "./chrome_trace.ts";
-import { csvParts } from "./csv.ts";
 import { collected, download } from "./download.ts";
 import { fileName } from "./file_name.ts";
+import { csvParts } from "./files.ts";
 import { Menu, type MenuItem } from "./menu.tsx";
 import { escaped, packedParts, page } from "./page.ts";
 import { staticTable } from "./static_table.ts";

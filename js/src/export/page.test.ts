@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { optionsOf } from "../data/options.ts";
 import { evaluate } from "../engine/evaluate.ts";
-import { optionsOf } from "../engine/options.ts";
-import { profileOf } from "../engine/sketches.ts";
+import { profileOf } from "../engine/testing.ts";
 import { escaped, page } from "./page.ts";
 import { staticTable } from "./static_table.ts";
 

@@ -1,8 +1,8 @@
 // The whole widget as one page that shows it anywhere, sliders included; tfprof_widget/widget/report.py makes the same in Python.
 
-import type { Assets, Model } from "../host.ts";
+import type { Assets, Model } from "../data/model.ts";
+import { OPTIONS } from "../data/protocol.ts";
 import { visibleLines } from "../lib/visible.ts";
-import { OPTIONS } from "../protocol.ts";
 
 /** What goes into the template: text that is already HTML. */
 export interface Places {

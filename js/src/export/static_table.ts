@@ -2,7 +2,7 @@
 
 import { isMeasure, type Measure } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
-import { short } from "../lib/short.ts";
+import { short } from "../lib/format.ts";
 import { escaped } from "./page.ts";
 
 // As many as tfprof_widget/output/html.py writes.

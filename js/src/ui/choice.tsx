@@ -1,6 +1,6 @@
 // One of several.
 
-import { type ControlProps, change, described, useOption } from "./option_state.ts";
+import { type ControlProps, change, described, useOption } from "./fields.tsx";
 
 /** One of an option's choices. */
 export function Choice(control: ControlProps) {

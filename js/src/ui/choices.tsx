@@ -1,6 +1,6 @@
 // Several of many, or yes and no.
 
-import { type ControlProps, change, described, useOption } from "./option_state.ts";
+import { type ControlProps, change, described, useOption } from "./fields.tsx";
 
 /** Any of an option's choices, in the order in which they were chosen. */
 export function Choices(control: ControlProps) {

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Pictures } from "../host.ts";
-import type { Store } from "../store.ts";
+import type { Pictures } from "../data/model.ts";
+import type { Store } from "../state/store.ts";
 import { afterPaint } from "./after_paint.ts";
 
 interface Props {

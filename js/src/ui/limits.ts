@@ -1,11 +1,11 @@
 // How far the values of the profile reach, for sliders that end where it ends.
 
 import { type ReadonlySignal, useComputed } from "@preact/signals";
+import type { OptionDescription } from "../data/protocol.ts";
 import { isMeasure, type Measure, type Measures } from "../engine/measures.ts";
 import type { Tree } from "../engine/tree.ts";
 import { countsAt, depthStops, thresholdStops } from "../lib/stops.ts";
-import type { OptionDescription } from "../protocol.ts";
-import type { ControlProps } from "./option_state.ts";
+import type { ControlProps } from "./fields.tsx";
 
 /** Where a value can stand, and how many nodes stand at each stop or between it and the next. */
 export interface Limits {

@@ -2,8 +2,8 @@
 
 import { signal, useComputed } from "@preact/signals";
 import { neighbour } from "../lib/stops.ts";
-import { grouped, readQuantity, spoken, unitOf } from "../lib/typed_number.ts";
-import { type ControlProps, change, described, useOption, useProblem } from "./option_state.ts";
+import { grouped, readQuantity, spoken, unitOf } from "../lib/typed_text.ts";
+import { type ControlProps, change, described, useOption, useProblem } from "./fields.tsx";
 import { Problem } from "./problem.tsx";
 
 interface Props extends ControlProps {

@@ -1,6 +1,6 @@
 // Why the value of an option does not do, under its control.
 
-import type { OptionDescription } from "../protocol.ts";
+import type { OptionDescription } from "../data/protocol.ts";
 
 // The control itself shows what is refused.
 const REFUSED = /^RE2 refuses "[\s\S]*": /;

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { joinRegexes, splitRegexes } from "../lib/regex_list.ts";
 import { useAfterPause } from "./deferred.ts";
-import { type ControlProps, change, described, useOption, useProblem } from "./option_state.ts";
+import { type ControlProps, change, described, useOption, useProblem } from "./fields.tsx";
 import { Problem } from "./problem.tsx";
 
 /** A label and the regexes in one line, which `completions` completes; an empty line stands for the default. */

@@ -1,11 +1,11 @@
 // A number to drag, with a box to type it: the slider goes from stop to stop, the box takes any value.
 
 import { nearestStop } from "../lib/stops.ts";
-import { spoken, unitOf } from "../lib/typed_number.ts";
+import { spoken, unitOf } from "../lib/typed_text.ts";
 import { usePerFrame } from "./deferred.ts";
+import { type ControlProps, change, useOption } from "./fields.tsx";
 import { type Limits, useLimits } from "./limits.ts";
 import { NumberBox } from "./number_box.tsx";
-import { type ControlProps, change, useOption } from "./option_state.ts";
 
 /** The box, and the slider below it with the spread of the nodes over its stops. */
 export function Slider(control: ControlProps) {

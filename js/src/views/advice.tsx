@@ -1,8 +1,8 @@
 // What tfprof's checkers say about the profile, to be read from top to bottom.
 
 import { batch } from "@preact/signals";
-import type { Advice, Finding } from "../graphs.ts";
-import { isTable, type Store } from "../store.ts";
+import type { Advice, Finding } from "../data/graphs.ts";
+import { isTable, type Store } from "../state/store.ts";
 import { optionsOf } from "./evidence.ts";
 
 /** What each checker looks for, and what it needs to be able to say something. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Evidence } from "../graphs.ts";
-import { OPTIONS, type Options } from "../protocol.ts";
+import type { Evidence } from "../data/graphs.ts";
+import { OPTIONS, type Options } from "../data/protocol.ts";
 import { optionsOf } from "./evidence.ts";
 
 const USUAL = Object.fromEntries(

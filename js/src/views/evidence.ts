@@ -1,7 +1,7 @@
 // What a finding points to, made into the state that shows it.
 
-import type { Evidence } from "../graphs.ts";
-import { OPTIONS, type Options } from "../protocol.ts";
+import type { Evidence } from "../data/graphs.ts";
+import { OPTIONS, type Options } from "../data/protocol.ts";
 
 // How rows are counted and laid out stays; what would hide rows or steps does not.
 const KEPT: ReadonlySet<keyof Options> = new Set<keyof Options>(["maxDepth", "orderBy", "select", "timing"]);

@@ -1,7 +1,7 @@
 // The panel of memory: what each device held over the time of a step, and whose it was at the peak.
 
 import { useMemo } from "preact/hooks";
-import { shortBytes, shortTime } from "../lib/short.ts";
+import { deviceLabel } from "../analysis/devices.ts";
 import {
   curveOf,
   type DeviceMemory,
@@ -10,13 +10,13 @@ import {
   peakBytes,
   requestedInStep,
   stepWithMostMemory,
-} from "../memory_timeline.ts";
-import type { Profile } from "../profile.ts";
-import type { Store } from "../store.ts";
+} from "../analysis/memory.ts";
+import type { Profile } from "../data/profile.ts";
+import { shortBytes, shortTime } from "../lib/format.ts";
+import { stepsOf, stepsShown } from "../state/steps_shown.ts";
+import type { Store } from "../state/store.ts";
 import { Chart } from "./charts/chart.tsx";
-import { Holders } from "./memory/holders.tsx";
-import { stepsOf, stepsShown } from "./steps_shown.ts";
-import { deviceLabel } from "./timeline/device_label.ts";
+import { Holders } from "./holders.tsx";
 
 // As many as a chart has pixels to show.
 const STRETCHES = 300;

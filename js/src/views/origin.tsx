@@ -1,8 +1,8 @@
 // Where in the code what is selected was made.
 
-import type { Profile } from "../profile.ts";
-import { type Frame, frameNamed, ownFrame, stackOf } from "./frames.ts";
-import type { Selected } from "./selected.ts";
+import { type Frame, frameNamed, ownFrame, stackOf } from "../analysis/frames.ts";
+import type { Selected } from "../analysis/selected.ts";
+import type { Profile } from "../data/profile.ts";
 
 interface Props {
   readonly profile: Profile;

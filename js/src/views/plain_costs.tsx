@@ -2,8 +2,8 @@
 
 import { evaluate } from "../engine/evaluate.ts";
 import type { View } from "../engine/view.ts";
-import { short } from "../lib/short.ts";
-import type { Store } from "../store.ts";
+import { short } from "../lib/format.ts";
+import type { Store } from "../state/store.ts";
 
 const MOST_ROWS = 12;
 

@@ -2,13 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import { type Selected, selectedOf, shapesOf } from "../analysis/selected.ts";
 import type { Measure, Measures } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
-import { exact, share, short, shortUnits } from "../lib/short.ts";
-import { selectedNodes } from "../linking.ts";
-import type { Store } from "../store.ts";
+import { exact, share, short, shortUnits } from "../lib/format.ts";
+import { selectedNodes } from "../state/selection.ts";
+import type { Store } from "../state/store.ts";
 import { lastPart, Origin } from "./origin.tsx";
-import { type Selected, selectedOf, shapesOf } from "./selected.ts";
 
 const MOST_TYPES = 4;
 

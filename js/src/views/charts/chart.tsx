@@ -1,13 +1,13 @@
 // A chart of the panel: a skeleton until Vega has drawn it, then the drawing, with its tooltip and its marks for the keyboard.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Store } from "../../store.ts";
+import type { Store } from "../../state/store.ts";
 import { Skeleton } from "../../ui/lazy.tsx";
+import { useTheme } from "../../ui/use_theme.ts";
 import { type Content, type Data, Drawn, type Lines, type Plot } from "./drawn.ts";
 import { type Mark, Marks } from "./marks.tsx";
 import { PlainTable } from "./plain_table.tsx";
 import { type Tip, Tooltip } from "./tooltip.tsx";
-import { useTheme } from "./use_theme.ts";
 
 /** What to draw, and what the keyboard and screen readers find in it. */
 export interface ChartProps {

@@ -1,15 +1,15 @@
 // The chart of costs by op type, with the switch of what they are compared by.
 
 import { useMemo } from "preact/hooks";
-import type { Metric } from "../../protocol.ts";
-import type { Store } from "../../store.ts";
+import type { Panel } from "../../analysis/chart_rows.ts";
+import type { CostRow } from "../../analysis/cost_rows.ts";
+import type { Metric } from "../../data/protocol.ts";
+import { selectionAfter } from "../../state/selecting.ts";
+import type { Store } from "../../state/store.ts";
 import { Skeleton } from "../../ui/lazy.tsx";
+import { MetricSwitch } from "../../ui/metric_switch.tsx";
 import { Chart } from "./chart.tsx";
-import type { CostRow } from "./cost_rows.ts";
 import type { Mark } from "./marks.tsx";
-import { MetricSwitch } from "./metric_switch.tsx";
-import type { Panel } from "./panel.ts";
-import { selectionAfter } from "./selecting.ts";
 
 const TITLES: Readonly<Record<Metric, string>> = {
   time: "Time by op type",

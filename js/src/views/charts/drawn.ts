@@ -2,7 +2,7 @@
 
 import embed, { type Result, type VisualizationSpec } from "vega-embed";
 import { expressionInterpreter } from "vega-interpreter";
-import type { Assets } from "../../host.ts";
+import type { Assets } from "../../data/model.ts";
 import { themed } from "./themed.ts";
 
 /** Rows by the name of the data that a specification reads them from. */

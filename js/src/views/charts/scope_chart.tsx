@@ -1,13 +1,13 @@
 // The icicle of scopes.
 
 import { useMemo } from "preact/hooks";
-import type { Metric } from "../../protocol.ts";
-import type { Store } from "../../store.ts";
+import type { Panel } from "../../analysis/chart_rows.ts";
+import type { ScopeRow } from "../../analysis/scopes.ts";
+import type { Metric } from "../../data/protocol.ts";
+import { selectionAfter } from "../../state/selecting.ts";
+import type { Store } from "../../state/store.ts";
 import { Chart } from "./chart.tsx";
 import type { Mark } from "./marks.tsx";
-import type { Panel } from "./panel.ts";
-import type { ScopeRow } from "./scopes.ts";
-import { selectionAfter } from "./selecting.ts";
 
 const TITLES: Readonly<Record<Metric, string>> = {
   time: "Scopes by time",

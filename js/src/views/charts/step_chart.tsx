@@ -1,10 +1,10 @@
 // The chart of step times; a click on a step shows that step alone.
 
 import { useMemo } from "preact/hooks";
-import type { Store } from "../../store.ts";
+import type { StepRow } from "../../analysis/steps.ts";
+import type { Store } from "../../state/store.ts";
 import { Chart } from "./chart.tsx";
 import type { Mark } from "./marks.tsx";
-import type { StepRow } from "./steps.ts";
 
 const HEIGHT = 72;
 

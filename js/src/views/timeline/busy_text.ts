@@ -1,7 +1,7 @@
 // What a device did, as text.
 
-import { shortTime } from "../../lib/short.ts";
-import type { Use } from "./busy.ts";
+import type { Use } from "../../analysis/busy.ts";
+import { shortTime } from "../../lib/format.ts";
 
 const NANOS_A_MICRO = 1000;
 

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { Profile } from "../../profile.ts";
+import { deviceLabel } from "../../analysis/devices.ts";
+import { executionsOf } from "../../analysis/testing.ts";
+import { laidOut } from "../../analysis/timeline_layout.ts";
+import { whyEmpty } from "../../analysis/why_empty.ts";
+import type { Profile } from "../../data/profile.ts";
 import { detailsOf, spoken } from "./details.ts";
-import { deviceLabel } from "./device_label.ts";
-import { laidOut } from "./layout.ts";
-import { executionsOf } from "./testing.ts";
-import type { TimelineState } from "./timeline_state.ts";
-import { whyEmpty } from "./why_empty.ts";
+import type { TimelineState } from "./state.ts";
 
 const profile = {
   steps: [7, 9],

@@ -1,11 +1,11 @@
 // What is known of one slice, in words.
 
-import { exact, shortBytes, shortTime } from "../../lib/short.ts";
-import type { Profile, StepTotals } from "../../profile.ts";
-import { ownFrame, stackOf } from "../frames.ts";
-import type { Lane, Track } from "./lanes.ts";
-import type { Place } from "./places.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import { ownFrame, stackOf } from "../../analysis/frames.ts";
+import type { Lane, Track } from "../../analysis/lanes.ts";
+import type { Profile, StepTotals } from "../../data/profile.ts";
+import { exact, shortBytes, shortTime } from "../../lib/format.ts";
+import type { Place } from "./geometry.ts";
+import type { TimelineState } from "./state.ts";
 import { transferFacts } from "./transfer_facts.ts";
 
 const NANOS_A_MICRO = 1000;

@@ -1,7 +1,7 @@
 // What is seen where there is nothing to draw: why, and how to change it.
 
-import type { TimelineState } from "./timeline_state.ts";
-import { whyEmpty } from "./why_empty.ts";
+import { whyEmpty } from "../../analysis/why_empty.ts";
+import type { TimelineState } from "./state.ts";
 
 /** The reason and the remedy. */
 export function Empty({ state }: { readonly state: TimelineState }) {

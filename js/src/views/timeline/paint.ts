@@ -1,13 +1,13 @@
 // Paints the whole timeline into its canvas.
 
+import type { Palette } from "../../ui/canvas.ts";
 import { type Plot, paintGrid, paintHead } from "./paint_axis.ts";
 import { paintLabel } from "./paint_labels.ts";
 import { paintOutline, paintRange } from "./paint_marks.ts";
 import { paintNames, paintRuns } from "./paint_slices.ts";
-import type { Palette } from "./palette.ts";
-import { planLane, Runs } from "./plan.ts";
 import { headHeight, type Row, sliceHeight } from "./rows.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import { planLane, Runs } from "./spans.ts";
+import type { TimelineState } from "./state.ts";
 
 /** The canvas's size in CSS pixels, how many pixels of the screen make one, and how far the lanes are scrolled. */
 export interface Frame {

@@ -1,7 +1,7 @@
 // Paints what surrounds the slices: the marks of the time, the steps, and the names of devices and lanes.
 
-import type { Layout, StepSpan } from "./layout.ts";
-import type { Palette } from "./palette.ts";
+import type { Layout, StepSpan } from "../../analysis/timeline_layout.ts";
+import type { Palette } from "../../ui/canvas.ts";
 import { AXIS_HEIGHT, headHeight, STEPS_HEIGHT } from "./rows.ts";
 import { markDistance, markText } from "./time_axis.ts";
 import type { Viewport } from "./viewport.ts";

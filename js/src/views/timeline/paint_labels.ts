@@ -1,11 +1,11 @@
 // Paints what stands at the left of the rows: a device's name and what it did, or a lane's name.
 
+import type { Palette } from "../../ui/canvas.ts";
 import { useText } from "./busy_text.ts";
 import { laneLabel } from "./details.ts";
 import type { SeenRow } from "./paint.ts";
 import type { Plot } from "./paint_axis.ts";
-import type { Palette } from "./palette.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import type { TimelineState } from "./state.ts";
 
 const DEVICE_INDENT = 10;
 const LANE_INDENT = 20;

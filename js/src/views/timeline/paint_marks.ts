@@ -1,11 +1,11 @@
 // Paints what is marked: a range of time, and the frame around a slice.
 
+import type { Palette } from "../../ui/canvas.ts";
+import type { Place } from "./geometry.ts";
 import type { SeenRow } from "./paint.ts";
 import { type Plot, positionOf } from "./paint_axis.ts";
-import type { Palette } from "./palette.ts";
-import type { Place } from "./places.ts";
 import { sliceHeight } from "./rows.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import type { TimelineState } from "./state.ts";
 import type { Viewport } from "./viewport.ts";
 
 const SHADE = 0.14;

@@ -1,8 +1,8 @@
 // Paints what was planned of the lanes: slices, the gaps between them, and names where there is room.
 
-import { hatching } from "./hatching.ts";
-import type { Palette } from "./palette.ts";
-import { GAP, RECEDING, type Runs, TRANSFER } from "./plan.ts";
+import type { Palette } from "../../ui/canvas.ts";
+import { hatching } from "../../ui/hatching.ts";
+import { GAP, RECEDING, type Runs, TRANSFER } from "./spans.ts";
 
 /** Where the lanes are: in pixels of the screen, of which a CSS pixel has `ratio`. */
 export interface Ground {

@@ -1,10 +1,10 @@
 // What pointer and wheel do in the timeline: hover, choose, drag to pan, drag with shift to mark, wheel to zoom.
 
-import { select } from "./keyboard.ts";
+import { select } from "./actions.ts";
+import { type Place, samePlace, sliceAt } from "./geometry.ts";
 import type { Frame } from "./paint.ts";
-import { type Place, samePlace, sliceAt } from "./places.ts";
 import { headHeight, rowAt } from "./rows.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import type { TimelineState } from "./state.ts";
 import { around, panned, type Viewport, zoomed } from "./viewport.ts";
 
 /** Where the pointer listens, and how large what it is over is. */

@@ -1,6 +1,6 @@
 // The rows of the timeline from top to bottom: a line a device, and below it its lanes.
 
-import type { Layout } from "./layout.ts";
+import type { Layout } from "../../analysis/timeline_layout.ts";
 
 /** A row; `lane` counts over all devices, -1 for a device's own line. */
 export interface Row {

@@ -1,9 +1,9 @@
 // The line below the timeline: the slice that is chosen and the range that is marked; a screen reader reads it out.
 
-import { shortTime } from "../../lib/short.ts";
+import { shortTime } from "../../lib/format.ts";
 import { rangeText } from "./busy_text.ts";
 import { detailsOf, spoken } from "./details.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import type { TimelineState } from "./state.ts";
 
 /** What is chosen, in words. */
 export function Said({ state }: { readonly state: TimelineState }) {

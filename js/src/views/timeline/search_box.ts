@@ -1,7 +1,7 @@
 // Lets Enter in the widget's search box go from one slice to the next that is found.
 
-import { chooseMeant } from "./keyboard.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import { chooseMeant } from "./actions.ts";
+import type { TimelineState } from "./state.ts";
 
 /** Listen to the search box of the widget that an element lies in; returns what ends this. */
 export function followSearchBox(state: TimelineState, within: Element): () => void {

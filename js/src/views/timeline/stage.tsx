@@ -1,12 +1,12 @@
 // The part of the timeline that is painted, and over it what takes pointer and keys.
 
 import { useEffect, useRef } from "preact/hooks";
+import { frameOf, keptPainted } from "../../ui/kept_painted.ts";
+import { pressed } from "./actions.ts";
 import { DetailsCard } from "./details_card.tsx";
-import { frameOf, keptPainted } from "./kept_painted.ts";
-import { pressed } from "./keyboard.ts";
 import { followPointer } from "./pointer.ts";
 import { headHeight, heightOf } from "./rows.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import type { TimelineState } from "./state.ts";
 
 /** The painting, which follows the state by itself; `summary` says what is to be seen. */
 export function Stage({ state, summary }: { readonly state: TimelineState; readonly summary: string }) {

@@ -1,14 +1,14 @@
 // The timeline: when each op ran, on which device and in which lane.
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { CATEGORIES } from "../../op_categories.ts";
-import type { Store } from "../../store.ts";
+import { CATEGORIES } from "../../analysis/op_categories.ts";
+import type { Store } from "../../state/store.ts";
 import { useText } from "./busy_text.ts";
 import { Empty } from "./empty.tsx";
 import { Said } from "./said.tsx";
 import { followSearchBox } from "./search_box.ts";
 import { Stage } from "./stage.tsx";
-import { type TimelineState, timelineStateOf } from "./timeline_state.ts";
+import { type TimelineState, timelineStateOf } from "./state.ts";
 import { Toolbar } from "./toolbar.tsx";
 
 /** All of a graph's executions in the chosen step or steps. */

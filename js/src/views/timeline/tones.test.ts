@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Nodes } from "../../profile.ts";
+import type { Nodes } from "../../data/profile.ts";
 import { either, nodesFound } from "./tones.ts";
 
 const NODES = {

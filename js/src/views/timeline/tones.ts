@@ -1,10 +1,10 @@
 // Which colour each slice has: its op type's category, receding where something else is searched for or selected.
 
-import { categoryOf } from "../../op_categories.ts";
-import type { Nodes, Profile } from "../../profile.ts";
-import type { Layout } from "./layout.ts";
-import { type PaintedLane, RECEDING, TRANSFER } from "./plan.ts";
-import type { Slices } from "./slices.ts";
+import { categoryOf } from "../../analysis/op_categories.ts";
+import type { Slices } from "../../analysis/slices.ts";
+import type { Layout } from "../../analysis/timeline_layout.ts";
+import type { Nodes, Profile } from "../../data/profile.ts";
+import { type PaintedLane, RECEDING, TRANSFER } from "./spans.ts";
 
 /** A flag a node whose name or op type has the text in it, whatever the case; null if there is no text. */
 export function nodesFound({ names, ops, op }: Nodes, text: string): Uint8Array | null {

@@ -1,7 +1,7 @@
 // The timeline's buttons: zoom, steps, and the slices that are searched for or selected.
 
-import { chooseMeant, chooseStep, seeAll, seeGap, zoom } from "./keyboard.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import { chooseMeant, chooseStep, seeAll, seeGap, zoom } from "./actions.ts";
+import type { TimelineState } from "./state.ts";
 
 /** The same as some keys do, for the pointer. */
 export function Toolbar({ state }: { readonly state: TimelineState }) {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { MovedTensor } from "../../cluster.ts";
-import { profileOf } from "../../engine/sketches.ts";
-import type { Store } from "../../store.ts";
-import { transferOf } from "./testing.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import { transferOf } from "../../analysis/testing.ts";
+import type { MovedTensor } from "../../data/cluster.ts";
+import { profileOf } from "../../engine/testing.ts";
+import type { Store } from "../../state/store.ts";
+import type { TimelineState } from "./state.ts";
 import { transferFacts } from "./transfer_facts.ts";
 
 const [PS, WORKER] = ["/job:ps/replica:0/task:1/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:0"];

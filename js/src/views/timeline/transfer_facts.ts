@@ -1,8 +1,8 @@
 // What is known of one transfer, in words.
 
-import { exact, shortBytes, shortTime } from "../../lib/short.ts";
-import { placed, rate, time } from "../workers/figures.ts";
-import type { TimelineState } from "./timeline_state.ts";
+import { placed, rate, time } from "../../analysis/figures.ts";
+import { exact, shortBytes, shortTime } from "../../lib/format.ts";
+import type { TimelineState } from "./state.ts";
 
 const NANOS_A_MICRO = 1000;
 

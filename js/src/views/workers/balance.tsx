@@ -1,9 +1,9 @@
 // How the parameters are spread over the tasks that hold some.
 
-import type { Cluster, Task } from "../../cluster.ts";
-import { shortCount } from "../../lib/short.ts";
-import { placed, times } from "./figures.ts";
-import { Wide } from "./wide.tsx";
+import { placed, times } from "../../analysis/figures.ts";
+import type { Cluster, Task } from "../../data/cluster.ts";
+import { shortCount } from "../../lib/format.ts";
+import { Wide } from "../../ui/tables.tsx";
 
 /** A bar a task, and the line of the mean of its job; nothing where no task holds parameters. */
 export function Balance({ cluster: { tasks, parameter_balance: balance } }: { readonly cluster: Cluster }) {

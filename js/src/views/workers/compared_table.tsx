@@ -1,14 +1,14 @@
 // The table of workers side by side.
 
+import { comparedColumns } from "../../analysis/compared_columns.ts";
+import type { ComparedRow, Comparison } from "../../analysis/workers.ts";
 import type { Measure } from "../../engine/measures.ts";
-import { exact, short } from "../../lib/short.ts";
+import { exact, short } from "../../lib/format.ts";
 import { visible } from "../../lib/visible.ts";
-import type { Store } from "../../store.ts";
-import { selectionAfter } from "../charts/selecting.ts";
-import { comparedColumns } from "./compared_columns.ts";
-import type { ComparedRow, Comparison } from "./comparison.ts";
+import { selectionAfter } from "../../state/selecting.ts";
+import type { Store } from "../../state/store.ts";
+import { Wide } from "../../ui/tables.tsx";
 import { COLOURS, Dots, workerColour } from "./dots.tsx";
-import { Wide } from "./wide.tsx";
 
 interface ComparedTableProps {
   readonly store: Store;

@@ -1,12 +1,12 @@
 // What goes from task to task in a step, as a matrix: the more bytes, the darker.
 
 import { useMemo } from "preact/hooks";
-import type { Cluster } from "../../cluster.ts";
-import { shortBytes, shortCount } from "../../lib/short.ts";
+import { placed, rate, time } from "../../analysis/figures.ts";
+import { type Cell, linkMatrix } from "../../analysis/link_matrix.ts";
+import type { Cluster } from "../../data/cluster.ts";
+import { shortBytes, shortCount } from "../../lib/format.ts";
 import { visible } from "../../lib/visible.ts";
-import { placed, rate, time } from "./figures.ts";
-import { type Cell, linkMatrix } from "./link_matrix.ts";
-import { Wide } from "./wide.tsx";
+import { Wide } from "../../ui/tables.tsx";
 
 // As many as can be looked at.
 const MOST = 16;

@@ -1,9 +1,9 @@
 // The tasks of a cluster: how busy each was, what it sent and got, and for whom the others wait.
 
-import type { Cluster, Task } from "../../cluster.ts";
-import { shortBytes } from "../../lib/short.ts";
-import { offset, percent, placed, time } from "./figures.ts";
-import { Wide } from "./wide.tsx";
+import { offset, percent, placed, time } from "../../analysis/figures.ts";
+import type { Cluster, Task } from "../../data/cluster.ts";
+import { shortBytes } from "../../lib/format.ts";
+import { Wide } from "../../ui/tables.tsx";
 
 interface Figure {
   readonly title: string;

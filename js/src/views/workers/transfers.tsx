@@ -2,15 +2,20 @@
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { Cluster } from "../../cluster.ts";
-import { shortBytes, shortCount } from "../../lib/short.ts";
+import { placed, rate, time } from "../../analysis/figures.ts";
+import {
+  type Sorting,
+  sortedTransfers,
+  type TransferColumn,
+  turned,
+} from "../../analysis/sorted_transfers.ts";
+import type { Cluster } from "../../data/cluster.ts";
+import type { Profile } from "../../data/profile.ts";
+import { shortBytes, shortCount } from "../../lib/format.ts";
 import { visible } from "../../lib/visible.ts";
-import type { Profile } from "../../profile.ts";
-import type { Store } from "../../store.ts";
-import { selectionAfter } from "../charts/selecting.ts";
-import { placed, rate, time } from "./figures.ts";
-import { type Sorting, sortedTransfers, type TransferColumn, turned } from "./sorted_transfers.ts";
-import { Wide } from "./wide.tsx";
+import { selectionAfter } from "../../state/selecting.ts";
+import type { Store } from "../../state/store.ts";
+import { Wide } from "../../ui/tables.tsx";
 
 const COLUMNS: readonly (readonly [column: TransferColumn, title: string, help: string])[] = [
   ["tensor", "tensor", "what was moved"],

@@ -1,0 +1,84 @@
+// The graphs of a widget: each with its profile, how it was measured and the advice on it.
+
+import type { Cluster } from "./cluster.ts";
+import type { Model } from "./model.ts";
+import type { Profile } from "./profile.ts";
+import type { Tab } from "./protocol.ts";
+import { decoded } from "./wire.ts";
+
+/** A fact of the head line: how it was measured, in a word or two, and in full on hover. */
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+  readonly help: string;
+}
+
+/** What a checker says: plain text from tfprof's own, findings from the others. */
+export interface Advice {
+  readonly checker: string;
+  readonly reports: readonly (string | Finding)[];
+}
+
+/** What may be wrong, where that can be seen, and what to do. */
+export interface Finding {
+  readonly cause: string;
+  readonly evidence: Evidence;
+  readonly fix: string;
+}
+
+/** A tab, the options of a view by the names that Python has for them, and the rows to look at. */
+export interface Evidence {
+  readonly view: Tab;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly selection: readonly string[];
+}
+
+/** What was put together or left out because the browser does not take the whole; see tfprof_widget/cutting. */
+export interface Cut {
+  /** How many nodes the graph has, and how many of them are here by themselves. */
+  readonly nodes: number;
+  readonly kept: number;
+  /** How many rows stand for the others. */
+  readonly rows: number;
+  /** The steps all of whose executions are here. */
+  readonly steps: readonly number[];
+}
+
+/** A graph, as Python describes it. */
+export interface Description {
+  readonly name: string;
+  /** Which runs are shown at first. */
+  readonly runNameRegexes: readonly string[];
+  readonly columns: Uint8Array | DataView;
+  readonly facts: readonly Fact[];
+  readonly notes: readonly string[];
+  readonly advice: readonly Advice[];
+  /** What is known of its tasks and transfers; null where there is one task and no transfer. */
+  readonly cluster: Cluster | null;
+  /** What is not here of a graph that is too large, null where all is. */
+  readonly cut: Cut | null;
+  /** How often other columns of it were shown. */
+  readonly cuts?: number;
+}
+
+/** A graph; its profile is read when first looked at. */
+export interface Graph extends Omit<Description, "columns"> {
+  readonly profile: Profile;
+}
+
+/** The graphs of a model. */
+export function graphsOf(model: Model): readonly Graph[] {
+  return ((model.get("_graphs") as readonly Description[] | undefined) ?? []).map(graphOf);
+}
+
+/** A graph of a description. */
+export function graphOf({ columns, ...description }: Description): Graph {
+  let profile: Profile | undefined;
+  return {
+    ...description,
+    get profile() {
+      profile ??= decoded(columns);
+      return profile;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+// What a selection means: the graph nodes behind the names that are selected, whichever picture they were selected in.
+
+import { computed, type ReadonlySignal } from "@preact/signals";
+import type { Profile } from "../data/profile.ts";
+import { viewTree } from "../engine/evaluate.ts";
+import { compareNames } from "../engine/order.ts";
+import { ROOT_NAME } from "../engine/tree.ts";
+import type { Store } from "./store.ts";
+
+const FRAME = /:\d+:/;
+const computedFor = new WeakMap<Store, ReadonlySignal<Uint8Array | null>>();
+
+/** A flag a graph node of the shown graph that is behind the selection, null where nothing is selected. */
+export function selectedNodes(store: Store): ReadonlySignal<Uint8Array | null> {
+  const found =
+    computedFor.get(store) ?? computed(() => nodesBehind(store.shown.profile, store.selection.value));
+  computedFor.set(store, found);
+  return found;
+}
+
+/** A flag a graph node that is behind one of the names: the node itself, those of a scope, of an op type, or of a frame. */
+export function nodesBehind(profile: Profile, names: readonly string[]): Uint8Array | null {
+  if (!names.length) return null;
+  const { nodes } = profile;
+  const flags = new Uint8Array(nodes.names.length);
+  if (names.includes(ROOT_NAME)) return flags.fill(1);
+  for (const name of names) {
+    const node = firstFrom(nodes.names, name);
+    if (nodes.names[node] === name) flags[node] = 1;
+    const scope = `${name}/`;
+    for (let each = firstFrom(nodes.names, scope); nodes.names[each]?.startsWith(scope); each++)
+      flags[each] = 1;
+  }
+  flagTypes(profile, new Set(names), flags);
+  const frames = names.filter((name) => FRAME.test(name));
+  if (frames.length) flagCreated(profile, new Set(frames), flags);
+  return flags;
+}
+
+/** The first node whose name is not before this one. */
+function firstFrom(sorted: readonly string[], name: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareNames(sorted[middle] as string, name) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function flagTypes({ nodes }: Profile, names: ReadonlySet<string>, flags: Uint8Array): void {
+  const isChosen = nodes.ops.map((op) => names.has(op));
+  if (!isChosen.includes(true)) return;
+  for (let node = 0; node < flags.length; node++) if (isChosen[nodes.op[node] as number]) flags[node] = 1;
+}
+
+/** Flag what the code view counts below frames of these names. */
+function flagCreated(profile: Profile, frames: ReadonlySet<string>, flags: Uint8Array): void {
+  if (!profile.traces.stack.some((stack) => stack >= 0)) return;
+  const tree = viewTree(profile, "code");
+  tree.names.forEach((name, place) => {
+    if (!frames.has(name)) return;
+    const last = tree.rowStart[tree.end[place] as number] as number;
+    for (let row = tree.rowStart[place] as number; row < last; row++) flags[tree.rows[row] as number] = 1;
+  });
+}

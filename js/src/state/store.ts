@@ -1,0 +1,179 @@
+// The state of one widget on the screen: what is shown of which graph, under which options, and what follows from that.
+
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { OptionError } from "../data/errors.ts";
+import type { Description, Graph } from "../data/graphs.ts";
+import { graphOf, graphsOf } from "../data/graphs.ts";
+import type { Host, Model } from "../data/model.ts";
+import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type View } from "../data/protocol.ts";
+import { evaluate } from "../engine/evaluate.ts";
+import type { View as ViewResult } from "../engine/view.ts";
+
+/** A view, and why it is not the one asked for, if it is not: then it is the last good one. */
+export interface Evaluation {
+  readonly view: ViewResult | null;
+  readonly problem: Problem | null;
+}
+
+/** Why the options give no view. */
+export interface Problem {
+  /** The option's name as Python writes it; empty where none is to blame. */
+  readonly option: string;
+  readonly reason: string;
+}
+
+/** What Vega's View has for a picture of itself. */
+export interface ChartView {
+  toSVG(scale?: number): Promise<string>;
+  toImageURL(type: "png", scale?: number): Promise<string>;
+  background(): string;
+  background(colour: string): unknown;
+}
+
+/** Where the result goes is not the widget's to know. */
+const TRAITS = OPTIONS.filter((option) => option.kind !== "text");
+
+/** The state, linked in both directions to the traits of the model. */
+export class Store {
+  readonly title: Signal<string>;
+  readonly graph: Signal<number>;
+  readonly tab: Signal<Tab>;
+  readonly metric: Signal<Metric>;
+  readonly options: Signal<Options>;
+  /** The options that the widget was made with, which resetting goes back to. */
+  readonly initial: Options;
+  /** Names of rows, op types or scopes that are selected. */
+  readonly selection: Signal<readonly string[]>;
+  readonly search: Signal<string>;
+  /** The table that is shown, or was last. */
+  readonly table: ReadonlySignal<View>;
+  readonly evaluation: ReadonlySignal<Evaluation>;
+  /** The charts that are drawn now, by name, for whoever wants them as pictures. */
+  readonly chartViews = new Map<string, ChartView>();
+  readonly #graphs: Signal<readonly Graph[]>;
+  readonly #cleanups: (() => void)[] = [];
+
+  constructor(readonly host: Host) {
+    const { model } = host;
+    this.#graphs = signal(graphsOf(model));
+    this.title = this.#linked(model, "title", "");
+    this.graph = this.#linked(model, "graph", 0);
+    this.tab = this.#linked<Tab>(model, "view", "scope");
+    this.metric = this.#linked<Metric>(model, "metric", "time");
+    this.selection = this.#linked<readonly string[]>(model, "selection", []);
+    this.search = this.#linked(model, "search", "");
+    this.options = this.#linkedOptions(model);
+    this.initial = this.options.peek();
+    let last: View = "scope";
+    this.table = computed(() => {
+      const tab = this.tab.value;
+      if (isTable(tab)) last = tab;
+      return last;
+    });
+    this.evaluation = this.#evaluated();
+  }
+
+  get graphs(): readonly Graph[] {
+    return this.#graphs.value;
+  }
+
+  /** Show other columns of a graph, of which not all fit: what else is told of it stays. */
+  replace(index: number, told: Pick<Description, "columns" | "notes" | "cut">): void {
+    this.#graphs.value = this.graphs.map((graph, at) =>
+      at === index ? graphOf({ ...graph, ...told, cuts: (graph.cuts ?? 0) + 1 }) : graph,
+    );
+  }
+
+  /** The graph that is shown. */
+  get shown(): Graph {
+    const graph = this.graphs[this.graph.value] ?? this.graphs[0];
+    if (!graph) throw new Error("a widget without a graph");
+    return graph;
+  }
+
+  /** Change some options at once. */
+  set(changes: Partial<Options>): void {
+    this.options.value = { ...this.options.value, ...changes };
+  }
+
+  /** Undo all links to the model. */
+  dispose(): void {
+    for (const cleanup of this.#cleanups) cleanup();
+  }
+
+  #evaluated(): ReadonlySignal<Evaluation> {
+    const good = new Map<string, ViewResult>();
+    return computed(() => {
+      const [view, graph] = [this.table.value, this.shown];
+      const key = `${this.graph.value} ${view}`;
+      try {
+        const result = evaluate(graph.profile, view, this.options.value);
+        good.set(key, result);
+        return { view: result, problem: null };
+      } catch (error) {
+        return { view: good.get(key) ?? null, problem: problemOf(error) };
+      }
+    });
+  }
+
+  /** A signal that follows a trait and that the trait follows. */
+  #linked<T>(model: Model, trait: string, initial: T): Signal<T> {
+    const linked = signal((model.get(trait) as T | undefined) ?? initial);
+    this.#follow(model, [trait], () => {
+      linked.value = (model.get(trait) as T | undefined) ?? initial;
+    });
+    this.#send(model, () => ({ [trait]: linked.value }));
+    return linked;
+  }
+
+  #linkedOptions(model: Model): Signal<Options> {
+    const read = (): Options =>
+      Object.fromEntries(
+        OPTIONS.map(({ key, name, default: usual }) => [key, model.get(name) ?? usual]),
+      ) as unknown as Options;
+    const linked = signal(read());
+    this.#follow(
+      model,
+      TRAITS.map((option) => option.name),
+      () => {
+        const now = read();
+        if (!same(now, linked.peek())) linked.value = now;
+      },
+    );
+    this.#send(model, () => Object.fromEntries(TRAITS.map(({ key, name }) => [name, linked.value[key]])));
+    return linked;
+  }
+
+  #follow(model: Model, traits: readonly string[], listener: () => void): void {
+    for (const trait of traits) {
+      const event = `change:${trait}`;
+      const listening = () => batch(listener);
+      model.on(event, listening);
+      this.#cleanups.push(() => model.off(event, listening));
+    }
+  }
+
+  #send(model: Model, values: () => Record<string, unknown>): void {
+    this.#cleanups.push(
+      effect(() => {
+        const changed = Object.entries(values()).filter(([name, value]) => !same(model.get(name), value));
+        for (const [name, value] of changed) model.set(name, value);
+        if (changed.length) model.save_changes();
+      }),
+    );
+  }
+}
+
+/** Whether a tab is one of tfprof's tables. */
+export function isTable(tab: Tab): tab is View {
+  return (VIEWS as readonly string[]).includes(tab);
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof OptionError) return { option: error.option, reason: error.reason };
+  return { option: "", reason: error instanceof Error ? error.message : String(error) };
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,140 @@
+// What a timeline shows now: its layout, the part of it that is seen, and what is pointed at, chosen or marked.
+
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { type Use, useOf } from "../../analysis/busy.ts";
+import type { Lane, Track } from "../../analysis/lanes.ts";
+import { laidDeviceLabel, type Slices, slicesOf } from "../../analysis/slices.ts";
+import { type Layout, layoutOf } from "../../analysis/timeline_layout.ts";
+import type { Profile } from "../../data/profile.ts";
+import { selectedNodes } from "../../state/selection.ts";
+import { stepsOf, stepsShown } from "../../state/steps_shown.ts";
+import type { Store } from "../../state/store.ts";
+import { endOf, type Place, startOf } from "./geometry.ts";
+import { type Row, rowsOf } from "./rows.ts";
+import { type PaintedLane, RECEDING } from "./spans.ts";
+import { either, nodesFound, paintedLanes } from "./tones.ts";
+import { fitted, type Viewport } from "./viewport.ts";
+
+const states = new WeakMap<Store, TimelineState>();
+
+/** The state of a store's timeline, which outlasts a look at another tab. */
+export function timelineStateOf(store: Store): TimelineState {
+  const found = states.get(store) ?? new TimelineState(store);
+  states.set(store, found);
+  return found;
+}
+
+/** A timeline's state; what is seen, pointed at, chosen and marked is forgotten with the layout it belongs to. */
+export class TimelineState {
+  readonly profile: ReadonlySignal<Profile>;
+  readonly slices: ReadonlySignal<Slices>;
+  readonly layout: ReadonlySignal<Layout>;
+  readonly rows: ReadonlySignal<readonly Row[]>;
+  readonly lanes: ReadonlySignal<readonly Lane[]>;
+  /** The nodes that are searched for or selected, null if there is neither. */
+  readonly meant: ReadonlySignal<Uint8Array | null>;
+  readonly painted: ReadonlySignal<readonly PaintedLane[]>;
+  /** What each device did in all of the layout. */
+  readonly uses: ReadonlySignal<readonly Use[]>;
+  /** How many slices are searched for or selected, null if nothing is. */
+  readonly meantSlices: ReadonlySignal<number | null>;
+  readonly seen: Signal<Viewport>;
+  readonly hovered: Signal<Place | null> = signal(null);
+  /** Where in the window the pointer is. */
+  readonly pointed = signal({ x: 0, y: 0 });
+  readonly current: Signal<Place | null> = signal(null);
+  readonly range: Signal<Viewport | null> = signal(null);
+
+  private settled: Layout;
+
+  constructor(readonly store: Store) {
+    this.profile = computed(() => store.shown.profile);
+    const steps = stepsShown(store);
+    this.slices = computed(() => slicesOf(this.profile.value));
+    this.layout = computed(() => layoutOf(this.profile.value, stepsOf(steps.value)));
+    this.rows = computed(() => rowsOf(this.layout.value));
+    this.lanes = computed(() => this.layout.value.tracks.flatMap(({ lanes }) => lanes));
+    const selected = selectedNodes(store);
+    const found = computed(() => nodesFound(this.profile.value.nodes, store.search.value));
+    this.meant = computed(() => either(found.value, selected.value));
+    this.painted = computed(() =>
+      paintedLanes(this.profile.value, this.slices.value, this.layout.value, this.meant.value),
+    );
+    this.uses = computed(() => this.usesOf(fitted(this.layout.value.end)));
+    this.meantSlices = computed(() => (this.meant.value ? meantIn(this.painted.value) : null));
+    this.settled = this.layout.value;
+    this.seen = signal(fitted(this.settled.end));
+  }
+
+  /** Look at the whole and forget what belonged to another layout, if there is another one. */
+  settle(): void {
+    if (this.settled === this.layout.value) return;
+    this.settled = this.layout.value;
+    this.seen.value = fitted(this.layout.value.end);
+    this.hovered.value = null;
+    this.current.value = null;
+    this.range.value = null;
+  }
+
+  /** What each device did in some time. */
+  usesOf({ from, to }: Viewport): readonly Use[] {
+    const { tracks, steps } = this.layout.value;
+    return tracks.map((track) => useOf(track, steps, from, to));
+  }
+
+  /** The row of the slices that a slice shows: of an execution, or of a transfer. */
+  executionAt({ lane, slice }: Place): number {
+    return this.lanes.value[lane]?.execution[slice] ?? -1;
+  }
+
+  /** The row of the transfers that a slice shows; -1 where it shows an execution. */
+  transferAt(place: Place): number {
+    return Math.max(this.executionAt(place) - this.slices.value.firstTransfer, -1);
+  }
+
+  /** The name of the node that a slice shows, or of the tensor that was moved. */
+  nameAt(place: Place): string {
+    const { tensor, tensors } = this.profile.value.transfers;
+    const moved = this.transferAt(place);
+    return moved < 0 ? this.nodeAt(place) : (tensors[tensor[moved] as number] as string);
+  }
+
+  /** The name of the node that a slice shows, or that made what was moved; empty where it is not known. */
+  nodeAt(place: Place): string {
+    return this.profile.value.nodes.names[this.slices.value.node[this.executionAt(place)] ?? -1] ?? "";
+  }
+
+  /** The device's track that a lane belongs to. */
+  trackOf(lane: number): Track | undefined {
+    const row = this.rows.value.find((each) => each.lane === lane);
+    return row && this.layout.value.tracks[row.track];
+  }
+
+  /** A device by the name that people say. */
+  deviceName(device: number): string {
+    return laidDeviceLabel(this.slices.value, device, this.profile.value.nodes.devices);
+  }
+
+  /** A step by its number and what ran in it. */
+  stepLabel(step: number): string {
+    const { steps, stepNames } = this.profile.value;
+    return `step ${steps[step]} ${stepNames[step] ?? ""}`.trim();
+  }
+
+  /** Whether a slice is searched for or selected. */
+  isMeant(lane: number, slice: number): boolean {
+    return (this.painted.value[lane]?.colour[slice] ?? RECEDING) < RECEDING;
+  }
+
+  /** From when to when a slice ran. */
+  spanOf(place: Place): Viewport {
+    const lanes = this.lanes.value;
+    return { from: startOf(lanes, place), to: endOf(lanes, place) };
+  }
+}
+
+function meantIn(painted: readonly PaintedLane[]): number {
+  let count = 0;
+  for (const { colour } of painted) for (const each of colour) if (each < RECEDING) count += 1;
+  return count;
+}
