@@ -33,11 +33,11 @@ HEAD = """\
 """
 
 NAMES = {
-    "View": VIEWS,
+    "ViewName": VIEWS,
     "Tab": TABS,
     "Metric": METRICS,
     "Order": ORDERS,
-    "Column": COLUMNS,
+    "SelectColumn": COLUMNS,
     "Timing": TIMINGS,
     "AcrossWorker": ACROSS_WORKERS,
 }
@@ -59,7 +59,7 @@ export interface OptionDescription {
 }
 
 /** A row of the table; the key of an option is its name as TypeScript spells it. */
-function described(
+function optionRow(
   name: string,
   kind: OptionDescription["kind"],
   usual: OptionDescription["default"],
@@ -72,7 +72,7 @@ function described(
 
 /** The row of an option that shows only what reaches it. */
 function threshold(name: string, unit: string): OptionDescription {
-  return described(name, "integer", 0, `AT_LEAST${unit}.`);
+  return optionRow(name, "integer", 0, `AT_LEAST${unit}.`);
 }
 """.replace("KINDS", " | ".join(json.dumps(kind) for kind in get_args(Kind))).replace("AT_LEAST", AT_LEAST)
 
@@ -117,7 +117,7 @@ def _row(option: Option) -> str:
     if option.choices:
         bounds = f", {{ choices: {_constant(_choice_type(option))} }}"
     fields = ", ".join(json.dumps(value) for value in (option.name, option.kind, option.default, option.help))
-    return f"described({fields}{bounds})"
+    return f"optionRow({fields}{bounds})"
 
 
 def _key(option: Option) -> str:
@@ -126,6 +126,7 @@ def _key(option: Option) -> str:
 
 
 def _constant(kind: str) -> str:
+    kind = kind.removesuffix("Name").removeprefix("Select")
     return re.sub(r"\B[A-Z]", r"_\g<0>", kind).upper() + "S"
 
 

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { OptionError, ProfileError } from "../src/data/errors.ts";
-import { optionsOf } from "../src/data/options.ts";
+import { withDefaults } from "../src/data/options.ts";
 import { OPTIONS, type Options, VIEWS } from "../src/data/protocol.ts";
 import { evaluate } from "../src/engine/evaluate.ts";
 import { profileOf } from "../src/engine/testing.ts";
@@ -54,7 +54,7 @@ test(
     fc.assert(
       fc.property(fc.constantFrom(...VIEWS), changes, (view, given) => {
         try {
-          evaluate(PROFILE, view, optionsOf(given as Partial<Options>));
+          evaluate(PROFILE, view, withDefaults(given as Partial<Options>));
         } catch (error) {
           const slip = undocumented(error, OptionError, ProfileError);
           if (slip) throw slip;

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import packed from "../../tests/conformance/columns.jsonl?raw";
 import { OptionError, ProfileError } from "../src/data/errors.ts";
-import { optionsOf } from "../src/data/options.ts";
+import { withDefaults } from "../src/data/options.ts";
 import { VIEWS } from "../src/data/protocol.ts";
-import { decoded } from "../src/data/wire.ts";
+import { decode } from "../src/data/wire.ts";
 import { evaluate } from "../src/engine/evaluate.ts";
 import { PATIENCE_MILLISECONDS, runs, undocumented } from "./runs.ts";
 
@@ -31,10 +31,10 @@ async function unpacked(base64: string): Promise<Uint8Array<ArrayBuffer>> {
 /** The complaint about some columns, empty where all views of them come out; any other error is thrown. */
 function complaint(columns: Uint8Array): string {
   try {
-    const profile = decoded(columns);
+    const profile = decode(columns);
     const hasTraces = profile.traces.stack.some((stack) => stack >= 0);
     for (const view of VIEWS.filter((each) => each !== "code" || hasTraces)) {
-      evaluate(profile, view, optionsOf({ orderBy: "micros", minParams: 0 })).total("micros");
+      evaluate(profile, view, withDefaults({ orderBy: "micros", minParams: 0 })).total("micros");
     }
     return "";
   } catch (error) {

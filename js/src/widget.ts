@@ -4,11 +4,11 @@ import { render as draw, h } from "preact";
 import { type ModelSource, sharedAssets } from "./data/assets.ts";
 import type { Assets, Model } from "./data/model.ts";
 import { type Lent, loadedPictures } from "./state/bundles.ts";
-import { Later, once } from "./state/later.ts";
+import { Bundle, once } from "./state/later.ts";
 import { Store } from "./state/store.ts";
 import { STYLE } from "./styles/index.ts";
 import { followTheme } from "./theme.ts";
-import { App } from "./views/frame.tsx";
+import { Frame } from "./views/frame.tsx";
 
 /** What anywidget gives a view; `assets` is the opener's own way to hand them over, for there is no kernel. */
 export interface Rendering {
@@ -31,11 +31,11 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
   const content = el.ownerDocument.createElement("div");
   root.append(sheet, content);
   const assets = once(given ?? (() => sharedAssets(model, host)));
-  const pictures = new Later(async () => loadedPictures(await assets(), lent));
+  const pictures = new Bundle(async () => loadedPictures(await assets(), lent));
   const store = new Store({ model, assets, pictures });
   const unfollow = followTheme(place);
-  takeThePlaceOfSaved(el, String(model.get("_id") ?? ""));
-  draw(h(App, { store }), content);
+  hideSavedCopy(el, String(model.get("_id") ?? ""));
+  draw(h(Frame, { store }), content);
   return () => {
     draw(null, content);
     unfollow();
@@ -45,7 +45,7 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
 }
 
 /** Put away what was saved for the time without a kernel; the opener does the same where the kernel was first. */
-function takeThePlaceOfSaved(el: HTMLElement, id: string): void {
+function hideSavedCopy(el: HTMLElement, id: string): void {
   if (!id) return;
   for (const saved of el.ownerDocument.querySelectorAll<HTMLElement>("[data-tfprof]")) {
     if (saved.dataset.tfprof === id) saved.hidden = true;

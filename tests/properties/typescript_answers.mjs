@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { build } from "esbuild";
 
 const PARTS = {
-  "../data/wire.ts": "decoded",
+  "../data/wire.ts": "decode",
   "../data/protocol.ts": "OPTIONS",
   "./evaluate.ts": "evaluate",
   "./measures.ts": "MEASURES",
-  "../data/options.ts": "optionsOf",
+  "../data/options.ts": "withDefaults",
 };
 
 const { outputFiles } = await build({
@@ -28,19 +28,19 @@ const { outputFiles } = await build({
   write: false,
 });
 const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-const { decoded, OPTIONS, evaluate, MEASURES, optionsOf } = await import(source);
+const { decode, OPTIONS, evaluate, MEASURES, withDefaults } = await import(source);
 
 const directory = process.argv[2];
 const profiles = new Map();
 
 function profileOf(file) {
-  if (!profiles.has(file)) profiles.set(file, decoded(new Uint8Array(readFileSync(join(directory, file)))));
+  if (!profiles.has(file)) profiles.set(file, decode(new Uint8Array(readFileSync(join(directory, file)))));
   return profiles.get(file);
 }
 
 function answerTo({ columns, view: kind, options }) {
   const given = OPTIONS.filter(({ name }) => name in options).map(({ name, key }) => [key, options[name]]);
-  const view = evaluate(profileOf(columns), kind, optionsOf(Object.fromEntries(given)));
+  const view = evaluate(profileOf(columns), kind, withDefaults(Object.fromEntries(given)));
   const byMeasure = (of) => Object.fromEntries(MEASURES.map((measure) => [measure, of(measure)]));
   return {
     names: Array.from({ length: view.rows }, (_, row) => view.name(row)),

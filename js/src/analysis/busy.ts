@@ -11,7 +11,7 @@ export interface Ranges {
 }
 
 /** What a device did in some time. */
-export interface Use {
+export interface DeviceUse {
   readonly device: number;
   readonly operations: number;
   /** The time in which anything ran, in which nothing did, and what ran added up. */
@@ -41,9 +41,9 @@ export function busyRanges(slices: Int32Array, start: Float64Array, duration: Fl
 }
 
 /** What a device did from one time to another; the space between steps counts as neither busy nor idle. */
-export function useOf(track: Track, steps: readonly StepSpan[], from: number, to: number): Use {
+export function useOf(track: Track, steps: readonly StepSpan[], from: number, to: number): DeviceUse {
   let [busy, idle, operations, work] = [0, 0, 0, 0];
-  let longest: Use["longestGap"] = null;
+  let longest: DeviceUse["longestGap"] = null;
   for (const step of steps) {
     const left = Math.max(step.from, from);
     const right = Math.min(step.to, to);

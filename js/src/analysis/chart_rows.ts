@@ -10,7 +10,7 @@ import { type ScopeRow, scopeRows, scopeViewOf } from "./scopes.ts";
 import { type StepRow, stepRows } from "./steps.ts";
 
 /** The rows of each chart. */
-export interface Panel {
+export interface ChartRows {
   readonly costs: readonly CostRow[];
   /** What the costs come to, said shortly; empty where they do not add up. */
   readonly whole: string;
@@ -23,7 +23,7 @@ export interface Panel {
 }
 
 /** The charts of a view by a metric, with what is selected lit. */
-export function panelOf(view: View, asked: Metric, selection: readonly string[]): Panel {
+export function chartRowsOf(view: View, asked: Metric, selection: readonly string[]): ChartRows {
   const isStatic = view.profile.steps.length === 0;
   const metric = isStatic ? "count" : asked;
   const flags = nodesBehind(view.profile, selection);

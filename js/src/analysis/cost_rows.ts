@@ -1,7 +1,7 @@
 // The rows of the chart of costs, as tfprof_widget/widget/charts.py names their fields.
 
 import type { Metric } from "../data/protocol.ts";
-import { type Costs, costBy, rate } from "./costs.ts";
+import { type Costs, costBy, flopRate } from "./costs.ts";
 
 /** A bar: an op type or, as the last, all others; where processors are told apart, a piece of it. */
 export interface CostRow {
@@ -117,7 +117,7 @@ function pieces(costs: Costs, metric: Metric, bar: Bar, label: string, share: st
 /** What some op types cost together; their rate is that of their sums. */
 function sizeOf(costs: Costs, metric: Metric, values: Float64Array, members: readonly number[]): number {
   if (metric !== "rate") return sum(values, members);
-  return rate(sum(costs.floatOps, members), sum(costs.cpu, members) + sum(costs.accelerator, members));
+  return flopRate(sum(costs.floatOps, members), sum(costs.cpu, members) + sum(costs.accelerator, members));
 }
 
 function sum(values: Float64Array, members: readonly number[]): number {

@@ -1,9 +1,9 @@
 // The same model and numbers as in tests/output/test_costs.py.
 
 import { expect, test } from "vitest";
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
-import type { Metric, Options, View } from "../data/protocol.ts";
+import type { Metric, Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { profileOf } from "../engine/testing.ts";
 import { costRows } from "./cost_rows.ts";
@@ -16,15 +16,15 @@ const MODEL = profileOf(`
   b/never = Conv2D() 1000flops | train.py:1:main
 `);
 
-function rows(profile: Profile, kind: View, metric: Metric, options: Partial<Options> = {}) {
-  return costRows(costsOf(evaluate(profile, kind, optionsOf(options))), metric);
+function rows(profile: Profile, kind: ViewName, metric: Metric, options: Partial<Options> = {}) {
+  return costRows(costsOf(evaluate(profile, kind, withDefaults(options))), metric);
 }
 
 function bars(...given: Parameters<typeof rows>) {
   return rows(...given).map(({ name, label }) => [name, label]);
 }
 
-test.each<View>(["scope", "graph", "op", "code"])(
+test.each<ViewName>(["scope", "graph", "op", "code"])(
   "the %s view of everything gives the same costs",
   (kind) => {
     expect(bars(MODEL, kind, "time")).toEqual([
@@ -118,7 +118,7 @@ test("half runs of a mean are said", () => {
 });
 
 test("what has no flagged node fades", () => {
-  const view = evaluate(MODEL, "scope", optionsOf());
+  const view = evaluate(MODEL, "scope", withDefaults());
   const flags = Uint8Array.from(MODEL.nodes.names, (name) => (name === "a/relu" ? 1 : 0));
   const found = costRows(costsOf(view, flags), "time", true);
   expect(found.map(({ name, opacity }) => [name, opacity < 1])).toEqual([

@@ -96,12 +96,12 @@ export function costBy(costs: Costs, metric: Metric): Float64Array {
       return costs.runs.some((count) => count > 0) ? costs.runs : costs.nodes;
     case "rate": {
       const micros = costBy(costs, "time");
-      return costs.floatOps.map((count, op) => rate(count, micros[op] as number));
+      return costs.floatOps.map((count, op) => flopRate(count, micros[op] as number));
     }
   }
 }
 
 /** Float operations a second. */
-export function rate(floatOps: number, micros: number): number {
+export function flopRate(floatOps: number, micros: number): number {
   return micros > 0 ? (floatOps * 1e6) / micros : 0;
 }

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { optionsOf } from "../data/options.ts";
-import type { Options, View } from "../data/protocol.ts";
+import { withDefaults } from "../data/options.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { profileOf } from "../engine/testing.ts";
-import { type Emptiness, emptinessOf, remedyFor } from "./emptiness.ts";
+import { type EmptyTableReason, remedyFor, whyTableIsEmpty } from "./emptiness.ts";
 
 const MODEL = profileOf("a/one = MatMul() 1500us 64B\na/two = Relu() 500us");
 const STILL = profileOf("a/one = MatMul()");
 
-function why(options: Partial<Options>, profile = MODEL, kind: View = "scope"): Emptiness | null {
-  return emptinessOf(evaluate(profile, kind, optionsOf(options)));
+function why(options: Partial<Options>, profile = MODEL, kind: ViewName = "scope"): EmptyTableReason | null {
+  return whyTableIsEmpty(evaluate(profile, kind, withDefaults(options)));
 }
 
 test("a view with rows is not empty", () => {

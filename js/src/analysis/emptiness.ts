@@ -14,7 +14,7 @@ export interface Remedy {
 }
 
 /** A reason, and ways out. */
-export interface Emptiness {
+export interface EmptyTableReason {
   readonly reason: string;
   readonly remedies: readonly Remedy[];
 }
@@ -31,7 +31,7 @@ const KEEPS_ALL_ROWS: readonly (keyof Options)[] = [
 ];
 
 /** Why a view has no rows but the root's, null if it has some. */
-export function emptinessOf(view: View): Emptiness | null {
+export function whyTableIsEmpty(view: View): EmptyTableReason | null {
   if (view.kept > 0) return null;
   if (!view.profile.nodes.op.length) {
     return {

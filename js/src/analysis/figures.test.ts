@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { offset, percent, placed, rate, times } from "./figures.ts";
+import { byteRate, offset, percent, placed, times } from "./figures.ts";
 
 test.each([
   ["/job:ps/replica:0/task:0", "ps 0"],
@@ -12,9 +12,9 @@ test.each([
 });
 
 test("a megabyte in two milliseconds is half a gigabyte a second", () => {
-  expect(rate(1_000_000, 2_000_000)).toBe("500 MB/s");
-  expect(rate(1_000_000, 0)).toBe("–");
-  expect(rate(0, 10)).toBe("–");
+  expect(byteRate(1_000_000, 2_000_000)).toBe("500 MB/s");
+  expect(byteRate(1_000_000, 0)).toBe("–");
+  expect(byteRate(0, 10)).toBe("–");
 });
 
 test.each<[number, number | null, string]>([

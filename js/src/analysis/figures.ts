@@ -18,7 +18,7 @@ export function time(nanos: number): string {
 }
 
 /** How fast so many bytes went in so much time; nothing is said of what took none, or had none. */
-export function rate(bytes: number, nanos: number): string {
+export function byteRate(bytes: number, nanos: number): string {
   return nanos > 0 && bytes > 0 ? shortUnits((bytes * NANOS_A_SECOND) / nanos, "B/s") : "–";
 }
 

@@ -1,11 +1,11 @@
 // The Python frames behind the names of the code view: their files, their source lines, and whose code they are.
 
-import { memoryOf } from "../data/memory.ts";
+import { cacheOf } from "../data/memory.ts";
 import type { Profile, Traces } from "../data/profile.ts";
 import { frameName } from "../engine/code.ts";
 
 /** A frame of a stack. */
-export interface Frame {
+export interface PythonFrame {
   readonly name: string;
   readonly file: string;
   readonly line: number;
@@ -32,16 +32,16 @@ export function libraryOf(file: string): string {
 }
 
 /** All frames of a profile, as its traces number them. */
-export function framesOf(profile: Profile): readonly Frame[] {
-  return memoryOf(profile).kept("frames", () => {
+export function framesOf(profile: Profile): readonly PythonFrame[] {
+  return cacheOf(profile).kept("frames", () => {
     const { traces } = profile;
-    return Array.from(traces.file, (_, index) => frameOf(traces, index));
+    return Array.from(traces.file, (_, index) => pythonFrame(traces, index));
   });
 }
 
 /** The frame of a row of the code view; frames of one name are told apart by nothing that is shown. */
-export function frameNamed(profile: Profile, name: string): Frame | undefined {
-  const named = memoryOf(profile).kept(
+export function frameNamed(profile: Profile, name: string): PythonFrame | undefined {
+  const named = cacheOf(profile).kept(
     "frames by name",
     () => new Map(framesOf(profile).map((frame) => [frame.name, frame])),
   );
@@ -49,23 +49,23 @@ export function frameNamed(profile: Profile, name: string): Frame | undefined {
 }
 
 /** The stack in which a node was created, outermost frame first; empty where it is not known. */
-export function stackOf(profile: Profile, node: number): readonly Frame[] {
+export function stackOf(profile: Profile, node: number): readonly PythonFrame[] {
   const { stack, stacks } = profile.traces;
   const index = stack[node] ?? -1;
   if (index < 0) return [];
   const frames = framesOf(profile);
   return Array.from(
     stacks.values.subarray(stacks.start[index], stacks.start[index + 1]),
-    (each) => frames[each] as Frame,
+    (each) => frames[each] as PythonFrame,
   );
 }
 
 /** The frame in the user's own code that is closest to the node, or the innermost if all are a library's. */
-export function ownFrame(stack: readonly Frame[]): Frame | undefined {
+export function ownFrame(stack: readonly PythonFrame[]): PythonFrame | undefined {
   return stack.findLast(({ library }) => !library) ?? stack.at(-1);
 }
 
-function frameOf(traces: Traces, index: number): Frame {
+function pythonFrame(traces: Traces, index: number): PythonFrame {
   const text = (strings: Int32Array): string => traces.strings[strings[index] as number] ?? "";
   const file = text(traces.file);
   const line = traces.line[index] as number;

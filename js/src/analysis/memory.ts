@@ -1,6 +1,6 @@
 // Memory over time: what each device held in a step, event by event, and whose it was at the peak.
 
-import { memoryOf } from "../data/memory.ts";
+import { cacheOf } from "../data/memory.ts";
 import type { Profile } from "../data/profile.ts";
 
 /** The allocations and releases on a device in one step, in order of time. */
@@ -32,7 +32,7 @@ export interface Point {
 
 /** The memory of each device that something was allocated on in a step, by its index; the largest peak first. */
 export function memoryOfStep(profile: Profile, step: number): readonly DeviceMemory[] {
-  return memoryOf(profile).recent(`memory of step ${step}`, () => {
+  return cacheOf(profile).recent(`memory of step ${step}`, () => {
     const { allocations, executions } = profile;
     const byDevice = new Map<number, number[]>();
     for (const event of eventsByStep(profile)[step] ?? []) {
@@ -50,7 +50,7 @@ export function memoryOfStep(profile: Profile, step: number): readonly DeviceMem
 
 /** The one of these steps with the largest peak, the first of them; -1 where nothing was allocated in any. */
 export function stepWithMostMemory(profile: Profile, steps: readonly number[]): number {
-  return memoryOf(profile).recent(`step with most memory of ${steps.join()}`, () => {
+  return cacheOf(profile).recent(`step with most memory of ${steps.join()}`, () => {
     let [found, most] = [-1, 0];
     for (const step of steps) {
       const [largest] = memoryOfStep(profile, step);
@@ -135,7 +135,7 @@ function deviceMemory({ allocations }: Profile, device: number, events: Int32Arr
 
 /** The rows of the allocations in each step. */
 function eventsByStep(profile: Profile): readonly number[][] {
-  return memoryOf(profile).kept("allocations by step", () => {
+  return cacheOf(profile).kept("allocations by step", () => {
     const { allocations, executions, steps } = profile;
     const found: number[][] = steps.map(() => []);
     for (let event = 0; event < allocations.execution.length; event++) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { optionsOf } from "../data/options.ts";
-import type { Options, View } from "../data/protocol.ts";
+import { withDefaults } from "../data/options.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { profileOf } from "../engine/testing.ts";
 import { type ScopeRow, scopeRows, scopeViewOf } from "./scopes.ts";
@@ -12,8 +12,8 @@ const MODEL = profileOf(`
   loss = Mean() 20us
 `);
 
-function layout(kind: View = "scope", options: Partial<Options> = {}) {
-  return scopeRows(scopeViewOf(evaluate(MODEL, kind, optionsOf(options))), "time").map(placed);
+function layout(kind: ViewName = "scope", options: Partial<Options> = {}) {
+  return scopeRows(scopeViewOf(evaluate(MODEL, kind, withDefaults(options))), "time").map(placed);
 }
 
 function placed({ label, depth, x0, x1 }: ScopeRow): string {
@@ -57,7 +57,7 @@ test("where scopes are hidden, those below them stand in their place", () => {
 
 test("scopes too narrow to see are one, which selects nothing", () => {
   const small = Array.from({ length: 5 }, (_, index) => `s${index} = Add() 5us`).join("\n");
-  const rows = scopeRows(evaluate(profileOf(`${small}\nbig = Add() 975us`), "scope", optionsOf()), "time");
+  const rows = scopeRows(evaluate(profileOf(`${small}\nbig = Add() 975us`), "scope", withDefaults()), "time");
   expect(rows.map(placed)).toEqual(["0 all · 1 ms 0.00-1.00", "1 big 0.00-0.97", "1 … 0.97-1.00"]);
   expect(rows.at(-1)).toMatchObject({ name: "5 smaller scopes", exact: "25 µs" });
   expect(rows.at(-1)?.scope).toBeUndefined();
@@ -65,7 +65,7 @@ test("scopes too narrow to see are one, which selects nothing", () => {
 
 test("what lies below the deepest level, or in a scope too narrow to see, is counted once", () => {
   const deep = profileOf("a/b/c/d/e = Add() 960us\nn/x/y = Add() 20us\nm/x = Add() 9us\nm/y = Add() 11us");
-  const view = evaluate(deep, "scope", optionsOf());
+  const view = evaluate(deep, "scope", withDefaults());
   const narrow = profileOf("a = Add() 985us\nn/x = Add() 7us\nm/y/z = Add() 8us");
   expect(scopeRows(view, "time").map(placed)).toEqual([
     "0 all · 1 ms 0.00-1.00",
@@ -78,7 +78,7 @@ test("what lies below the deepest level, or in a scope too narrow to see, is cou
     "2 x 0.98-1.00",
     "3 y 0.98-1.00",
   ]);
-  expect(scopeRows(evaluate(narrow, "scope", optionsOf()), "time").at(-1)).toMatchObject({
+  expect(scopeRows(evaluate(narrow, "scope", withDefaults()), "time").at(-1)).toMatchObject({
     name: "2 smaller scopes",
     exact: "15 µs",
   });
@@ -86,7 +86,7 @@ test("what lies below the deepest level, or in a scope too narrow to see, is cou
 
 test("what holds no flagged node fades", () => {
   const flags = Uint8Array.from(MODEL.nodes.names, (name) => (name === "net/a/conv" ? 1 : 0));
-  const rows = scopeRows(evaluate(MODEL, "scope", optionsOf()), "time", flags);
+  const rows = scopeRows(evaluate(MODEL, "scope", withDefaults()), "time", flags);
   expect(rows.filter(({ opacity }) => opacity === 1).map(({ label }) => label)).toEqual([
     "all · 100 µs",
     "net",
@@ -96,5 +96,5 @@ test("what holds no flagged node fades", () => {
 });
 
 test("nothing is drawn where nothing has the measure", () => {
-  expect(scopeRows(evaluate(MODEL, "scope", optionsOf()), "memory")).toEqual([]);
+  expect(scopeRows(evaluate(MODEL, "scope", withDefaults()), "memory")).toEqual([]);
 });

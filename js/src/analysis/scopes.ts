@@ -1,7 +1,7 @@
 // The layout of the icicle: the scopes of a view as rectangles, each as wide as its share of the whole.
 
-import { memoryOf } from "../data/memory.ts";
-import { optionsOf } from "../data/options.ts";
+import { cacheOf } from "../data/memory.ts";
+import { withDefaults } from "../data/options.ts";
 import type { Metric } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import type { Measure } from "../engine/measures.ts";
@@ -52,8 +52,8 @@ export function scopeViewOf(view: View): View {
   if (view.kind === "scope") return view;
   const { step, runNameRegexes, timing, accountTypeRegexes } = view.options;
   const options = { step, runNameRegexes, timing, accountTypeRegexes, maxDepth: LEVELS };
-  return memoryOf(view.profile).recent(`scopes ${JSON.stringify(options)}`, () =>
-    evaluate(view.profile, "scope", optionsOf(options)),
+  return cacheOf(view.profile).recent(`scopes ${JSON.stringify(options)}`, () =>
+    evaluate(view.profile, "scope", withDefaults(options)),
   );
 }
 

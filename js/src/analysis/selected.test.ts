@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import { measures } from "../engine/measures.ts";
 import { profileOf } from "../engine/testing.ts";
 import { nodesBehind } from "../state/selection.ts";
@@ -14,7 +14,7 @@ const PROFILE = profileOf(`
 
 function selected(...names: string[]) {
   const flags = nodesBehind(PROFILE, names) ?? new Uint8Array(0);
-  return selectedOf(PROFILE, measures(PROFILE, optionsOf()), names, flags);
+  return selectedOf(PROFILE, measures(PROFILE, withDefaults()), names, flags);
 }
 
 test("of a scope that is a node too: what is behind it, and the node itself", () => {

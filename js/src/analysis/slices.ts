@@ -1,6 +1,6 @@
 // All that has a place in the timeline as one table: the executions, and after them the transfers.
 
-import { memoryOf } from "../data/memory.ts";
+import { cacheOf } from "../data/memory.ts";
 import type { Executions, Profile } from "../data/profile.ts";
 import { visible } from "../lib/visible.ts";
 import { deviceLabel } from "./devices.ts";
@@ -23,7 +23,7 @@ export interface Slices extends Executions {
 
 /** The slices of a profile, kept with it. */
 export function slicesOf(profile: Profile): Slices {
-  return memoryOf(profile).kept("slices", () => {
+  return cacheOf(profile).kept("slices", () => {
     const { executions, transfers, nodes, steps, stepWorkers } = profile;
     const names = [...new Set([...nodes.devices, ...transfers.devices])];
     const firstTransfer = executions.node.length;

@@ -3,7 +3,7 @@
 import type { Layout } from "./timeline_layout.ts";
 
 /** A lane, counted over all devices, and which track it belongs to. */
-export interface StripLane {
+export interface MiniLane {
   readonly track: number;
   readonly lane: number;
 }
@@ -11,7 +11,7 @@ export interface StripLane {
 const MOST = 6;
 
 /** The lanes in which most time was spent executing, in their usual order. */
-export function stripLanes({ tracks }: Layout): readonly StripLane[] {
+export function busiestLanes({ tracks }: Layout): readonly MiniLane[] {
   const all = tracks.flatMap(({ lanes }, track) =>
     lanes.map((lane) => ({ track, work: workIn(lane), isTransfers: lane.isTransfers })),
   );

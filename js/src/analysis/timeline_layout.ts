@@ -1,6 +1,6 @@
 // Where everything of some steps lies: the steps one after another, and in them the executions in lanes.
 
-import { memoryOf } from "../data/memory.ts";
+import { cacheOf } from "../data/memory.ts";
 import type { Executions, Profile } from "../data/profile.ts";
 import { type Track, tracksOf } from "./lanes.ts";
 import { type Slices, slicesOf } from "./slices.ts";
@@ -30,7 +30,7 @@ const SPACE = 0.04;
 /** The layout of some steps of a profile, remembered with the profile. */
 export function layoutOf(profile: Profile, chosen: readonly number[]): Layout {
   const make = () => laidOut(slicesOf(profile), chosen);
-  return memoryOf(profile).recent(`timeline ${chosen.join()}`, make);
+  return cacheOf(profile).recent(`timeline ${chosen.join()}`, make);
 }
 
 /** The layout of what happened in some steps; steps of one moment start together. */

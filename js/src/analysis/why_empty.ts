@@ -4,13 +4,13 @@ import type { Profile } from "../data/profile.ts";
 import type { Layout } from "./timeline_layout.ts";
 
 /** A reason and a remedy. */
-export interface Emptiness {
+export interface EmptyTimelineReason {
   readonly reason: string;
   readonly remedy: string;
 }
 
 /** Why a layout has no slices. */
-export function whyEmpty({ executions, steps }: Profile, { untimed }: Layout): Emptiness {
+export function whyTimelineIsEmpty({ executions, steps }: Profile, { untimed }: Layout): EmptyTimelineReason {
   if (untimed) {
     return {
       reason: "None of the executions recorded has a start time.",

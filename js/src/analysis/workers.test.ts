@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
 import { profileOf } from "../engine/testing.ts";
 import { comparedColumns } from "./compared_columns.ts";
 import { workersAmong } from "./worker_names.ts";
-import { type ComparedRow, comparisonOf } from "./workers.ts";
+import { type ComparedRow, compareWorkers } from "./workers.ts";
 
 // Steps 0 and 1 of w 1, of w 2, and step 0 of w.3: columns of the sketch by (step, worker).
 const SKETCH = `
@@ -30,11 +30,11 @@ function told(rows: readonly ComparedRow[]): unknown[] {
   ]);
 }
 
-describe("comparisonOf", () => {
+describe("compareWorkers", () => {
   const asked = { measure: "micros", part: "own", most: 10 } as const;
 
   test("each worker's mean step, those rows first that differ most", () => {
-    const { workers, rows, whole, others } = comparisonOf(PROFILE, "scope", optionsOf({}), asked);
+    const { workers, rows, whole, others } = compareWorkers(PROFILE, "scope", withDefaults({}), asked);
     expect(workers).toEqual(["w 1", "w 2", "w.3"]);
     expect(told(rows)).toEqual([
       ["net/a", [20, 30, 6], 56 / 3, 30 / (56 / 3), 24],
@@ -46,7 +46,7 @@ describe("comparisonOf", () => {
   });
 
   test("with what is below", () => {
-    const { rows, others } = comparisonOf(PROFILE, "scope", optionsOf({}), {
+    const { rows, others } = compareWorkers(PROFILE, "scope", withDefaults({}), {
       ...asked,
       part: "total",
       most: 1,
@@ -56,8 +56,8 @@ describe("comparisonOf", () => {
   });
 
   test("op types, of the step and workers that the options choose", () => {
-    const options = optionsOf({ step: 1, workerRegexes: ["w .*"] });
-    const { workers, rows } = comparisonOf(PROFILE, "op", options, { ...asked, part: "total" });
+    const options = withDefaults({ step: 1, workerRegexes: ["w .*"] });
+    const { workers, rows } = compareWorkers(PROFILE, "op", options, { ...asked, part: "total" });
     expect(workers).toEqual(["w 1", "w 2"]);
     expect(rows.map(({ name, values }) => [name, ...values])).toEqual([
       ["MatMul", 30, 40],
@@ -66,7 +66,7 @@ describe("comparisonOf", () => {
   });
 
   test("what the options refuse is refused", () => {
-    expect(() => comparisonOf(PROFILE, "scope", optionsOf({ workerRegexes: ["x"] }), asked)).toThrow(
+    expect(() => compareWorkers(PROFILE, "scope", withDefaults({ workerRegexes: ["x"] }), asked)).toThrow(
       "no worker matches",
     );
   });

@@ -1,17 +1,17 @@
 // What each worker's own steps come to, row by row of a view, and how far the workers are apart.
 
 import type { Profile } from "../data/profile.ts";
-import type { Options, View as ViewName } from "../data/protocol.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { type Measure, measures } from "../engine/measures.ts";
 import { chosenSteps } from "../engine/steps.ts";
 import { Sums } from "../engine/sums.ts";
 import type { View } from "../engine/view.ts";
-import { exactly } from "../lib/exactly.ts";
+import { asRegex } from "../lib/exactly.ts";
 import { workersAmong } from "./worker_names.ts";
 
 /** What is compared: each row itself, or with all that is below it. */
-export type Part = "own" | "total";
+export type ComparedPart = "own" | "total";
 
 /** A row of the view, with a value a worker. */
 export interface ComparedRow {
@@ -33,20 +33,25 @@ export interface Comparison {
 }
 
 /** What to compare by, and how many rows to tell. */
-export interface Asked {
+export interface ComparisonQuery {
   readonly measure: Measure;
-  readonly part: Part;
+  readonly part: ComparedPart;
   readonly most: number;
 }
 
 /** Compare the workers that the options choose over the rows of a view, those that differ most first. */
-export function comparisonOf(profile: Profile, kind: ViewName, options: Options, asked: Asked): Comparison {
+export function compareWorkers(
+  profile: Profile,
+  kind: ViewName,
+  options: Options,
+  asked: ComparisonQuery,
+): Comparison {
   const shown = evaluate(profile, kind, options);
   const workers = workersAmong(
     chosenSteps(profile, options).map((step) => profile.stepWorkers[step] as string),
   );
   const sums = workers.map(
-    (worker) => new Sums(shown.forest, measures(profile, { ...options, workerRegexes: [exactly(worker)] })),
+    (worker) => new Sums(shown.forest, measures(profile, { ...options, workerRegexes: [asRegex(worker)] })),
   );
   const isFlat = kind === "op"; // its rows have nothing below them
   const columns = sums.map((each) => columnOf(each, asked.measure, isFlat ? "own" : asked.part));
@@ -75,7 +80,7 @@ function listed({ kind, rows }: View): readonly number[] {
 }
 
 /** The measure of a place by itself or with what is below it. */
-function columnOf(sums: Sums, measure: Measure, part: Part): (place: number) => number {
+function columnOf(sums: Sums, measure: Measure, part: ComparedPart): (place: number) => number {
   const column = part === "own" ? sums.own(measure) : sums.total(measure);
   const unit = sums.measures.unit(measure);
   return (place) => (column[place] as number) / unit;

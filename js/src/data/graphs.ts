@@ -4,7 +4,7 @@ import type { Cluster } from "./cluster.ts";
 import type { Model } from "./model.ts";
 import type { Profile } from "./profile.ts";
 import type { Tab } from "./protocol.ts";
-import { decoded } from "./wire.ts";
+import { decode } from "./wire.ts";
 
 /** A fact of the head line: how it was measured, in a word or two, and in full on hover. */
 export interface Fact {
@@ -77,7 +77,7 @@ export function graphOf({ columns, ...description }: Description): Graph {
   return {
     ...description,
     get profile() {
-      profile ??= decoded(columns);
+      profile ??= decode(columns);
       return profile;
     },
   };

@@ -6,7 +6,7 @@ import type { Profile } from "./profile.ts";
 const RECENT = 24;
 
 /** Results by key. */
-export class Memory {
+export class Cache {
   private readonly lasting = new Map<string, unknown>();
   private readonly latest = new Map<string, unknown>();
 
@@ -29,11 +29,11 @@ export class Memory {
   }
 }
 
-const memories = new WeakMap<Profile, Memory>();
+const caches = new WeakMap<Profile, Cache>();
 
-/** The memory of a profile, which goes when the profile goes. */
-export function memoryOf(profile: Profile): Memory {
-  const found = memories.get(profile) ?? new Memory();
-  memories.set(profile, found);
+/** The cache of a profile, which goes when the profile goes. */
+export function cacheOf(profile: Profile): Cache {
+  const found = caches.get(profile) ?? new Cache();
+  caches.set(profile, found);
   return found;
 }

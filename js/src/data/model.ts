@@ -1,7 +1,7 @@
 // What the widget needs of the notebook around it: the traits of its model, and the assets that many widgets share.
 
 import type { VisualizationSpec } from "vega-embed";
-import type { Later } from "../state/later.ts";
+import type { Bundle } from "../state/later.ts";
 
 /** The model of the widget: its traits, by the names that Python gives them. */
 export interface Model {
@@ -34,5 +34,5 @@ export type Pictures = typeof import("../panels.ts");
 export interface Host {
   readonly model: Model;
   readonly assets: () => Promise<Assets>;
-  readonly pictures: Later<Pictures>;
+  readonly pictures: Bundle<Pictures>;
 }

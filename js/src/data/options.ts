@@ -4,7 +4,7 @@ import { OptionError } from "./errors.ts";
 import { OPTIONS, type OptionDescription, type Options } from "./protocol.ts";
 
 /** The given values, and the defaults of the others. */
-export function optionsOf(given: Partial<Options> = {}): Options {
+export function withDefaults(given: Partial<Options> = {}): Options {
   const defaults = Object.fromEntries(OPTIONS.map((option) => [option.key, option.default]));
   return { ...defaults, ...given } as unknown as Options;
 }

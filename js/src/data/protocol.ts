@@ -2,7 +2,7 @@
 // On the wire an option goes by its `name`, in TypeScript by its `key`.
 
 export const VIEWS = ["scope", "graph", "op", "code"] as const;
-export type View = (typeof VIEWS)[number];
+export type ViewName = (typeof VIEWS)[number];
 
 export const TABS = ["scope", "graph", "op", "code", "timeline", "memory", "workers", "advise"] as const;
 export type Tab = (typeof TABS)[number];
@@ -14,7 +14,7 @@ export const ORDERS = ["name", "depth", "bytes", "peak_bytes", "residual_bytes",
 export type Order = (typeof ORDERS)[number];
 
 export const COLUMNS = ["bytes", "micros", "params", "float_ops", "tensor_value", "device", "op_types", "occurrence", "input_shapes", "accelerator_micros", "cpu_micros", "peak_bytes", "residual_bytes", "output_bytes", "num_hidden_ops"] as const;
-export type Column = (typeof COLUMNS)[number];
+export type SelectColumn = (typeof COLUMNS)[number];
 
 export const TIMINGS = ["exact", "tfprof"] as const;
 export type Timing = (typeof TIMINGS)[number];
@@ -71,7 +71,7 @@ export interface Options {
   /** Let the totals count the shown rows only. */
   readonly accountDisplayedOpOnly: boolean;
   /** The columns to print. */
-  readonly select: readonly Column[];
+  readonly select: readonly SelectColumn[];
   /** Where the result goes: stdout, none, file:, timeline: or pprof:outfile=NAME. */
   readonly output: string;
   /** exact: nanoseconds as recorded; tfprof: whole microseconds. */
@@ -91,7 +91,7 @@ export interface OptionDescription {
 }
 
 /** A row of the table; the key of an option is its name as TypeScript spells it. */
-function described(
+function optionRow(
   name: string,
   kind: OptionDescription["kind"],
   usual: OptionDescription["default"],
@@ -104,11 +104,11 @@ function described(
 
 /** The row of an option that shows only what reaches it. */
 function threshold(name: string, unit: string): OptionDescription {
-  return described(name, "integer", 0, `Show only rows with at least this ${unit}.`);
+  return optionRow(name, "integer", 0, `Show only rows with at least this ${unit}.`);
 }
 
 export const OPTIONS: readonly OptionDescription[] = [
-  described("max_depth", "integer", 100, "Show rows down to this depth; in op view, so many rows after the first."),
+  optionRow("max_depth", "integer", 100, "Show rows down to this depth; in op view, so many rows after the first."),
   threshold("min_bytes", "many bytes requested from the allocator"),
   threshold("min_peak_bytes", "many bytes held at the peak"),
   threshold("min_residual_bytes", "many bytes still held when the op ended"),
@@ -119,19 +119,19 @@ export const OPTIONS: readonly OptionDescription[] = [
   threshold("min_params", "many parameters"),
   threshold("min_float_ops", "many float operations"),
   threshold("min_occurrence", "many runs (scope and graph view) or graph nodes (op view)"),
-  described("step", "integer", -1, "The step to show; -1 is the mean of the steps in which a node ran.", { minimum: -1 }),
-  described("run_name_regexes", "regexes", [".*"], "Let step -1 be the mean of the runs whose name matches."),
-  described("worker_regexes", "regexes", [".*"], "Count the steps of the workers whose name matches one of these."),
-  described("across_workers", "choice", "mean", "Show of several workers the mean, the sum of what each takes a step, or the slowest.", { choices: ACROSS_WORKERS }),
-  described("order_by", "choice", "name", "Order the rows under one parent by this, largest first.", { choices: ORDERS }),
-  described("account_type_regexes", "regexes", [".*"], "Count the nodes of which a type matches one of these."),
-  described("start_name_regexes", "regexes", [".*"], "Start to show at the nodes whose name matches one of these."),
-  described("trim_name_regexes", "regexes", [], "Show nothing below the nodes whose name matches one of these."),
-  described("show_name_regexes", "regexes", [".*"], "Show only nodes whose name matches one of these."),
-  described("hide_name_regexes", "regexes", [], "Hide the nodes whose name matches one of these."),
-  described("device_regexes", "regexes", [".*"], "Show only nodes whose device matches one of these."),
-  described("account_displayed_op_only", "flag", false, "Let the totals count the shown rows only."),
-  described("select", "choices", ["micros"], "The columns to print.", { choices: COLUMNS }),
-  described("output", "text", "stdout", "Where the result goes: stdout, none, file:, timeline: or pprof:outfile=NAME."),
-  described("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", { choices: TIMINGS }),
+  optionRow("step", "integer", -1, "The step to show; -1 is the mean of the steps in which a node ran.", { minimum: -1 }),
+  optionRow("run_name_regexes", "regexes", [".*"], "Let step -1 be the mean of the runs whose name matches."),
+  optionRow("worker_regexes", "regexes", [".*"], "Count the steps of the workers whose name matches one of these."),
+  optionRow("across_workers", "choice", "mean", "Show of several workers the mean, the sum of what each takes a step, or the slowest.", { choices: ACROSS_WORKERS }),
+  optionRow("order_by", "choice", "name", "Order the rows under one parent by this, largest first.", { choices: ORDERS }),
+  optionRow("account_type_regexes", "regexes", [".*"], "Count the nodes of which a type matches one of these."),
+  optionRow("start_name_regexes", "regexes", [".*"], "Start to show at the nodes whose name matches one of these."),
+  optionRow("trim_name_regexes", "regexes", [], "Show nothing below the nodes whose name matches one of these."),
+  optionRow("show_name_regexes", "regexes", [".*"], "Show only nodes whose name matches one of these."),
+  optionRow("hide_name_regexes", "regexes", [], "Hide the nodes whose name matches one of these."),
+  optionRow("device_regexes", "regexes", [".*"], "Show only nodes whose device matches one of these."),
+  optionRow("account_displayed_op_only", "flag", false, "Let the totals count the shown rows only."),
+  optionRow("select", "choices", ["micros"], "The columns to print.", { choices: COLUMNS }),
+  optionRow("output", "text", "stdout", "Where the result goes: stdout, none, file:, timeline: or pprof:outfile=NAME."),
+  optionRow("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", { choices: TIMINGS }),
 ];

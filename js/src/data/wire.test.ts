@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decoded } from "./wire.ts";
+import { decode } from "./wire.ts";
 
 const LISTS = ["nodes.types", "nodes.output_shapes", "nodes.inputs", "traces.stacks"];
 const INDICES = [
@@ -101,7 +101,7 @@ const TWO_NODES: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 test("columns come back as they were laid out", () => {
-  const profile = decoded(laidOut(TWO_NODES));
+  const profile = decode(laidOut(TWO_NODES));
   expect(profile.steps).toEqual([0, 7]);
   expect(profile.stepNames).toEqual(["train", "bewerte ☃"]);
   expect(profile.nodes.names).toEqual(["a", "b/c"]);
@@ -111,7 +111,7 @@ test("columns come back as they were laid out", () => {
 });
 
 test("workers and transfers come back", () => {
-  const { stepWorkers, transfers } = decoded(
+  const { stepWorkers, transfers } = decode(
     laidOut({ ...TWO_NODES, ...ONE_TRANSFER, step_workers: ["before", "after"] }),
   );
   expect(stepWorkers).toEqual(["before", "after"]);
@@ -123,7 +123,7 @@ test("bytes may lie anywhere in a message", () => {
   const content = laidOut(TWO_NODES);
   const message = new Uint8Array(content.length + 3);
   message.set(content, 3);
-  const profile = decoded(new DataView(message.buffer, 3));
+  const profile = decode(new DataView(message.buffer, 3));
   expect([...profile.nodes.parameters]).toEqual([4503599627370497, 3]);
 });
 
@@ -140,14 +140,14 @@ test.each<[complaint: string, change: Readonly<Record<string, readonly unknown[]
   ["stepWorkers has 1 entries, for 2 steps", { step_workers: ["before"] }],
   ["step_names is no list of texts", { step_names: [5, 6] }],
 ])("columns that do not go together are refused: %s", (complaint, change) => {
-  expect(() => decoded(laidOut({ ...TWO_NODES, ...change }))).toThrow(complaint);
+  expect(() => decode(laidOut({ ...TWO_NODES, ...change }))).toThrow(complaint);
 });
 
 test("names are counted when they are first read", () => {
-  const { nodes } = decoded(laidOut({ ...TWO_NODES, "nodes.names": ["a"] }));
+  const { nodes } = decode(laidOut({ ...TWO_NODES, "nodes.names": ["a"] }));
   expect(() => nodes.names).toThrow("names has 1 entries, for 2 nodes");
 });
 
 test("a column that is missing is named", () => {
-  expect(() => decoded(laidOut({}, "nodes.op"))).toThrow("lacks the column nodes.op");
+  expect(() => decode(laidOut({}, "nodes.op"))).toThrow("lacks the column nodes.op");
 });

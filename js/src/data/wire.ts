@@ -102,8 +102,8 @@ const HEAD_BYTES = 8;
 const LARGEST_PORT = 2 ** 31;
 
 /** The profile in the bytes, or a ProfileError; its numbers stay where they are, its names are read when first asked for. */
-export function decoded(content: Uint8Array | DataView): Profile {
-  const column = columnsOf(aligned(content));
+export function decode(content: Uint8Array | DataView): Profile {
+  const column = wireColumns(aligned(content));
   const steps = Array.from(column("steps", NUMBERS) as Float64Array);
   const stepNames = column("step_names", TEXTS) as readonly string[];
   const stepWorkers = column("step_workers", TEXTS) as readonly string[];
@@ -140,7 +140,7 @@ export function decoded(content: Uint8Array | DataView): Profile {
 
 /** A column, or the two of lists, that goes with those read before. */
 function read(
-  column: ReturnType<typeof columnsOf>,
+  column: ReturnType<typeof wireColumns>,
   table: string,
   name: string,
   held: string,
@@ -182,7 +182,7 @@ function onTheWire(name: string): string {
 }
 
 /** Reads a column by its name on the wire. */
-function columnsOf(bytes: Uint8Array): (name: string, kind: Kind) => unknown {
+function wireColumns(bytes: Uint8Array): (name: string, kind: Kind) => unknown {
   if (bytes.length < HEAD_BYTES) throw damaged("they are cut off");
   const first = HEAD_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const index = new Map(Object.entries(parsed("the index", bytes, HEAD_BYTES, first) ?? {}));

@@ -1,6 +1,6 @@
 // Which nodes count, and how often: the answer to `account_type_regexes`.
 
-import { memoryOf } from "../data/memory.ts";
+import { cacheOf } from "../data/memory.ts";
 import type { Profile } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
 import type { Flags, Indices } from "./columns.ts";
@@ -22,7 +22,7 @@ export function rowWeights(profile: Profile, options: Options): Indices {
 /** How many of `account_type_regexes` match a type of each node; native counts it once for every one. */
 function timesAccounted(profile: Profile, options: Options): Indices {
   const { types, typeNames, op } = profile.nodes;
-  const names = memoryOf(profile).kept("types", () => new Names(typeNames));
+  const names = cacheOf(profile).kept("types", () => new Names(typeNames));
   const times = new Int32Array(op.length);
   for (const regex of options.accountTypeRegexes) {
     const marked = names.matchingOne("account_type_regexes", regex);

@@ -3,10 +3,10 @@
 
 import { describe, expect, test } from "vitest";
 import columns from "../../../tests/conformance/columns.jsonl?raw";
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
-import { OPTIONS, type View as ViewName } from "../data/protocol.ts";
-import { decoded } from "../data/wire.ts";
+import { OPTIONS, type ViewName } from "../data/protocol.ts";
+import { decode } from "../data/wire.ts";
 import { evaluate } from "./evaluate.ts";
 import { type Measure, measures } from "./measures.ts";
 import { inputShapes } from "./shapes.ts";
@@ -43,7 +43,7 @@ const DOCUMENTS = import.meta.glob<string>("../../../tests/conformance/*.json", 
 const PROFILES = new Map<string, Profile>();
 for (const line of columns.trim().split("\n")) {
   const [name, packed] = JSON.parse(line) as [string, string];
-  PROFILES.set(name, decoded(await unpacked(packed)));
+  PROFILES.set(name, decode(await unpacked(packed)));
 }
 const CASES = Object.entries(DOCUMENTS).flatMap(([path, text]) => {
   const name = path.replace(/.*\/|\.json$/g, "");
@@ -59,7 +59,7 @@ describe("native tfprof's answers", () => {
     const given = OPTIONS.filter((option) => option.name in options);
     const values = Object.fromEntries(given.map((option) => [option.key, options[option.name]]));
     const profile = PROFILES.get(name) as Profile;
-    const view = evaluate(profile, kind, optionsOf({ ...values, timing: "tfprof" }));
+    const view = evaluate(profile, kind, withDefaults({ ...values, timing: "tfprof" }));
     expect(rowsOf(view)).toEqual(rows);
   });
 });

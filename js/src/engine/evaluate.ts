@@ -1,9 +1,9 @@
 // From a profile, a view's name and options to the View: which modules do the work, and what is kept between views.
 
-import { memoryOf } from "../data/memory.ts";
+import { cacheOf } from "../data/memory.ts";
 import { checkOptions } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
-import type { Options, View as ViewName } from "../data/protocol.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import { codeForest, codeTree } from "./code.ts";
 import type { Flags } from "./columns.ts";
 import type { Display } from "./display.ts";
@@ -34,13 +34,13 @@ const FORESTS: Readonly<Record<ViewName, (profile: Profile, tree: Tree, options:
 
 /** The tree of a view, which depends on the profile only and is kept with it. */
 export function viewTree(profile: Profile, kind: ViewName): Tree {
-  return memoryOf(profile).kept(`tree ${kind}`, () => TREES[kind](profile));
+  return cacheOf(profile).kept(`tree ${kind}`, () => TREES[kind](profile));
 }
 
 /** The rows of a view under the options; an OptionError or ProfileError where there are none to be had. */
 export function evaluate(profile: Profile, kind: ViewName, options: Options): View {
   checkOptions(options);
-  const memory = memoryOf(profile);
+  const memory = cacheOf(profile);
   const accounting = JSON.stringify([kind, options.timing, options.accountTypeRegexes]);
   const measuring = JSON.stringify([
     options.step,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { OptionError, ProfileError } from "../data/errors.ts";
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
@@ -11,7 +11,7 @@ import { profileOf } from "./testing.ts";
 
 /** The values as fractions in words, so that thirds are exact. */
 function costs(profile: Profile, options: Partial<Options> = {}, measure: Measure = "micros"): string[] {
-  const found = measures(profile, optionsOf(options));
+  const found = measures(profile, withDefaults(options));
   const unit = found.unit(measure);
   return Array.from(found.column(measure), (value) => {
     const divisor = greatestCommonDivisor(Math.abs(value), unit);
@@ -81,7 +81,7 @@ test("a mean over many steps stays exact", () => {
 
 test("a mean without a handy denominator is off by less than a picosecond", () => {
   const profile = profileOf([ran("a", 7), ran("b", 9), ran("c", 11), ran("d", 13)].join("\n"));
-  const found = measures(profile, optionsOf());
+  const found = measures(profile, withDefaults());
   expect(found.unit("micros")).toBe(5_040_000);
   [13 / 7, 17 / 9, 21 / 11, 25 / 13].forEach((micros, node) => {
     const value = found.column("micros")[node] as number;
@@ -136,7 +136,9 @@ describe("beyond 2**53", () => {
     profile.stepTotals.runCount.set([1, 0]);
     for (const floatOps of [2 ** 53, -(2 ** 53)]) {
       profile.nodes.floatOps.set([floatOps]);
-      expect(() => measures({ ...profile }, optionsOf())).toThrow(/^float_ops: the values add up to 2\*\*53/);
+      expect(() => measures({ ...profile }, withDefaults())).toThrow(
+        /^float_ops: the values add up to 2\*\*53/,
+      );
     }
   });
 
@@ -161,7 +163,7 @@ describe("beyond 2**53", () => {
     const profile = profileOf(`a = Op() 1us ${2 ** 51}B`);
     const accountTypeRegexes = ["O.*", ".*p", ".*O.*", ".*p.*"];
     const bytes = (timing: Options["timing"]) =>
-      evaluate(profile, "op", optionsOf({ accountTypeRegexes, timing })).total("bytes");
+      evaluate(profile, "op", withDefaults({ accountTypeRegexes, timing })).total("bytes");
     expect(Array.from(bytes("exact"))).toEqual([2 ** 51]);
     expect(() => bytes("tfprof")).toThrow(ProfileError);
   });

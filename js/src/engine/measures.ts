@@ -1,7 +1,7 @@
 // What each graph node cost in the chosen step and clock: one exact column of whole numbers a measure.
 
 import { ProfileError } from "../data/errors.ts";
-import { memoryOf } from "../data/memory.ts";
+import { cacheOf } from "../data/memory.ts";
 import type { Profile, StepTotals } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
 import { countedUp, type Indices, type Numbers } from "./columns.ts";
@@ -49,7 +49,7 @@ export function measures(profile: Profile, options: Options): Measures {
   const steps = chosenSteps(profile, options);
   const isExact = options.timing === "exact";
   const across = options.acrossWorkers;
-  return memoryOf(profile).recent(`measures ${steps.join()} ${isExact} ${across}`, () => {
+  return cacheOf(profile).recent(`measures ${steps.join()} ${isExact} ${across}`, () => {
     const workers = across === "mean" ? [steps] : byWorker(profile, steps);
     return across === "slowest" && workers.length > 1
       ? slowest(workers.map((each) => addedUp(profile, [each], isExact)))

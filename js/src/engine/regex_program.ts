@@ -2,7 +2,7 @@
 
 import { RegexError } from "./regex_classes.ts";
 import type { CharacterSet } from "./regex_sets.ts";
-import type { Assertion, Part } from "./regex_syntax.ts";
+import type { Assertion, RegexPart } from "./regex_syntax.ts";
 
 /** A step of a program: take a character of a set, go on where an assertion holds or in two ways, or be done. */
 export type Instruction =
@@ -20,7 +20,7 @@ export class Program {
   readonly start: number;
   private readonly setOf = new Map<string, number>();
 
-  constructor(part: Part) {
+  constructor(part: RegexPart) {
     this.start = this.write(part, 0);
   }
 
@@ -30,7 +30,7 @@ export class Program {
   }
 
   /** Write what matches a part and then goes on at `next`; returns where that starts. */
-  private write(part: Part, next: number): number {
+  private write(part: RegexPart, next: number): number {
     switch (part.kind) {
       case "characters":
         return this.add({ kind: "take", set: this.number(part.set), next });
@@ -47,7 +47,7 @@ export class Program {
     }
   }
 
-  private writeRepetition(part: Part, least: number, most: number, next: number): number {
+  private writeRepetition(part: RegexPart, least: number, most: number, next: number): number {
     let start = next;
     if (most === Number.POSITIVE_INFINITY) {
       const split: Instruction = { kind: "split", next, other: next };

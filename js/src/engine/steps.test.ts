@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../data/errors.ts";
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
 import { type Measure, measures } from "./measures.ts";
@@ -22,7 +22,7 @@ const WORKERS: Profile = {
 };
 
 function costs(options: Partial<Options>, measure: Measure = "micros"): number[] {
-  const found = measures(WORKERS, optionsOf(options));
+  const found = measures(WORKERS, withDefaults(options));
   return Array.from(found.column(measure), (value) => value / found.unit(measure));
 }
 
@@ -60,7 +60,7 @@ describe("workers", () => {
       stepNames: ["", "", ""],
       stepWorkers: ["one", "one", "two"],
     };
-    const found = measures(odd, optionsOf({ acrossWorkers: "sum", timing: "tfprof" }));
+    const found = measures(odd, withDefaults({ acrossWorkers: "sum", timing: "tfprof" }));
     expect([...found.column("micros")]).toEqual([5]);
   });
 
@@ -73,7 +73,7 @@ describe("workers", () => {
     [{ workerRegexes: ["slow"], step: 1 }, "1 was run by no worker that worker_regexes match"],
     [{ step: 2 }, "2 is not in the profile; its steps are 0, 1"],
   ])("what was not run is said: %j", (options, reason) => {
-    const choose = () => chosenSteps(WORKERS, optionsOf(options));
+    const choose = () => chosenSteps(WORKERS, withDefaults(options));
     expect(choose).toThrow(OptionError);
     expect(choose).toThrow(reason);
   });

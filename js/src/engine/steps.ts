@@ -1,7 +1,7 @@
 // Which steps of which workers the options choose.
 
 import { OptionError } from "../data/errors.ts";
-import { memoryOf } from "../data/memory.ts";
+import { cacheOf } from "../data/memory.ts";
 import type { Profile } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
 import { Names } from "./matching.ts";
@@ -47,7 +47,7 @@ function matching(
   regexes: readonly string[],
   what: string,
 ): ArrayLike<number> {
-  const names = memoryOf(profile).kept(`names of ${option}`, () => new Names(known));
+  const names = cacheOf(profile).kept(`names of ${option}`, () => new Names(known));
   const found = names.matching(option, regexes);
   if (known.length === 0 || [...known.keys()].some((index) => found[index])) return found;
   const shown = [...new Set(known)].sort().map((name) => JSON.stringify(name));

@@ -1,11 +1,11 @@
 // For tests: profiles written as text, and views drawn as text, so that tests show what they are about.
 
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import type { Lists, Profile, StepTotals, Traces, Transfers } from "../data/profile.ts";
-import type { Options, View as ViewName } from "../data/protocol.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Measure } from "./measures.ts";
-import { comparisonOf } from "./order.ts";
+import { byteOrder } from "./order.ts";
 import type { Tree } from "./tree.ts";
 import type { View } from "./view.ts";
 
@@ -46,7 +46,7 @@ interface Sketched {
  */
 export function profileOf(sketch: string): Profile {
   const read = sketch.trim().split("\n").map(readLine);
-  const compare = comparisonOf(read.map(({ name }) => name));
+  const compare = byteOrder(read.map(({ name }) => name));
   const nodes = read.sort((one, other) => compare(one.name, other.name));
   const names = nodes.map(({ name }) => name);
   const ops = distinct(nodes.map(({ op }) => op));
@@ -112,7 +112,7 @@ export function shown(
   options: Partial<Options> = {},
   measure: Measure = "micros",
 ): string {
-  return drawn(evaluate(profile, kind, optionsOf(options)), measure);
+  return drawn(evaluate(profile, kind, withDefaults(options)), measure);
 }
 
 /** The names of a tree, indented. */
@@ -210,7 +210,7 @@ function tracesOf(nodes: readonly Sketched[]): Traces {
 
 function distinct(texts: readonly string[]): string[] {
   const found = [...new Set(texts)];
-  return found.sort(comparisonOf(found));
+  return found.sort(byteOrder(found));
 }
 
 function listsOf(lists: readonly number[][]): Lists {

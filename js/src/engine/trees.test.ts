@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from "vitest";
 import { ProfileError } from "../data/errors.ts";
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import type { Options } from "../data/protocol.ts";
 import { codeTree, forwardName, frameName } from "./code.ts";
 import { evaluate } from "./evaluate.ts";
 import { graphTree } from "./graph.ts";
-import { compareNames, comparisonOf, ordered } from "./order.ts";
+import { byteOrder, compareNames, ordered } from "./order.ts";
 import { scopeTree } from "./scope.ts";
 import { drawing, drawnTree, profileOf, shown } from "./testing.ts";
 
@@ -15,13 +15,13 @@ import { drawing, drawnTree, profileOf, shown } from "./testing.ts";
 const [WIDE_TILDE, SMILE] = ["～", "😀"];
 
 test("names are compared by code points", () => {
-  for (const compare of [compareNames, comparisonOf([WIDE_TILDE, SMILE])]) {
+  for (const compare of [compareNames, byteOrder([WIDE_TILDE, SMILE])]) {
     expect(compare(WIDE_TILDE, SMILE)).toBeLessThan(0);
     expect(compare(`a${SMILE}`, `a${WIDE_TILDE}`)).toBeGreaterThan(0);
     expect(compare("a", "ab")).toBeLessThan(0);
     expect(compare("a", "a")).toBe(0);
   }
-  expect(comparisonOf(["a"])("b", "a")).toBeGreaterThan(0);
+  expect(byteOrder(["a"])("b", "a")).toBeGreaterThan(0);
 });
 
 test("siblings follow one another as in the sequence, each with what is below it", () => {
@@ -152,7 +152,7 @@ describe("code", () => {
 
   test("without traces there is no code view", () => {
     const profile = profileOf("a = Op() 1us");
-    expect(() => evaluate(profile, "code", optionsOf())).toThrow(ProfileError);
+    expect(() => evaluate(profile, "code", withDefaults())).toThrow(ProfileError);
   });
 });
 

@@ -1,7 +1,7 @@
 // A View: the rows that one of tfprof's views shows under some options, computed and then never changed.
 
 import type { Profile } from "../data/profile.ts";
-import type { Options, View as ViewName } from "../data/protocol.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import {
   type Flags,
   gatheredFlags,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { profileOf } from "../engine/testing.ts";
 import { csvParts, textCell } from "./files.ts";
@@ -35,7 +35,7 @@ describe("csvParts", () => {
   `);
 
   test("has the rows of the view in order, every value in full", () => {
-    const view = evaluate(profile, "scope", optionsOf({ orderBy: "micros" }));
+    const view = evaluate(profile, "scope", withDefaults({ orderBy: "micros" }));
     const [head = "", ...rows] = [...csvParts(view)].join("").split("\r\n");
     const names = head.split(",");
     const column = (name: string) => rows.slice(0, -1).map((row) => row.split(",")[names.indexOf(name)]);
@@ -53,13 +53,13 @@ describe("csvParts", () => {
 
   test("comes in parts that together are the whole", () => {
     const many = Array.from({ length: 4500 }, (_, index) => `n${index} = Op()`).join("\n");
-    const parts = [...csvParts(evaluate(profileOf(many), "graph", optionsOf()))];
+    const parts = [...csvParts(evaluate(profileOf(many), "graph", withDefaults()))];
     expect(parts.length).toBe(4);
     expect(parts.join("").match(/\r\n/g)).toHaveLength(1 + 1 + 4500);
   });
 
   test("names the op types of the op view", () => {
-    const [, ...rows] = [...csvParts(evaluate(profile, "op", optionsOf()))].join("").split("\r\n");
+    const [, ...rows] = [...csvParts(evaluate(profile, "op", withDefaults()))].join("").split("\r\n");
     expect(rows.map((row) => row.split(",")).map(([name, , , op]) => [name, op])).toEqual([
       ["Add", "Add"],
       ["Const", "Const"],

@@ -3,7 +3,7 @@
 import { MEASURES } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
 
-type Column = readonly [name: string, cell: (row: number) => string];
+type CsvColumn = readonly [name: string, cell: (row: number) => string];
 
 const ROWS_A_PART = 2000;
 // What makes a spreadsheet compute a cell instead of showing it; see OWASP on CSV injection.
@@ -11,7 +11,7 @@ const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /** The lines of a view, some at a time. */
 export function* csvParts(view: View): Generator<string> {
-  const columns = columnsOf(view);
+  const columns = csvColumns(view);
   yield line(columns.map(([name]) => name));
   for (let first = 0; first < view.rows; first += ROWS_A_PART) {
     const rows = Array.from(
@@ -28,7 +28,7 @@ export function textCell(text: string): string {
   return shown !== text || /[",\r\n]/.test(text) ? `"${shown.replaceAll('"', '""')}"` : text;
 }
 
-function columnsOf(view: View): readonly Column[] {
+function csvColumns(view: View): readonly CsvColumn[] {
   const { depth, parent, accounted, definitions, hidden, node } = view;
   const { nodes } = view.profile;
   const ofNode = (names: readonly string[], index: Int32Array) => (row: number) =>
@@ -40,7 +40,7 @@ function columnsOf(view: View): readonly Column[] {
     ["op", view.kind === "op" ? (row) => textCell(view.name(row)) : ofNode(nodes.ops, nodes.op)],
     ["device", ofNode(nodes.devices, nodes.device)],
     ["accounted", (row) => (accounted[row] ? "True" : "False")],
-    ...MEASURES.flatMap((measure): Column[] => {
+    ...MEASURES.flatMap((measure): CsvColumn[] => {
       const [own, total, unit] = [view.own(measure), view.total(measure), view.unit(measure)];
       return [
         [measure, (row) => String((own[row] as number) / unit)],

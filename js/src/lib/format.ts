@@ -55,10 +55,10 @@ export function short(measure: Measure, value: number): string {
 
 /** The same in full, with its unit. */
 export function exact(measure: Measure, value: number): string {
-  return `${WHOLE.format(value)} ${unitOf(measure)}`;
+  return `${WHOLE.format(value)} ${exactUnit(measure)}`;
 }
 
-function unitOf(measure: Measure): string {
+function exactUnit(measure: Measure): string {
   if (isTime(measure)) return "µs";
   if (measure.endsWith("bytes")) return "B";
   return { float_ops: "FLOP", params: "parameters" }[measure as string] ?? "runs";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { grouped, readQuantity, spoken, unitOf } from "./typed_text.ts";
+import { grouped, readQuantity, spokenNumber, unitOf } from "./typed_text.ts";
 
 describe("readQuantity", () => {
   test.each([
@@ -77,5 +77,5 @@ test.each([
   [2e9, "", "2 G"],
   [12, "", "12"],
 ] as const)("%d %s is spoken as %s", (value, unit, text) => {
-  expect(spoken(value, unit)).toBe(text);
+  expect(spokenNumber(value, unit)).toBe(text);
 });

@@ -4,7 +4,7 @@
 export type Unit = "µs" | "B" | "";
 
 /** The number that a text stands for, or why it stands for none. */
-export type Reading = { readonly value: number } | { readonly reason: string };
+export type TypedNumber = { readonly value: number } | { readonly reason: string };
 
 const FACTORS: Readonly<Record<Unit, Readonly<Record<string, number>>>> = {
   µs: { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6, min: 6e7 },
@@ -37,7 +37,7 @@ const GROUPING = new Intl.NumberFormat("en");
 const SHORT = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 
 /** Read what was typed for an option that is counted in this unit and is at least `minimum`. */
-export function readQuantity(text: string, unit: Unit, minimum: number): Reading {
+export function readQuantity(text: string, unit: Unit, minimum: number): TypedNumber {
   const [, number = "", written = ""] = QUANTITY.exec(text.trim().replace("\u03bc", "µ")) ?? [];
   const factor = factorOf(written, unit);
   if (!/\d/.test(number) || factor === undefined) return { reason: `no number: type ${EXAMPLES[unit]}` };
@@ -60,7 +60,7 @@ export function grouped(value: number): string {
 }
 
 /** The number and its unit as a screen reader says them. */
-export function spoken(value: number, unit: Unit): string {
+export function spokenNumber(value: number, unit: Unit): string {
   const name = SPOKEN[unit].find((each) => value >= (factorOf(each, unit) ?? 0)) ?? unit;
   return `${SHORT.format(value / (factorOf(name, unit) ?? 1))} ${name}`.trim();
 }

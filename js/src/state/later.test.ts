@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
-import { Later, once } from "./later.ts";
+import { Bundle, once } from "./later.ts";
 
 test("what comes later is loaded once, however often it is asked for", async () => {
   const load = vi.fn(async () => "pictures");
-  const later = new Later(load);
+  const later = new Bundle(load);
   expect(later.arrival.value).toEqual({});
   expect(load).not.toHaveBeenCalled();
   await Promise.all([later.ask(), later.ask()]);
@@ -14,7 +14,7 @@ test("what comes later is loaded once, however often it is asked for", async () 
 
 test("what failed says why, and is tried again when it is asked for again", async () => {
   const load = vi.fn(async () => "pictures").mockRejectedValueOnce(new Error("no kernel"));
-  const later = new Later(load);
+  const later = new Bundle(load);
   await later.ask();
   expect(later.arrival.value).toEqual({ problem: "no kernel" });
   await later.ask();

@@ -3,19 +3,19 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 
 /** What has come, or why it has not; neither while nothing is known yet. */
-export interface Arrival<Value> {
+export interface Arrived<Value> {
   readonly value?: Value;
   readonly problem?: string;
 }
 
 /** Loads at most once at a time; asked again after a failure, it tries again. */
-export class Later<Value> {
-  private readonly signal: Signal<Arrival<Value>> = signal({});
+export class Bundle<Value> {
+  private readonly signal: Signal<Arrived<Value>> = signal({});
   private isLoading = false;
 
   constructor(private readonly load: () => Promise<Value>) {}
 
-  get arrival(): ReadonlySignal<Arrival<Value>> {
+  get arrival(): ReadonlySignal<Arrived<Value>> {
     return this.signal;
   }
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { optionsOf } from "../data/options.ts";
-import type { Options, View } from "../data/protocol.ts";
+import { withDefaults } from "../data/options.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { drawing, profileOf } from "../engine/testing.ts";
 import { FOLDED, marked, type Rule, UNFOLDED } from "./folding.ts";
-import { type Listing, lastingPlace, listingOf, type Reading, rowOf } from "./listing.ts";
+import { type FoldState, type Listing, lastingPlace, listingOf, rowOf } from "./listing.ts";
 
 const MODEL = profileOf(`
   big/a/one   = MatMul() 60us
@@ -18,15 +18,15 @@ const CODE = profileOf(`
   b = MatMul() 30us | run/site-packages/ipykernel/app.py:1:launch > train.py:1:main > x/keras/fit.py:2:fit > x/keras/init.py:5:init
   c = MatMul() 20us | run/site-packages/ipykernel/app.py:1:launch > train.py:9:end
 `);
-const READING: Reading = { rule: { share: 0.05 }, marks: new Uint8Array(0), zoom: 0, isMerging: true };
+const READING: FoldState = { rule: { share: 0.05 }, marks: new Uint8Array(0), zoom: 0, isMerging: true };
 
 function listed(
   profile: typeof MODEL,
-  kind: View,
+  kind: ViewName,
   options: Partial<Options> = {},
-  reading: Partial<Reading> = {},
+  reading: Partial<FoldState> = {},
 ): Listing {
-  return listingOf(evaluate(profile, kind, optionsOf({ orderBy: "micros", ...options })), {
+  return listingOf(evaluate(profile, kind, withDefaults({ orderBy: "micros", ...options })), {
     ...READING,
     ...reading,
   });

@@ -7,7 +7,7 @@ import type { View } from "../engine/view.ts";
 import { foldedRows, type Outline, outlineOf, type Rule, seenRows } from "./folding.ts";
 
 /** What the reader did to the tree; places are those of the tree before accounting, so that they outlive options. */
-export interface Reading {
+export interface FoldState {
   readonly rule: Rule;
   readonly marks: Flags;
   /** The place zoomed into; the root is the whole. */
@@ -35,7 +35,7 @@ export interface Listing {
 const LEADS: readonly Measure[] = ["micros", "bytes", "output_bytes", "float_ops", "params", "runs"];
 
 /** The listing of a view. */
-export function listingOf(view: View, reading: Reading): Listing {
+export function listingOf(view: View, reading: FoldState): Listing {
   const regions = view.kind === "code" && reading.isMerging ? regionsOf(view) : null;
   const outline = outlineOf(view.parent, regions?.merged ?? null);
   const lead = leadOf(view);

@@ -5,13 +5,13 @@ import { OptionError } from "../data/errors.ts";
 import type { Description, Graph } from "../data/graphs.ts";
 import { graphOf, graphsOf } from "../data/graphs.ts";
 import type { Host, Model } from "../data/model.ts";
-import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type View } from "../data/protocol.ts";
+import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
-import type { View as ViewResult } from "../engine/view.ts";
+import type { View } from "../engine/view.ts";
 
 /** A view, and why it is not the one asked for, if it is not: then it is the last good one. */
 export interface Evaluation {
-  readonly view: ViewResult | null;
+  readonly view: View | null;
   readonly problem: Problem | null;
 }
 
@@ -46,7 +46,7 @@ export class Store {
   readonly selection: Signal<readonly string[]>;
   readonly search: Signal<string>;
   /** The table that is shown, or was last. */
-  readonly table: ReadonlySignal<View>;
+  readonly table: ReadonlySignal<ViewName>;
   readonly evaluation: ReadonlySignal<Evaluation>;
   /** The charts that are drawn now, by name, for whoever wants them as pictures. */
   readonly chartViews = new Map<string, ChartView>();
@@ -64,7 +64,7 @@ export class Store {
     this.search = this.#linked(model, "search", "");
     this.options = this.#linkedOptions(model);
     this.initial = this.options.peek();
-    let last: View = "scope";
+    let last: ViewName = "scope";
     this.table = computed(() => {
       const tab = this.tab.value;
       if (isTable(tab)) last = tab;
@@ -102,7 +102,7 @@ export class Store {
   }
 
   #evaluated(): ReadonlySignal<Evaluation> {
-    const good = new Map<string, ViewResult>();
+    const good = new Map<string, View>();
     return computed(() => {
       const [view, graph] = [this.table.value, this.shown];
       const key = `${this.graph.value} ${view}`;
@@ -165,7 +165,7 @@ export class Store {
 }
 
 /** Whether a tab is one of tfprof's tables. */
-export function isTable(tab: Tab): tab is View {
+export function isTable(tab: Tab): tab is ViewName {
   return (VIEWS as readonly string[]).includes(tab);
 }
 

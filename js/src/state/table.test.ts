@@ -1,14 +1,14 @@
 import { computed, signal } from "@preact/signals";
 import { beforeEach, expect, test } from "vitest";
-import { optionsOf } from "../data/options.ts";
-import type { Options, View } from "../data/protocol.ts";
+import { withDefaults } from "../data/options.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { profileOf } from "../engine/testing.ts";
-import { pressed } from "../views/table/keys.ts";
+import { onTableKey } from "../views/table/keys.ts";
 import type { Listing } from "./listing.ts";
 import { lastingPlace } from "./listing.ts";
 import type { Store } from "./store.ts";
-import { TreeState } from "./table.ts";
+import { TableState } from "./table.ts";
 
 const MODEL = profileOf(`
   big/a/one = MatMul() 60us
@@ -18,14 +18,14 @@ const MODEL = profileOf(`
   small/e   = Const()  1us
 `);
 
-let state: TreeState;
-const kind = signal<View>("scope");
-const options = signal<Options>(optionsOf());
+let state: TableState;
+const kind = signal<ViewName>("scope");
+const options = signal<Options>(withDefaults());
 
 beforeEach(() => {
   kind.value = "scope";
-  options.value = optionsOf({ orderBy: "micros" });
-  state = new TreeState({
+  options.value = withDefaults({ orderBy: "micros" });
+  state = new TableState({
     evaluation: computed(() => ({ view: evaluate(MODEL, kind.value, options.value), problem: null })),
     selection: signal<readonly string[]>([]),
     search: signal(""),
@@ -59,7 +59,7 @@ function active(): string {
 function press(...keys: string[]): void {
   for (const key of keys) {
     const [name = "", shift] = key.split("+").reverse();
-    expect(pressed(state, listing(), { key: name, shiftKey: shift === "Shift" } as KeyboardEvent, 3)).toBe(
+    expect(onTableKey(state, listing(), { key: name, shiftKey: shift === "Shift" } as KeyboardEvent, 3)).toBe(
       true,
     );
   }
@@ -70,12 +70,12 @@ test("folding outlives the options and another view in between", () => {
   state.fold(listing(), row("small"), false);
   const names = ["_TFProfRoot", "big", "big/a", "big/b", "small", "small/c", "small/e"];
   expect(seen()).toEqual(names);
-  options.value = optionsOf({ orderBy: "micros", minMicros: 3 });
+  options.value = withDefaults({ orderBy: "micros", minMicros: 3 });
   expect(seen()).toEqual(names.slice(0, -1));
   kind.value = "op";
   expect(seen()).toEqual(["MatMul", "Relu", "Const"]);
   kind.value = "scope";
-  options.value = optionsOf({ orderBy: "micros" });
+  options.value = withDefaults({ orderBy: "micros" });
   expect(seen()).toEqual(names);
 });
 
@@ -126,7 +126,7 @@ test("keys select, extend and clear", () => {
   expect(state.store.selection.value).toEqual(["big", "big/a", "big/a/one", "small"]);
   press(" ", "Escape");
   expect(state.store.selection.value).toEqual([]);
-  expect(pressed(state, listing(), { key: "Escape" } as KeyboardEvent, 3)).toBe(false);
+  expect(onTableKey(state, listing(), { key: "Escape" } as KeyboardEvent, 3)).toBe(false);
 });
 
 test("what is selected elsewhere is unfolded and gone to, what is selected here stays where it is", () => {

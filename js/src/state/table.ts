@@ -4,12 +4,12 @@ import { batch, computed, type ReadonlySignal, type Signal, signal } from "@prea
 import type { Flags, Indices } from "../engine/columns.ts";
 import type { View } from "../engine/view.ts";
 import { FOLDED, marked, type Rule, TELLING, UNFOLDED } from "./folding.ts";
-import { type Listing, lastingPlace, listingOf, type Reading, rowOf } from "./listing.ts";
+import { type FoldState, type Listing, lastingPlace, listingOf, rowOf } from "./listing.ts";
 import { matchingPlaces, matchingRows, nextMatch } from "./searching.ts";
 import type { Store } from "./store.ts";
 
 /** The trees of a store. */
-export class TreeState {
+export class TableState {
   readonly listing: ReadonlySignal<Listing | null>;
   /** The row the keys act on, by its lasting place. */
   readonly active = signal(-1);
@@ -20,7 +20,7 @@ export class TreeState {
   /** The rows that match, and the place among them of the active one, -1 if it is none. */
   readonly matches: ReadonlySignal<Indices>;
   readonly match: ReadonlySignal<number>;
-  private readonly readings: Signal<ReadonlyMap<string, Reading>> = signal(new Map());
+  private readonly readings: Signal<ReadonlyMap<string, FoldState>> = signal(new Map());
   private anchor = -1;
   /** What was selected last in the table itself. */
   private chosen: readonly string[] = [];
@@ -48,7 +48,7 @@ export class TreeState {
   }
 
   /** How the tree of a view is folded and zoomed. */
-  reading(view: View): Reading {
+  reading(view: View): FoldState {
     const { size, origin } = view.forest.tree;
     const fresh = { rule: TELLING, zoom: 0, isMerging: true };
     return (
@@ -154,7 +154,7 @@ export class TreeState {
     });
   }
 
-  private read(view: View, changes: Partial<Reading>): void {
+  private read(view: View, changes: Partial<FoldState>): void {
     const next = { ...this.reading(view), ...changes };
     this.readings.value = new Map(this.readings.peek()).set(this.key(view), next);
   }
@@ -164,11 +164,11 @@ export class TreeState {
   }
 }
 
-const states = new WeakMap<Store, TreeState>();
+const states = new WeakMap<Store, TableState>();
 
 /** The trees of a store, as they were left when another tab was looked at. */
-export function treeStateOf(store: Store): TreeState {
-  const found = states.get(store) ?? new TreeState(store);
+export function tableOf(store: Store): TableState {
+  const found = states.get(store) ?? new TableState(store);
   states.set(store, found);
   return found;
 }

@@ -1,9 +1,9 @@
 // One of several.
 
-import { type ControlProps, change, described, useOption } from "./fields.tsx";
+import { type ControlProps, fieldAttributes, setOption, useOption } from "./fields.tsx";
 
 /** One of an option's choices. */
-export function Choice(control: ControlProps) {
+export function ChoiceField(control: ControlProps) {
   const { option } = control;
   const chosen = useOption<string>(control).value;
   return (
@@ -12,8 +12,8 @@ export function Choice(control: ControlProps) {
         {option.name}
       </label>
       <select
-        {...described(option)}
-        onChange={(event) => change(control, event.currentTarget.value as typeof option.default)}
+        {...fieldAttributes(option)}
+        onChange={(event) => setOption(control, event.currentTarget.value as typeof option.default)}
       >
         {option.choices?.map((each) => (
           <option key={each} value={each} selected={each === chosen}>

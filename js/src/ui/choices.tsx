@@ -1,17 +1,17 @@
 // Several of many, or yes and no.
 
-import { type ControlProps, change, described, useOption } from "./fields.tsx";
+import { type ControlProps, fieldAttributes, setOption, useOption } from "./fields.tsx";
 
 /** Any of an option's choices, in the order in which they were chosen. */
-export function Choices(control: ControlProps) {
+export function CheckboxField(control: ControlProps) {
   const { option } = control;
   const chosen = useOption<readonly string[]>(control).value;
   const toggle = (each: string): void => {
     const others = chosen.filter((other) => other !== each);
-    change(control, (others.length < chosen.length ? others : [...chosen, each]) as typeof option.default);
+    setOption(control, (others.length < chosen.length ? others : [...chosen, each]) as typeof option.default);
   };
   return (
-    <fieldset class="choices" {...described(option)}>
+    <fieldset class="choices" {...fieldAttributes(option)}>
       <legend>{option.name}</legend>
       {option.choices?.map((each) => (
         <label key={each}>
@@ -24,16 +24,16 @@ export function Choices(control: ControlProps) {
 }
 
 /** Whether or not. */
-export function Flag(control: ControlProps) {
+export function FlagField(control: ControlProps) {
   const { option } = control;
   const value = useOption<boolean>(control).value;
   return (
     <label class="flag" title={option.help}>
       <input
-        {...described(option)}
+        {...fieldAttributes(option)}
         type="checkbox"
         checked={value}
-        onChange={(event) => change(control, event.currentTarget.checked)}
+        onChange={(event) => setOption(control, event.currentTarget.checked)}
       />
       {option.name}
     </label>

@@ -34,12 +34,12 @@ export function useProblem({ store, option }: ControlProps): ReadonlySignal<stri
 }
 
 /** Give an option a value. */
-export function change({ store, option }: ControlProps, value: Options[keyof Options]): void {
+export function setOption({ store, option }: ControlProps, value: Options[keyof Options]): void {
   store.set({ [option.key]: value });
 }
 
 /** Name and help of a control, and, if something is wrong, where it says what. */
-export function described(option: OptionDescription, reason: string | null = null) {
+export function fieldAttributes(option: OptionDescription, reason: string | null = null) {
   return {
     id: `option-${option.name}`,
     title: option.help,

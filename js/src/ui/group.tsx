@@ -3,7 +3,13 @@
 import type { ComponentChildren } from "preact";
 
 /** What the title says is true of all of them. */
-export function Group({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+export function FieldGroup({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) {
   return (
     <fieldset class="group">
       <legend>{title}</legend>

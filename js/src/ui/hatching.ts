@@ -6,7 +6,7 @@ const WIDTH = 7;
 const patterns = new WeakMap<Palette, CanvasPattern>();
 
 /** The pattern in a palette's colours; plain where a canvas has none. */
-export function hatching(context: CanvasRenderingContext2D, palette: Palette): CanvasPattern | string {
+export function transferPattern(context: CanvasRenderingContext2D, palette: Palette): CanvasPattern | string {
   const pattern = patterns.get(palette) ?? drawn(context, palette);
   if (pattern) patterns.set(palette, pattern);
   return pattern ?? palette.transfer;

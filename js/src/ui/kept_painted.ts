@@ -1,7 +1,7 @@
 // Keeps a canvas painted: at most once a frame, whenever the state, the size, the scroll position or the theme changes.
 
 import { effect } from "@preact/signals";
-import { type Frame, Painter } from "../views/timeline/paint.ts";
+import { type CanvasSize, Painter } from "../views/timeline/paint.ts";
 import type { TimelineState } from "../views/timeline/state.ts";
 import { type Palette, paletteOf } from "./canvas.ts";
 
@@ -10,14 +10,14 @@ const NARROW_GUTTER = 64;
 const NARROW = 640;
 
 /** How large what is seen of the lanes is now. */
-export function frameOf(scroller: HTMLElement): Frame {
+export function canvasSizeOf(scroller: HTMLElement): CanvasSize {
   const { clientWidth: width, clientHeight: height, scrollTop: scrolled } = scroller;
   const ratio = scroller.ownerDocument.defaultView?.devicePixelRatio ?? 1;
   return { width, height, ratio, scrolled, gutter: width < NARROW ? NARROW_GUTTER : WIDE_GUTTER };
 }
 
 /** Run `paint` once before the next frame, however often it is asked for; `cancel` ends this. */
-export function coalesced(paint: () => void): { readonly ask: () => void; readonly cancel: () => void } {
+export function oncePerFrame(paint: () => void): { readonly ask: () => void; readonly cancel: () => void } {
   let asked = 0;
   const ask = (): void => {
     asked ||= requestAnimationFrame(() => {
@@ -54,7 +54,7 @@ export function onAppearance(element: HTMLElement, change: () => void): () => vo
 }
 
 /** Keep the timeline painted; returns what ends this. */
-export function keptPainted(
+export function paintOnChange(
   state: TimelineState,
   scroller: HTMLElement,
   canvas: HTMLCanvasElement,
@@ -63,8 +63,8 @@ export function keptPainted(
   if (!context) return () => {};
   const painter = new Painter(context);
   let palette: Palette | null = null;
-  const painting = coalesced(() => {
-    const frame = frameOf(scroller);
+  const painting = oncePerFrame(() => {
+    const frame = canvasSizeOf(scroller);
     if (!frame.width || !frame.height) return;
     resize(canvas, frame.width, frame.height, frame.ratio);
     palette ??= paletteOf(canvas);

@@ -2,9 +2,9 @@
 
 import { signal, useComputed } from "@preact/signals";
 import { neighbour } from "../lib/stops.ts";
-import { grouped, readQuantity, spoken, unitOf } from "../lib/typed_text.ts";
-import { type ControlProps, change, described, useOption, useProblem } from "./fields.tsx";
-import { Problem } from "./problem.tsx";
+import { grouped, readQuantity, spokenNumber, unitOf } from "../lib/typed_text.ts";
+import { type ControlProps, fieldAttributes, setOption, useOption, useProblem } from "./fields.tsx";
+import { ProblemNote } from "./problem.tsx";
 
 interface Props extends ControlProps {
   readonly stops: readonly number[];
@@ -21,7 +21,7 @@ interface Draft {
 }
 
 /** A label, the number and its unit; what is typed counts on Enter, and when the box is left. */
-export function NumberBox({ stops, ...control }: Props) {
+export function NumberField({ stops, ...control }: Props) {
   const { option } = control;
   const chosen = useOption<number>(control);
   const problem = useProblem(control).value;
@@ -37,7 +37,7 @@ export function NumberBox({ stops, ...control }: Props) {
   };
   const put = (number: number): void => {
     type(null);
-    change(control, number);
+    setOption(control, number);
   };
   const commit = (): void => {
     const draft = box.value.draft.value;
@@ -63,14 +63,14 @@ export function NumberBox({ stops, ...control }: Props) {
           {option.name}
         </label>
         <input
-          {...described(option, reason)}
+          {...fieldAttributes(option, reason)}
           type="text"
           role="spinbutton"
           autocomplete="off"
           spellcheck={false}
           aria-valuenow={value}
           aria-valuemin={option.minimum ?? 0}
-          aria-valuetext={spoken(value, unit)}
+          aria-valuetext={spokenNumber(value, unit)}
           style={{ width: `calc(${Math.max(NARROWEST, text.length)}ch + 14px)` }}
           value={text}
           onInput={({ currentTarget }) => type({ ...draft, text: currentTarget.value })}
@@ -82,7 +82,7 @@ export function NumberBox({ stops, ...control }: Props) {
           {unit}
         </span>
       </div>
-      <Problem option={option} reason={reason} />
+      <ProblemNote option={option} reason={reason} />
     </>
   );
 }

@@ -9,7 +9,7 @@ interface PickerProps<Value extends string> {
 }
 
 /** A label and a list to choose from. */
-export function Picker<Value extends string>({ label, chosen, choices }: PickerProps<Value>) {
+export function SelectField<Value extends string>({ label, chosen, choices }: PickerProps<Value>) {
   return (
     <label class="picker">
       {label}{" "}

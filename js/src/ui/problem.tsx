@@ -6,7 +6,7 @@ import type { OptionDescription } from "../data/protocol.ts";
 const REFUSED = /^RE2 refuses "[\s\S]*": /;
 
 /** Says the reason when there is one. */
-export function Problem({
+export function ProblemNote({
   option,
   reason,
 }: {

@@ -3,11 +3,11 @@
 import { useSignal } from "@preact/signals";
 import { joinRegexes, splitRegexes } from "../lib/regex_list.ts";
 import { useAfterPause } from "./deferred.ts";
-import { type ControlProps, change, described, useOption, useProblem } from "./fields.tsx";
-import { Problem } from "./problem.tsx";
+import { type ControlProps, fieldAttributes, setOption, useOption, useProblem } from "./fields.tsx";
+import { ProblemNote } from "./problem.tsx";
 
 /** A label and the regexes in one line, which `completions` completes; an empty line stands for the default. */
-export function RegexBox(control: ControlProps & { readonly completions?: readonly string[] }) {
+export function RegexField(control: ControlProps & { readonly completions?: readonly string[] }) {
   const { option, completions } = control;
   const list = completions && `completions-${option.name}`;
   const regexes = useOption<readonly string[]>(control).value;
@@ -15,7 +15,7 @@ export function RegexBox(control: ControlProps & { readonly completions?: readon
   const draft = useSignal<string | null>(null);
   const commit = useAfterPause((line: string) => {
     const typed = splitRegexes(line);
-    change(control, typed.length ? typed : option.default);
+    setOption(control, typed.length ? typed : option.default);
   });
   const leave = (): void => {
     commit.flush();
@@ -27,7 +27,7 @@ export function RegexBox(control: ControlProps & { readonly completions?: readon
         {option.name}
       </label>
       <input
-        {...described(option, reason)}
+        {...fieldAttributes(option, reason)}
         type="text"
         list={list}
         autocomplete="off"
@@ -51,7 +51,7 @@ export function RegexBox(control: ControlProps & { readonly completions?: readon
           ))}
         </datalist>
       )}
-      <Problem option={option} reason={reason} />
+      <ProblemNote option={option} reason={reason} />
     </div>
   );
 }

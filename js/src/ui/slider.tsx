@@ -1,18 +1,18 @@
 // A number to drag, with a box to type it: the slider goes from stop to stop, the box takes any value.
 
 import { nearestStop } from "../lib/stops.ts";
-import { spoken, unitOf } from "../lib/typed_text.ts";
+import { spokenNumber, unitOf } from "../lib/typed_text.ts";
 import { usePerFrame } from "./deferred.ts";
-import { type ControlProps, change, useOption } from "./fields.tsx";
+import { type ControlProps, setOption, useOption } from "./fields.tsx";
 import { type Limits, useLimits } from "./limits.ts";
-import { NumberBox } from "./number_box.tsx";
+import { NumberField } from "./number_box.tsx";
 
 /** The box, and the slider below it with the spread of the nodes over its stops. */
 export function Slider(control: ControlProps) {
   const { option } = control;
   const value = useOption<number>(control).value;
   const limits = useLimits(control).value;
-  const move = usePerFrame((value: number) => change(control, value));
+  const move = usePerFrame((value: number) => setOption(control, value));
   const stop = nearestStop(limits.stops, value);
   const last = limits.stops.length - 1;
   // At the end all values do the same, so it may be the one that the widget was made with.
@@ -20,14 +20,14 @@ export function Slider(control: ControlProps) {
   const valueAt = (at: number): number => Math.max(limits.stops[at] as number, at === last ? initial : 0);
   return (
     <div class="slider">
-      <NumberBox {...control} stops={limits.stops} />
+      <NumberField {...control} stops={limits.stops} />
       <div class="track">
         <Spread limits={limits} from={stop} />
         <input
           type="range"
           aria-labelledby={`label-${option.name}`}
           aria-description={option.help}
-          aria-valuetext={spoken(value, unitOf(option.name))}
+          aria-valuetext={spokenNumber(value, unitOf(option.name))}
           title={option.help}
           min={0}
           max={last}

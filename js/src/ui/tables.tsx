@@ -3,7 +3,13 @@
 import type { ComponentChildren } from "preact";
 
 /** Scrolls across, by the keyboard as well. */
-export function Wide({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+export function ScrollSideways({
+  label,
+  children,
+}: {
+  readonly label: string;
+  readonly children: ComponentChildren;
+}) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
     <section class="wide" aria-label={label} tabIndex={0}>

@@ -3,7 +3,7 @@
 import { batch } from "@preact/signals";
 import type { Advice, Finding } from "../data/graphs.ts";
 import { isTable, type Store } from "../state/store.ts";
-import { optionsOf } from "./evidence.ts";
+import { optionsShowing } from "./evidence.ts";
 
 /** What each checker looks for, and what it needs to be able to say something. */
 const CHECKERS: Readonly<Record<string, { readonly title: string; readonly looksFor: string }>> = {
@@ -105,7 +105,7 @@ function Found({ finding, store }: { readonly finding: Finding; readonly store: 
   const { view, selection } = finding.evidence;
   const show = () =>
     batch(() => {
-      store.options.value = optionsOf(finding.evidence, store.initial);
+      store.options.value = optionsShowing(finding.evidence, store.initial);
       store.selection.value = selection;
       store.tab.value = view;
     });

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Listener } from "../data/model.ts";
 import type { Store } from "../state/store.ts";
-import { Asking } from "./asking.ts";
+import { CutRequests } from "./asking.ts";
 
 const COLUMNS = new DataView(new ArrayBuffer(8));
 const REST = { told: "rest", graph: 0, notes: ["8 nodes"], cut: null };
@@ -10,7 +10,7 @@ const REST = { told: "rest", graph: 0, notes: ["8 nodes"], cut: null };
 let sent: unknown[];
 let shown: unknown[];
 let listener: Listener | undefined;
-let asking: Asking;
+let asking: CutRequests;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -24,7 +24,7 @@ beforeEach(() => {
       listener = undefined;
     },
   };
-  asking = new Asking({
+  asking = new CutRequests({
     host: { model },
     graph: signal(0),
     replace: (...told: unknown[]) => shown.push(told),

@@ -7,7 +7,7 @@ import type { Store } from "../state/store.ts";
 import type { Wanted } from "./wanted.ts";
 
 /** What is going on: what the kernel does, or why it does not. */
-export interface Asked {
+export interface RequestState {
   readonly progress?: string;
   readonly problem?: string;
 }
@@ -23,8 +23,8 @@ const SILENCE =
   "The kernel does not answer. It may be running a cell: ask again when it is idle. If it was stopped, run the cell again.";
 
 /** A question and its answer; what is asked meanwhile is asked after it, and only the last of that. */
-export class Asking {
-  readonly asked: Signal<Asked> = signal({});
+export class CutRequests {
+  readonly asked: Signal<RequestState> = signal({});
   /** What was asked last. */
   last: Wanted = {};
   private next: Wanted | undefined;
@@ -82,7 +82,7 @@ export class Asking {
     this.patience = setTimeout(() => this.end({ problem: SILENCE }), this.patienceMilliseconds);
   }
 
-  private end(asked: Asked): void {
+  private end(asked: RequestState): void {
     clearTimeout(this.patience);
     const { next, answered } = this;
     [this.next, this.answered] = [undefined, undefined];

@@ -2,7 +2,7 @@
 
 import type { OptionDescription, Options } from "../data/protocol.ts";
 import { joinRegexes } from "../lib/regex_list.ts";
-import { spoken, unitOf } from "../lib/typed_text.ts";
+import { spokenNumber, unitOf } from "../lib/typed_text.ts";
 import type { Store } from "../state/store.ts";
 import { changedOptions } from "./changed_options.ts";
 
@@ -52,7 +52,7 @@ export function Reset({ store }: { readonly store: Store }) {
 function written({ name, kind }: OptionDescription, value: Options[keyof Options]): string {
   switch (kind) {
     case "integer":
-      return `${name} ${spoken(value as number, unitOf(name))}`;
+      return `${name} ${spokenNumber(value as number, unitOf(name))}`;
     case "flag":
       return value ? name : `not ${name}`;
     case "regexes":

@@ -4,22 +4,22 @@ import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Cut } from "../data/graphs.ts";
 import type { Store } from "../state/store.ts";
-import { treeStateOf } from "../state/table.ts";
-import { Asking } from "./asking.ts";
-import { isNothing, type PutTogether, putTogether, type Wanted, wantedBy } from "./wanted.ts";
+import { tableOf } from "../state/table.ts";
+import { CutRequests } from "./asking.ts";
+import { isNothing, type MergedRow, mergedRow, type Wanted, wantedBy } from "./wanted.ts";
 
 // Someone may be typing a regex or dragging the step.
 const STILL_MILLISECONDS = 400;
 
 /** Says what can be had of the kernel, what it is doing, and why it could not. */
-export function Rest({ store }: { readonly store: Store }) {
-  const asking = useMemo(() => new Asking(store), [store, store.graph.value]);
+export function CutLine({ store }: { readonly store: Store }) {
+  const asking = useMemo(() => new CutRequests(store), [store, store.graph.value]);
   useEffect(() => () => asking.dispose(), [asking]);
   const { profile, cut } = store.shown;
   const hasKernel = Boolean(store.host.model.send);
   useWantedByOptions(store, asking, hasKernel);
   const names = store.selection.value;
-  const row = names.length === 1 ? putTogether(profile, names[0] as string) : null;
+  const row = names.length === 1 ? mergedRow(profile, names[0] as string) : null;
   const { progress, problem } = asking.asked.value;
   const line = useRef<HTMLElement>(null);
   useOpeningInTheTable(line, hasKernel && row ? () => open(store, asking, row) : null);
@@ -54,7 +54,7 @@ export function Rest({ store }: { readonly store: Store }) {
 }
 
 /** Ask for what the options want, once they stand still, beside the row that was opened last. */
-function useWantedByOptions(store: Store, asking: Asking, hasKernel: boolean): void {
+function useWantedByOptions(store: Store, asking: CutRequests, hasKernel: boolean): void {
   const { cut } = store.shown;
   const { problem } = store.evaluation.value;
   const wanted = cut && !problem ? wantedBy(store.options.value, cut) : {};
@@ -90,7 +90,7 @@ function useOpeningInTheTable(line: RefObject<HTMLElement | null>, openRow: (() 
 }
 
 /** Have the nodes of a row whole, and go to the scope that they are in. */
-function open(store: Store, asking: Asking, { scope, op }: PutTogether): void {
+function open(store: Store, asking: CutRequests, { scope, op }: MergedRow): void {
   asking.ask({ ...wantedBy(store.options.peek(), store.shown.cut as Cut), scope, op }, () => {
     store.selection.value = scope ? [scope] : [];
     unfold(store, scope);
@@ -98,7 +98,7 @@ function open(store: Store, asking: Asking, { scope, op }: PutTogether): void {
 }
 
 function unfold(store: Store, scope: string): void {
-  const trees = treeStateOf(store);
+  const trees = tableOf(store);
   const listing = trees.listing.peek();
   const place = listing?.view.forest.tree.names.indexOf(scope) ?? -1;
   const row = place < 0 ? -1 : (listing?.view.places.indexOf(place) ?? -1);
@@ -106,7 +106,7 @@ function unfold(store: Store, scope: string): void {
 }
 
 /** Where the rest is, for who reads a saved page. */
-function withoutKernel(row: PutTogether | null, wanted: Wanted): string {
+function withoutKernel(row: MergedRow | null, wanted: Wanted): string {
   const scope = row?.scope ? `start_name_regexes=[${JSON.stringify(row.scope)}]` : "start_name_regexes=[…]";
   const what = row
     ? `The ${row.count} nodes of this row are not in this page`

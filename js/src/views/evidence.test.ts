@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Evidence } from "../data/graphs.ts";
 import { OPTIONS, type Options } from "../data/protocol.ts";
-import { optionsOf } from "./evidence.ts";
+import { optionsShowing } from "./evidence.ts";
 
 const USUAL = Object.fromEntries(
   OPTIONS.map(({ key, default: usual }) => [key, usual]),
@@ -12,7 +12,7 @@ function evidence(options: Evidence["options"]): Evidence {
 }
 
 test("the options that evidence names, by Python's names, are set", () => {
-  const options = optionsOf(evidence({ order_by: "params", show_name_regexes: ["Pad"] }), USUAL);
+  const options = optionsShowing(evidence({ order_by: "params", show_name_regexes: ["Pad"] }), USUAL);
   expect(options).toEqual({ ...USUAL, orderBy: "params", showNameRegexes: ["Pad"] });
 });
 
@@ -26,5 +26,5 @@ test("what the widget was made with stays, but not what could hide the evidence"
     runNameRegexes: ["fit"],
     hideNameRegexes: [".*Pad.*"],
   };
-  expect(optionsOf(evidence({}), initial)).toEqual({ ...USUAL, orderBy: "micros", maxDepth: 300 });
+  expect(optionsShowing(evidence({}), initial)).toEqual({ ...USUAL, orderBy: "micros", maxDepth: 300 });
 });

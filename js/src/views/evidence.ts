@@ -7,7 +7,7 @@ import { OPTIONS, type Options } from "../data/protocol.ts";
 const KEPT: ReadonlySet<keyof Options> = new Set<keyof Options>(["maxDepth", "orderBy", "select", "timing"]);
 
 /** The options that show some evidence, in a widget that was made with these. */
-export function optionsOf(evidence: Evidence, initial: Options): Options {
+export function optionsShowing(evidence: Evidence, initial: Options): Options {
   return Object.fromEntries(
     OPTIONS.map(({ name, key, default: usual }) => [
       key,

@@ -1,11 +1,11 @@
 // The panel of filters: the options used most as sliders and regex boxes, then all the others.
 
 import type { Store } from "../state/store.ts";
-import { Choice } from "../ui/choice.tsx";
+import { ChoiceField } from "../ui/choice.tsx";
 import { optionNamed } from "../ui/fields.tsx";
-import { Group } from "../ui/group.tsx";
+import { FieldGroup } from "../ui/group.tsx";
 import { Lazy } from "../ui/lazy.tsx";
-import { RegexBox } from "../ui/regex_box.tsx";
+import { RegexField } from "../ui/regex_box.tsx";
 import { Slider } from "../ui/slider.tsx";
 import { changedOptions } from "./changed_options.ts";
 import type { Folding } from "./folding.ts";
@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** The panel, with the button that folds it and what undoes the changes. */
-export function Controls({ store, folding: { isFolded, isNarrow, toggle } }: Props) {
+export function Filters({ store, folding: { isFolded, isNarrow, toggle } }: Props) {
   const folded = isFolded.value;
   const isColumn = !isNarrow.value;
   const count = changedOptions(store).length;
@@ -57,23 +57,23 @@ function Fields({ store }: { readonly store: Store }) {
   const isFlat = store.table.value === "op";
   return (
     <>
-      <Group title="Show nodes with at least">
+      <FieldGroup title="Show nodes with at least">
         {THRESHOLDS.map((option) => (
           <Slider key={option.name} store={store} option={option} />
         ))}
-      </Group>
-      <Group title={isFlat ? "Rows" : "Tree"}>
+      </FieldGroup>
+      <FieldGroup title={isFlat ? "Rows" : "Tree"}>
         <Slider store={store} option={DEPTH} />
-        <Choice store={store} option={ORDER} />
-      </Group>
+        <ChoiceField store={store} option={ORDER} />
+      </FieldGroup>
       {REGEXES.map(([title, names]) => (
-        <Group key={title} title={title}>
+        <FieldGroup key={title} title={title}>
           {names.map((name) => (
-            <RegexBox key={name} store={store} option={optionNamed(name)} />
+            <RegexField key={name} store={store} option={optionNamed(name)} />
           ))}
-        </Group>
+        </FieldGroup>
       ))}
-      <Lazy store={store} panel="MoreOptions" waiting={null} />
+      <Lazy store={store} panel="OtherOptions" waiting={null} />
     </>
   );
 }

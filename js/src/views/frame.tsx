@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { isTable, type Store } from "../state/store.ts";
 import { Lazy, LazyStyle } from "../ui/lazy.tsx";
-import { Controls } from "./filters.tsx";
+import { Filters } from "./filters.tsx";
 import { useFolding } from "./folding.ts";
 import { Head } from "./head.tsx";
 import { PlainCosts } from "./plain_costs.tsx";
@@ -12,7 +12,7 @@ import { TreeTable } from "./table/table.tsx";
 import { Tabs } from "./tabs.tsx";
 
 /** The whole widget. */
-export function App({ store }: { readonly store: Store }) {
+export function Frame({ store }: { readonly store: Store }) {
   const root = useRef<HTMLElement>(null);
   const folding = useFolding(root);
   useEffect(() => {
@@ -39,7 +39,7 @@ export function App({ store }: { readonly store: Store }) {
         id="panel"
         aria-labelledby={`tab-${tab}`}
       >
-        {isTable(tab) && <Controls store={store} folding={folding} />}
+        {isTable(tab) && <Filters store={store} folding={folding} />}
         <div class="main">
           {isTable(tab) && <TreeTable store={store} />}
           {tab === "timeline" && <Lazy store={store} panel="Timeline" />}
@@ -54,7 +54,7 @@ export function App({ store }: { readonly store: Store }) {
               panel="Charts"
               lacking={(reason) => <PlainCosts store={store} reason={reason} />}
             />
-            <Lazy store={store} panel="TimelineStrip" waiting={null} lacking={() => null} />
+            <Lazy store={store} panel="MiniTimeline" waiting={null} lacking={() => null} />
             <Lazy store={store} panel="SelectionPanel" waiting={null} />
           </aside>
         )}

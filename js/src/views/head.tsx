@@ -34,7 +34,7 @@ export function Head({ store }: { readonly store: Store }) {
           ))}
         </ul>
       )}
-      {graph?.cut && <Lazy store={store} panel="Rest" waiting={null} lacking={() => null} />}
+      {graph?.cut && <Lazy store={store} panel="CutLine" waiting={null} lacking={() => null} />}
     </>
   );
 }

@@ -4,15 +4,15 @@ import { useSignal } from "@preact/signals";
 import { hasSeveralWorkers } from "../analysis/several_workers.ts";
 import { workersAmong } from "../analysis/worker_names.ts";
 import { OPTIONS, type OptionDescription } from "../data/protocol.ts";
-import { exactly } from "../lib/exactly.ts";
+import { asRegex } from "../lib/exactly.ts";
 import type { Store } from "../state/store.ts";
-import { Choice } from "../ui/choice.tsx";
-import { Choices, Flag } from "../ui/choices.tsx";
+import { ChoiceField } from "../ui/choice.tsx";
+import { CheckboxField, FlagField } from "../ui/choices.tsx";
 import { type ControlProps, optionNamed } from "../ui/fields.tsx";
-import { Group } from "../ui/group.tsx";
+import { FieldGroup } from "../ui/group.tsx";
 import { useLimits } from "../ui/limits.ts";
-import { NumberBox } from "../ui/number_box.tsx";
-import { RegexBox } from "../ui/regex_box.tsx";
+import { NumberField } from "../ui/number_box.tsx";
+import { RegexField } from "../ui/regex_box.tsx";
 import { DEPTH, ORDER, REGEXES, THRESHOLDS } from "./usual_options.ts";
 
 const WORKERS = optionNamed("worker_regexes");
@@ -32,7 +32,7 @@ const GROUPS: readonly (readonly [title: string, options: readonly OptionDescrip
 ];
 
 /** What is there for several workers only, and a line that opens to all other controls. */
-export function MoreOptions({ store }: { readonly store: Store }) {
+export function OtherOptions({ store }: { readonly store: Store }) {
   return (
     <>
       {hasSeveralWorkers(store.shown.profile) && <OfWorkers store={store} />}
@@ -44,10 +44,10 @@ export function MoreOptions({ store }: { readonly store: Store }) {
 function OfWorkers({ store }: { readonly store: Store }) {
   const workers = workersAmong(store.shown.profile.stepWorkers);
   return (
-    <Group title="Workers (regex)">
-      <RegexBox store={store} option={WORKERS} completions={workers.map(exactly)} />
-      <Choice store={store} option={ACROSS} />
-    </Group>
+    <FieldGroup title="Workers (regex)">
+      <RegexField store={store} option={WORKERS} completions={workers.map(asRegex)} />
+      <ChoiceField store={store} option={ACROSS} />
+    </FieldGroup>
   );
 }
 
@@ -64,11 +64,11 @@ function Folded({ store }: { readonly store: Store }) {
       <div class="more">
         {isOpen.value &&
           GROUPS.map(([title, options]) => (
-            <Group key={title} title={title}>
+            <FieldGroup key={title} title={title}>
               {options.map((option) => (
                 <Field key={option.name} store={store} option={option} />
               ))}
-            </Group>
+            </FieldGroup>
           ))}
       </div>
     </details>
@@ -81,16 +81,16 @@ function Field(control: ControlProps) {
     case "integer":
       return <Integer {...control} />;
     case "flag":
-      return <Flag {...control} />;
+      return <FlagField {...control} />;
     case "choice":
-      return <Choice {...control} />;
+      return <ChoiceField {...control} />;
     case "choices":
-      return <Choices {...control} />;
+      return <CheckboxField {...control} />;
     default:
-      return <RegexBox {...control} />;
+      return <RegexField {...control} />;
   }
 }
 
 function Integer(control: ControlProps) {
-  return <NumberBox {...control} stops={useLimits(control).value.stops} />;
+  return <NumberField {...control} stops={useLimits(control).value.stops} />;
 }

@@ -1,6 +1,6 @@
 // Where in the code what is selected was made.
 
-import { type Frame, frameNamed, ownFrame, stackOf } from "../analysis/frames.ts";
+import { frameNamed, ownFrame, type PythonFrame, stackOf } from "../analysis/frames.ts";
 import type { Selected } from "../analysis/selected.ts";
 import type { Profile } from "../data/profile.ts";
 
@@ -44,7 +44,7 @@ export function Origin({ profile, names, selected }: Props) {
   );
 }
 
-function Code({ frame: { file, line, function: name, source } }: { readonly frame: Frame }) {
+function Code({ frame: { file, line, function: name, source } }: { readonly frame: PythonFrame }) {
   return (
     <figure class="code">
       <figcaption title={file}>

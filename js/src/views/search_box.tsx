@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { isTable, type Store } from "../state/store.ts";
-import { treeStateOf } from "../state/table.ts";
+import { tableOf } from "../state/table.ts";
 
 // What is typed quickly is searched for once: each match that is gone to unfolds what hides it.
 const PAUSE_MILLISECONDS = 200;
@@ -11,7 +11,7 @@ const PAUSE_MILLISECONDS = 200;
 export function SearchBox({ store }: { readonly store: Store }) {
   const box = useRef<HTMLInputElement>(null);
   const pause = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const state = treeStateOf(store);
+  const state = tableOf(store);
   useEffect(() => {
     const root = box.current?.getRootNode();
     const focus = (event: Event): void => {

@@ -3,7 +3,7 @@
 import { batch } from "@preact/signals";
 import { hasSeveralWorkers } from "../analysis/several_workers.ts";
 import { OPTIONS, TABS, type Tab } from "../data/protocol.ts";
-import { exactly } from "../lib/exactly.ts";
+import { asRegex } from "../lib/exactly.ts";
 import type { Store } from "../state/store.ts";
 import { SearchBox } from "./search_box.tsx";
 
@@ -100,7 +100,7 @@ function StepChoice({ store }: { readonly store: Store }) {
       </option>
       {(kinds.size > 1 || kind !== everything.join("\n")) &&
         [...kinds].map(([name, count]) => (
-          <option key={name} value={exactly(name)} selected={kind === exactly(name)}>
+          <option key={name} value={asRegex(name)} selected={kind === asRegex(name)}>
             {name || "unnamed"}: mean of {count.toLocaleString("en")}
           </option>
         ))}

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Cut } from "../data/graphs.ts";
-import { optionsOf } from "../data/options.ts";
+import { withDefaults } from "../data/options.ts";
 import { profileOf } from "../engine/testing.ts";
-import { isNothing, putTogether, wantedBy } from "./wanted.ts";
+import { isNothing, mergedRow, wantedBy } from "./wanted.ts";
 
 const PROFILE = profileOf("a/b = MatMul() 1us\nc = Add() 1us");
 const names = ["(1,234 more MatMul)", "a/b/(2 more Add)", "a/(3 more Mul, 2)", "a/(4 odd)", "b/more"];
@@ -20,17 +20,17 @@ test.each([
   ["b/more", null],
   ["a/(5 more Add)", null],
 ])("%s stands for several nodes or is one", (name, row) => {
-  expect(putTogether(CUT_PROFILE, name)).toEqual(row);
+  expect(mergedRow(CUT_PROFILE, name)).toEqual(row);
 });
 
 test("a step whose executions are here is not asked for", () => {
-  expect(wantedBy(optionsOf({ step: 2 }), CUT)).toEqual({});
-  expect(wantedBy(optionsOf({ step: 1 }), CUT)).toEqual({ step: 1 });
-  expect(isNothing(wantedBy(optionsOf(), CUT))).toBe(true);
+  expect(wantedBy(withDefaults({ step: 2 }), CUT)).toEqual({});
+  expect(wantedBy(withDefaults({ step: 1 }), CUT)).toEqual({ step: 1 });
+  expect(isNothing(wantedBy(withDefaults(), CUT))).toBe(true);
 });
 
 test("names are asked for where nodes are put together", () => {
-  const options = optionsOf({ showNameRegexes: [".*x"], startNameRegexes: ["a"] });
+  const options = withDefaults({ showNameRegexes: [".*x"], startNameRegexes: ["a"] });
   expect(wantedBy(options, CUT)).toEqual({ show_name_regexes: [".*x"], start_name_regexes: ["a"] });
   expect(wantedBy(options, { ...CUT, rows: 0 })).toEqual({});
 });

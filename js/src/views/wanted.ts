@@ -14,7 +14,7 @@ export interface Wanted {
 }
 
 /** A row that stands for several nodes: those of an op type under a scope. */
-export interface PutTogether {
+export interface MergedRow {
   readonly count: string;
   readonly scope: string;
   readonly op: string;
@@ -25,7 +25,7 @@ const NAME = /^(?:(.*)\/)?\(([\d,]+) more [^/]*\)$/s;
 const EVERYTHING = JSON.stringify([".*"]);
 
 /** The row of this name, null where it is a node's own. */
-export function putTogether({ nodes }: Profile, name: string): PutTogether | null {
+export function mergedRow({ nodes }: Profile, name: string): MergedRow | null {
   const [, scope = "", count = ""] = NAME.exec(name) ?? [];
   const node = count ? nodes.names.indexOf(name) : -1;
   return node < 0 ? null : { count, scope, op: nodes.ops[nodes.op[node] as number] as string };

@@ -4,8 +4,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Store } from "../../state/store.ts";
 import { Skeleton } from "../../ui/lazy.tsx";
 import { useTheme } from "../../ui/use_theme.ts";
-import { type Content, type Data, Drawn, type Lines, type Plot } from "./drawn.ts";
-import { type Mark, Marks } from "./marks.tsx";
+import { type Content, type Data, Drawn, type Lines, type PlotBox } from "./drawn.ts";
+import { type ChartMark, Marks } from "./marks.tsx";
 import { PlainTable } from "./plain_table.tsx";
 import { type Tip, Tooltip } from "./tooltip.tsx";
 
@@ -21,7 +21,7 @@ export interface ChartProps {
   /** How high the plot is. */
   readonly height: number;
   readonly label: string;
-  readonly marks: readonly Mark[];
+  readonly marks: readonly ChartMark[];
   readonly areRows?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface ChartProps {
 export function Chart({ store, name, spec, data, label, marks, areRows = false, height }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const drawn = useRef<Drawn | null>(null);
-  const [plot, setPlot] = useState<Plot | null>(null);
+  const [plot, setPlot] = useState<PlotBox | null>(null);
   const [tip, setTip] = useState<Tip | null>(null);
   const [problem, setProblem] = useState("");
   const theme = useTheme(place);

@@ -2,7 +2,7 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { type Panel, panelOf } from "../../analysis/chart_rows.ts";
+import { type ChartRows, chartRowsOf } from "../../analysis/chart_rows.ts";
 import type { Store } from "../../state/store.ts";
 import { afterPaint } from "../../ui/after_paint.ts";
 import { CostChart } from "./cost_chart.tsx";
@@ -11,12 +11,12 @@ import { StepChart } from "./step_chart.tsx";
 
 /** The charts, which follow the table a paint later. */
 export function Charts({ store }: { readonly store: Store }) {
-  const panel = useSignal<Panel | null>(null);
+  const panel = useSignal<ChartRows | null>(null);
   const later = useMemo(
     () =>
       afterPaint(() => {
         const { view } = store.evaluation.peek();
-        panel.value = view && panelOf(view, store.metric.peek(), store.selection.peek());
+        panel.value = view && chartRowsOf(view, store.metric.peek(), store.selection.peek());
       }),
     [store, panel],
   );

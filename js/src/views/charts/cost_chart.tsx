@@ -1,7 +1,7 @@
 // The chart of costs by op type, with the switch of what they are compared by.
 
 import { useMemo } from "preact/hooks";
-import type { Panel } from "../../analysis/chart_rows.ts";
+import type { ChartRows } from "../../analysis/chart_rows.ts";
 import type { CostRow } from "../../analysis/cost_rows.ts";
 import type { Metric } from "../../data/protocol.ts";
 import { selectionAfter } from "../../state/selecting.ts";
@@ -9,7 +9,7 @@ import type { Store } from "../../state/store.ts";
 import { Skeleton } from "../../ui/lazy.tsx";
 import { MetricSwitch } from "../../ui/metric_switch.tsx";
 import { Chart } from "./chart.tsx";
-import type { Mark } from "./marks.tsx";
+import type { ChartMark } from "./marks.tsx";
 
 const TITLES: Readonly<Record<Metric, string>> = {
   time: "Time by op type",
@@ -21,7 +21,7 @@ const BAR_HEIGHT = 20;
 const USUAL_BARS = 12;
 
 /** The costs of what is displayed, or why there are none. */
-export function CostChart({ store, panel }: { readonly store: Store; readonly panel: Panel | null }) {
+export function CostChart({ store, panel }: { readonly store: Store; readonly panel: ChartRows | null }) {
   const isStatic = panel?.isStatic ?? false;
   const title = isStatic ? "Graph nodes by op type" : TITLES[store.metric.value];
   return (
@@ -48,7 +48,7 @@ function Waiting() {
 
 interface BarsProps {
   readonly store: Store;
-  readonly panel: Panel;
+  readonly panel: ChartRows;
   readonly label: string;
 }
 
@@ -71,10 +71,10 @@ function Bars({ store, panel: { costs, byProcessor, metric }, label }: BarsProps
 }
 
 /** A mark a bar, whatever pieces it has. */
-function marksOf(rows: readonly CostRow[], store: Store): Mark[] {
+function marksOf(rows: readonly CostRow[], store: Store): ChartMark[] {
   const selection = store.selection.value;
   const bars = rows.filter(({ label }) => label);
-  return bars.map(({ name, op, share, nodes, runs }, index): Mark => {
+  return bars.map(({ name, op, share, nodes, runs }, index): ChartMark => {
     const pieces = rows.filter((row) => row.name === name);
     return {
       key: name,

@@ -13,7 +13,7 @@ export interface Content {
   readonly height: number;
 }
 /** Where the axes end, in pixels within the chart. */
-export interface Plot {
+export interface PlotBox {
   readonly left: number;
   readonly top: number;
   readonly width: number;
@@ -37,7 +37,7 @@ export class Drawn {
     private readonly place: HTMLElement,
     readonly view: VegaView,
     private readonly finish: () => void,
-    private readonly onPlot: (plot: Plot) => void,
+    private readonly onPlot: (plot: PlotBox) => void,
   ) {}
 
   /** Draw a specification with its first data into an element; its tooltips and the size of its plot are told. */
@@ -47,7 +47,7 @@ export class Drawn {
     name: string,
     { data, height }: Content,
     onPointed: Pointed,
-    onPlot: (plot: Plot) => void,
+    onPlot: (plot: PlotBox) => void,
   ): Promise<Drawn> {
     const spec = charts[name];
     if (!spec)

@@ -1,10 +1,10 @@
 // The marks of a chart for pointer, keyboard and screen reader: invisible options that lie on what is drawn.
 
 import { useRef, useState } from "preact/hooks";
-import type { Lines, Plot } from "./drawn.ts";
+import type { Lines, PlotBox } from "./drawn.ts";
 
 /** A mark: where it lies in the plot, in parts of its width and height, and what choosing it does. */
-export interface Mark {
+export interface ChartMark {
   readonly key: string;
   /** What it is and how much: the lines of its tooltip, which a screen reader says. */
   readonly lines: Lines;
@@ -19,8 +19,8 @@ export interface Mark {
 
 interface MarksProps {
   readonly label: string;
-  readonly marks: readonly Mark[];
-  readonly plot: Plot;
+  readonly marks: readonly ChartMark[];
+  readonly plot: PlotBox;
   /** Whether they reach over the labels left of the plot. */
   readonly areRows: boolean;
   readonly onPointed: (event: UIEvent, lines: Lines) => void;
@@ -61,7 +61,7 @@ export function Marks({ label, marks, plot, areRows, onPointed }: MarksProps) {
         <div
           key={mark.key}
           role="option"
-          aria-label={spoken(mark.lines)}
+          aria-label={spokenMark(mark.lines)}
           aria-selected={mark.isSelected}
           tabIndex={index === current ? 0 : -1}
           style={percents(mark)}
@@ -78,7 +78,7 @@ export function Marks({ label, marks, plot, areRows, onPointed }: MarksProps) {
   );
 }
 
-function spoken([head, ...others]: Lines): string {
+function spokenMark([head, ...others]: Lines): string {
   return [head?.[1], ...others.filter(([, text]) => text).map((line) => line.join(" "))].join(", ");
 }
 
@@ -94,12 +94,12 @@ function moved(key: string, from: number, count: number): number | undefined {
   return to === undefined ? undefined : Math.min(Math.max(to, 0), count - 1);
 }
 
-function pixels({ left, top, width, height }: Plot, areRows: boolean) {
+function pixels({ left, top, width, height }: PlotBox, areRows: boolean) {
   const [start, length] = areRows ? [0, left + width] : [left, width];
   return { left: `${start}px`, top: `${top}px`, width: `${length}px`, height: `${height}px` };
 }
 
-function percents({ left, top, width, height }: Mark) {
+function percents({ left, top, width, height }: ChartMark) {
   return {
     left: `${left * 100}%`,
     top: `${top * 100}%`,

@@ -1,10 +1,10 @@
 // The numbers of a chart that cannot be drawn, and why it cannot.
 
-import type { Mark } from "./marks.tsx";
+import type { ChartMark } from "./marks.tsx";
 
 interface PlainTableProps {
   readonly label: string;
-  readonly marks: readonly Mark[];
+  readonly marks: readonly ChartMark[];
   readonly reason: string;
 }
 

@@ -1,13 +1,13 @@
 // The icicle of scopes.
 
 import { useMemo } from "preact/hooks";
-import type { Panel } from "../../analysis/chart_rows.ts";
+import type { ChartRows } from "../../analysis/chart_rows.ts";
 import type { ScopeRow } from "../../analysis/scopes.ts";
 import type { Metric } from "../../data/protocol.ts";
 import { selectionAfter } from "../../state/selecting.ts";
 import type { Store } from "../../state/store.ts";
 import { Chart } from "./chart.tsx";
-import type { Mark } from "./marks.tsx";
+import type { ChartMark } from "./marks.tsx";
 
 const TITLES: Readonly<Record<Metric, string>> = {
   time: "Scopes by time",
@@ -23,7 +23,7 @@ export function ScopeChart({
   panel: { scopes, metric },
 }: {
   readonly store: Store;
-  readonly panel: Panel;
+  readonly panel: ChartRows;
 }) {
   const data = useMemo(() => ({ scopes }), [scopes]);
   const levels = 1 + Math.max(...scopes.map(({ depth }) => depth));
@@ -45,7 +45,7 @@ export function ScopeChart({
   );
 }
 
-function markOf(row: ScopeRow, levels: number, store: Store): Mark {
+function markOf(row: ScopeRow, levels: number, store: Store): ChartMark {
   const { scope } = row;
   return {
     key: `${row.depth} ${row.x0} ${row.name}`,

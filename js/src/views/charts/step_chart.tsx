@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { StepRow } from "../../analysis/steps.ts";
 import type { Store } from "../../state/store.ts";
 import { Chart } from "./chart.tsx";
-import type { Mark } from "./marks.tsx";
+import type { ChartMark } from "./marks.tsx";
 
 const HEIGHT = 72;
 
@@ -30,7 +30,7 @@ export function StepChart({ store, rows }: { readonly store: Store; readonly row
   );
 }
 
-function markOf(row: StepRow, left: number, width: number, store: Store): Mark {
+function markOf(row: StepRow, left: number, width: number, store: Store): ChartMark {
   const chosen = store.options.value.step;
   return {
     key: row.step,

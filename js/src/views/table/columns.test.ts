@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { optionsOf } from "../../data/options.ts";
-import type { Options, View } from "../../data/protocol.ts";
+import { withDefaults } from "../../data/options.ts";
+import type { Options, ViewName } from "../../data/protocol.ts";
 import { evaluate } from "../../engine/evaluate.ts";
 import { profileOf } from "../../engine/testing.ts";
 import { listingOf } from "../../state/listing.ts";
-import { type Column, columnsOf, fitting } from "./columns.ts";
+import { fitting, type TableColumn, tableColumns } from "./columns.ts";
 import { tabSeparated } from "./copying.ts";
 
 const MODEL = profileOf(`
@@ -12,19 +12,19 @@ const MODEL = profileOf(`
   a/two = Relu()   500ns;500ns 8B @cpu
 `);
 
-function columns(kind: View, options: Partial<Options> = {}, profile = MODEL): readonly Column[] {
-  const view = evaluate(profile, kind, optionsOf({ orderBy: "micros", ...options }));
-  return columnsOf(
+function columns(kind: ViewName, options: Partial<Options> = {}, profile = MODEL): readonly TableColumn[] {
+  const view = evaluate(profile, kind, withDefaults({ orderBy: "micros", ...options }));
+  return tableColumns(
     listingOf(view, { rule: { share: 0 }, marks: new Uint8Array(0), zoom: 0, isMerging: true }),
   );
 }
 
-function cells(column: Column | undefined, count: number): string[] {
+function cells(column: TableColumn | undefined, count: number): string[] {
   return Array.from({ length: count }, (_, row) => column?.text(row) ?? "");
 }
 
 describe("the columns", () => {
-  test.each<[View, Partial<Options>, string[]]>([
+  test.each<[ViewName, Partial<Options>, string[]]>([
     ["scope", {}, ["own", "total time", "share", "memory", "runs", "FLOP"]],
     ["op", {}, ["own", "cumulative", "share", "memory", "runs", "FLOP"]],
     [
@@ -92,14 +92,14 @@ test("in op view the numbers are of the row, and only one column counts on", () 
 });
 
 test("each view orders by the column it orders", () => {
-  const orders = (kind: View) => columns(kind).map(({ order }) => order);
+  const orders = (kind: ViewName) => columns(kind).map(({ order }) => order);
   expect(orders("scope")).toEqual([null, "micros", null, "bytes", null, "float_ops"]);
   expect(orders("op")).toEqual(["micros", null, null, "bytes", null, "float_ops"]);
 });
 
 test("rows are copied with exact values, and no name makes a cell or a formula", () => {
   const odd = profileOf("=a/b = MatMul() 1500ns 64B");
-  const view = evaluate(odd, "scope", optionsOf());
+  const view = evaluate(odd, "scope", withDefaults());
   const shown = columns("scope", {}, odd).filter(({ key }) => key === "own" || key === "bytes");
   expect(tabSeparated(view, shown, [1, 2])).toBe("'=a\t0\t64\n'=a/b\t1.5\t64");
 });

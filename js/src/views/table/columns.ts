@@ -1,6 +1,6 @@
 // The columns of the table: what tfprof's `select` asks for and what is telling anyway, of these only those with data.
 
-import type { Order, Column as Selected } from "../../data/protocol.ts";
+import type { Order, SelectColumn as Selected } from "../../data/protocol.ts";
 import type { Indices, Numbers } from "../../engine/columns.ts";
 import { BYTES, isMeasure, type Measure } from "../../engine/measures.ts";
 import { exact, share, short } from "../../lib/format.ts";
@@ -8,7 +8,7 @@ import type { Listing } from "../../state/listing.ts";
 import { description } from "./descriptions.ts";
 
 /** A column: its header, and its cell of a row as shown, in full, and as a number alone. */
-export interface Column {
+export interface TableColumn {
   readonly key: string;
   readonly title: string;
   readonly help: string;
@@ -60,7 +60,7 @@ const HELP: Readonly<Record<Measure, string>> = {
 const TEXTS: readonly Selected[] = ["op_types", "device", "input_shapes"];
 
 /** The columns after the name. */
-export function columnsOf(listing: Listing): readonly Column[] {
+export function tableColumns(listing: Listing): readonly TableColumn[] {
   const { view, lead } = listing;
   const { select } = view.options;
   const others = measuresBeside(lead, select).filter((measure) => view.grandTotal(measure) !== 0);
@@ -79,16 +79,16 @@ export function columnsOf(listing: Listing): readonly Column[] {
 
 /** Those of the columns that there is room for: own and total always, then those asked for, measures, and the rest. */
 export function fitting(
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   { room, widget }: { readonly room: number; readonly widget: number },
   asked: readonly string[],
-): readonly Column[] {
-  const need = ({ key }: Column): number => {
+): readonly TableColumn[] {
+  const need = ({ key }: TableColumn): number => {
     if (key === "own" || key === "total") return 3;
     return asked.includes(key) ? 2 : Number(isMeasure(key));
   };
   let left = room - LEAST_NAME;
-  const fits = (column: Column): boolean => {
+  const fits = (column: TableColumn): boolean => {
     left -= column.width;
     return need(column) > 2 || (left >= 0 && (widget > NARROW || need(column) > 1));
   };
@@ -109,7 +109,7 @@ function measuresBeside(lead: Measure, select: readonly Selected[]): readonly Me
   return all.filter((measure) => measure !== lead);
 }
 
-function ownColumn({ view, lead, own }: Listing): Column {
+function ownColumn({ view, lead, own }: Listing): TableColumn {
   const unit = view.unit(lead);
   return {
     key: "own",
@@ -121,7 +121,7 @@ function ownColumn({ view, lead, own }: Listing): Column {
   };
 }
 
-function totalColumn({ view, lead, total }: Listing): Column {
+function totalColumn({ view, lead, total }: Listing): TableColumn {
   const unit = view.unit(lead);
   const isOp = view.kind === "op";
   return {
@@ -134,7 +134,7 @@ function totalColumn({ view, lead, total }: Listing): Column {
   };
 }
 
-function shareColumn({ view, own, total, whole }: Listing): Column {
+function shareColumn({ view, own, total, whole }: Listing): TableColumn {
   const part = view.kind === "op" ? own : total;
   const percent = (row: number): number => (whole ? (100 * (part[row] as number)) / whole : 0);
   return {
@@ -149,7 +149,7 @@ function shareColumn({ view, own, total, whole }: Listing): Column {
   };
 }
 
-function measureColumn({ view }: Listing, measure: Measure): Column {
+function measureColumn({ view }: Listing, measure: Measure): TableColumn {
   const [unit, isOp] = [view.unit(measure), view.kind === "op"];
   const values = isOp ? view.own(measure) : view.total(measure);
   return {
@@ -163,7 +163,7 @@ function measureColumn({ view }: Listing, measure: Measure): Column {
 }
 
 /** How many nodes a row stands for, which no row of the code view knows. */
-function nodeColumns({ view }: Listing): readonly Column[] {
+function nodeColumns({ view }: Listing): readonly TableColumn[] {
   if (view.kind === "code") return [];
   const isOp = view.kind === "op";
   return [
@@ -176,7 +176,7 @@ function nodeColumns({ view }: Listing): readonly Column[] {
   ];
 }
 
-function countColumn(key: Selected, title: string, counts: Numbers | Indices, help: string): Column {
+function countColumn(key: Selected, title: string, counts: Numbers | Indices, help: string): TableColumn {
   return {
     key,
     title,
@@ -189,7 +189,7 @@ function countColumn(key: Selected, title: string, counts: Numbers | Indices, he
   };
 }
 
-function textColumn({ view }: Listing, column: Selected): Column {
+function textColumn({ view }: Listing, column: Selected): TableColumn {
   const text = (row: number): string => description(view, row, column);
   return {
     key: column,
@@ -204,7 +204,10 @@ function textColumn({ view }: Listing, column: Selected): Column {
   };
 }
 
-function numbers(measure: Measure, value: (row: number) => number): Pick<Column, "text" | "full" | "plain"> {
+function numbers(
+  measure: Measure,
+  value: (row: number) => number,
+): Pick<TableColumn, "text" | "full" | "plain"> {
   return {
     text: (row) => (value(row) === 0 ? NOTHING : short(measure, value(row))),
     full: (row) => exact(measure, value(row)),

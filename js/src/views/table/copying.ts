@@ -2,16 +2,16 @@
 
 import type { View } from "../../engine/view.ts";
 import type { Listing } from "../../state/listing.ts";
-import type { TreeState } from "../../state/table.ts";
-import type { Column } from "./columns.ts";
+import type { TableState } from "../../state/table.ts";
+import type { TableColumn } from "./columns.ts";
 import { activePosition } from "./keys.ts";
 
 /** Put the selected rows, or the active one, into the clipboard. */
 export function copyRows(
   page: Document,
-  state: TreeState,
+  state: TableState,
   listing: Listing,
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
 ): void {
   const { view, seen } = listing;
   const selected = new Set(state.store.selection.value);
@@ -21,7 +21,7 @@ export function copyRows(
 }
 
 /** The rows as lines, each the name and the values in microseconds, bytes, runs and so on. */
-export function tabSeparated(view: View, columns: readonly Column[], rows: Iterable<number>): string {
+export function tabSeparated(view: View, columns: readonly TableColumn[], rows: Iterable<number>): string {
   const line = (row: number): string =>
     [view.name(row), ...columns.map(({ plain }) => plain(row))].map(cell).join("\t");
   return Array.from(rows, line).join("\n");

@@ -1,7 +1,7 @@
 // What is known of the nodes of a row beside numbers: their op types, devices and input shapes.
 
 import { deviceLabel } from "../../analysis/devices.ts";
-import type { Column } from "../../data/protocol.ts";
+import type { SelectColumn } from "../../data/protocol.ts";
 import { inputShapes } from "../../engine/shapes.ts";
 import type { View } from "../../engine/view.ts";
 import { visible } from "../../lib/visible.ts";
@@ -10,7 +10,7 @@ import { visible } from "../../lib/visible.ts";
 const MOST_LOOKED_AT = 200;
 
 /** A cell of one of the columns that are text. */
-export function description(view: View, row: number, column: Column): string {
+export function description(view: View, row: number, column: SelectColumn): string {
   const { nodes } = view.profile;
   const found = new Set<string>();
   for (const node of view.membersOf(row).subarray(0, MOST_LOOKED_AT)) {

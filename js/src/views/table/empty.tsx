@@ -1,10 +1,10 @@
 // What stands where the table would: the reason why there is none, and buttons that bring it back.
 
-import { type Emptiness, emptinessOf, remedyFor } from "../../analysis/emptiness.ts";
+import { type EmptyTableReason, remedyFor, whyTableIsEmpty } from "../../analysis/emptiness.ts";
 import type { Store } from "../../state/store.ts";
 
 /** The reason and the ways out. */
-export function Empty({ store }: { readonly store: Store }) {
+export function EmptyTable({ store }: { readonly store: Store }) {
   const { reason, remedies } = why(store);
   const isNeeded = store.table.value !== "scope";
   return (
@@ -31,9 +31,9 @@ export function Empty({ store }: { readonly store: Store }) {
   );
 }
 
-function why(store: Store): Emptiness {
+function why(store: Store): EmptyTableReason {
   const { view, problem } = store.evaluation.value;
-  const found = view && emptinessOf(view);
+  const found = view && whyTableIsEmpty(view);
   if (found) return found;
   const remedy = problem && remedyFor(problem.option);
   const reason = problem

@@ -6,13 +6,13 @@
 import type { Order } from "../../data/protocol.ts";
 import { EVERYTHING, type Rule, TELLING } from "../../state/folding.ts";
 import type { Listing } from "../../state/listing.ts";
-import type { TreeState } from "../../state/table.ts";
-import type { Column } from "./columns.ts";
+import type { TableState } from "../../state/table.ts";
+import type { TableColumn } from "./columns.ts";
 
 interface Props {
-  readonly state: TreeState;
+  readonly state: TableState;
   readonly listing: Listing;
-  readonly columns: readonly Column[];
+  readonly columns: readonly TableColumn[];
 }
 
 const DEPTHS = [1, 2, 3, 4, 5, 6, 8, 10];
@@ -45,7 +45,7 @@ export function Header({ state, listing, columns }: Props) {
 }
 
 interface SortProps {
-  readonly state: TreeState;
+  readonly state: TableState;
   readonly title: string;
   readonly help: string;
   readonly order: Order;
@@ -68,7 +68,7 @@ function SortButton({ state, title, help, order, orderBy }: SortProps) {
 }
 
 /** Fold all, unfold all, or unfold so far. */
-function Folding({ state, listing }: { readonly state: TreeState; readonly listing: Listing }) {
+function Folding({ state, listing }: { readonly state: TableState; readonly listing: Listing }) {
   const { rule } = state.reading(listing.view);
   const base = listing.top < 0 ? 0 : (listing.outline.level[listing.top] as number);
   const to = (rule: Rule) => () => state.foldBy(listing, rule);

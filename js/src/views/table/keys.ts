@@ -2,16 +2,16 @@
 
 import { EVERYTHING } from "../../state/folding.ts";
 import { type Listing, rowOf } from "../../state/listing.ts";
-import type { TreeState } from "../../state/table.ts";
+import type { TableState } from "../../state/table.ts";
 
 /** The position of the active row among those seen, -1 if it is not. */
-export function activePosition(state: TreeState, { view, seen }: Listing): number {
+export function activePosition(state: TableState, { view, seen }: Listing): number {
   const place = state.active.value;
   return place < 0 ? -1 : seen.indexOf(rowOf(view, place));
 }
 
 /** Do what a key asks for; returns whether it asks for anything. `page` is how many rows are in sight. */
-export function pressed(state: TreeState, listing: Listing, event: KeyboardEvent, page: number): boolean {
+export function onTableKey(state: TableState, listing: Listing, event: KeyboardEvent, page: number): boolean {
   const at = activePosition(state, listing);
   const moved = movement(event.key, at, listing.seen.length, page);
   if (moved !== null) {
@@ -35,13 +35,13 @@ function movement(key: string, at: number, count: number, page: number): number 
   return found === null || count === 0 ? null : Math.max(0, Math.min(found, count - 1));
 }
 
-function move(state: TreeState, listing: Listing, position: number, isExtending: boolean): void {
+function move(state: TableState, listing: Listing, position: number, isExtending: boolean): void {
   const row = listing.seen[position] as number;
   if (isExtending) state.select(listing, row, { extend: true });
   state.goTo(listing, row);
 }
 
-function treeKey(state: TreeState, listing: Listing, event: KeyboardEvent, at: number): boolean {
+function treeKey(state: TableState, listing: Listing, event: KeyboardEvent, at: number): boolean {
   const { outline, folded, seen, top } = listing;
   const row = seen[at];
   if (event.key === "Escape") {
@@ -68,14 +68,14 @@ function treeKey(state: TreeState, listing: Listing, event: KeyboardEvent, at: n
   return true;
 }
 
-function toggle(state: TreeState, listing: Listing, at: number): boolean {
+function toggle(state: TableState, listing: Listing, at: number): boolean {
   const row = listing.seen[at];
   if (row === undefined) return false;
   state.select(listing, row, { add: true });
   return true;
 }
 
-function letter(state: TreeState, listing: Listing, key: string, at: number): boolean {
+function letter(state: TableState, listing: Listing, key: string, at: number): boolean {
   const row = listing.seen[at] ?? -1;
   if (key === "n") state.find(1);
   else if (key === "N") state.find(-1);

@@ -2,11 +2,11 @@
 
 import type { Listing } from "../../state/listing.ts";
 import type { Store } from "../../state/store.ts";
-import { type TreeState, treeStateOf } from "../../state/table.ts";
+import { type TableState, tableOf } from "../../state/table.ts";
 
 /** The way back from what is zoomed into, and the switch for library frames in code view. */
-export function Strip({ store }: { readonly store: Store }) {
-  const state = treeStateOf(store);
+export function ZoomPath({ store }: { readonly store: Store }) {
+  const state = tableOf(store);
   const listing = state.listing.value;
   if (!listing) return null;
   const { view, top } = listing;
@@ -27,7 +27,7 @@ export function Strip({ store }: { readonly store: Store }) {
   );
 }
 
-function Path({ state, listing }: { readonly state: TreeState; readonly listing: Listing }) {
+function Path({ state, listing }: { readonly state: TableState; readonly listing: Listing }) {
   const { view, outline, top } = listing;
   const rows: number[] = [];
   for (let row = top; row >= 0; row = outline.above[row] as number) rows.unshift(row);

@@ -7,7 +7,7 @@ import { frameNamed } from "../../analysis/frames.ts";
 import { visible } from "../../lib/visible.ts";
 import type { Listing } from "../../state/listing.ts";
 import { cutAtMatch } from "../../state/searching.ts";
-import type { Column } from "./columns.ts";
+import type { TableColumn } from "./columns.ts";
 import { secondary } from "./descriptions.ts";
 
 /** What a row is, beside what it says. */
@@ -21,7 +21,7 @@ export interface RowState {
 
 interface Props extends RowState {
   readonly listing: Listing;
-  readonly columns: readonly Column[];
+  readonly columns: readonly TableColumn[];
   readonly position: number;
   readonly wanted: string;
 }
@@ -33,7 +33,7 @@ const DEEP_INDENTATION = 5;
 const DEEPEST = 18;
 
 /** A row; `position` is its place among the rows that are seen. */
-export function Row({ listing, columns, position, wanted, ...state }: Props) {
+export function TableRow({ listing, columns, position, wanted, ...state }: Props) {
   const { outline, folded, seen, top } = listing;
   const row = seen[position] as number;
   const level = (outline.level[row] as number) - (top < 0 ? 0 : (outline.level[top] as number));
@@ -81,7 +81,7 @@ function Cell({
   row,
   listing,
 }: {
-  readonly column: Column;
+  readonly column: TableColumn;
   readonly row: number;
   readonly listing: Listing;
 }) {

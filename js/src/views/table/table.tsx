@@ -6,25 +6,25 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Listing } from "../../state/listing.ts";
 import type { Store } from "../../state/store.ts";
-import { type TreeState, treeStateOf } from "../../state/table.ts";
+import { type TableState, tableOf } from "../../state/table.ts";
 import { Lazy } from "../../ui/lazy.tsx";
-import { type Column, columnsOf, fitting } from "./columns.ts";
+import { fitting, type TableColumn, tableColumns } from "./columns.ts";
 import { copyRows } from "./copying.ts";
 import { Header } from "./header.tsx";
-import { activePosition, pressed } from "./keys.ts";
+import { activePosition, onTableKey } from "./keys.ts";
 import { linksOf } from "./links.ts";
-import { Row } from "./rows.tsx";
+import { TableRow } from "./rows.tsx";
 import { ROW_HEIGHT, useReveal, useWindow } from "./window.ts";
 
 /** The table of the shown view, or why it is empty; each view's table starts at its top. */
 export function TreeTable({ store }: { readonly store: Store }) {
-  const state = treeStateOf(store);
+  const state = tableOf(store);
   const listing = state.listing.value;
-  if (!listing || listing.view.kept <= 0) return <Lazy store={store} panel="Empty" waiting={null} />;
+  if (!listing || listing.view.kept <= 0) return <Lazy store={store} panel="EmptyTable" waiting={null} />;
   return (
     <>
       {hasStrip(listing) && (
-        <Lazy store={store} panel="Strip" waiting={<div class="strip" />} lacking={nothing} />
+        <Lazy store={store} panel="ZoomPath" waiting={<div class="strip" />} lacking={nothing} />
       )}
       <Grid key={`${store.graph.value} ${listing.view.kind}`} state={state} listing={listing} />
     </>
@@ -40,8 +40,8 @@ function nothing(): null {
   return null;
 }
 
-function Grid({ state, listing }: { readonly state: TreeState; readonly listing: Listing }) {
-  const known = useMemo(() => columnsOf(listing), [listing]);
+function Grid({ state, listing }: { readonly state: TableState; readonly listing: Listing }) {
+  const known = useMemo(() => tableColumns(listing), [listing]);
   const grid = useRef<HTMLDivElement>(null);
   const { first, last, page, size, onScroll } = useWindow(grid, listing.seen.length);
   const { initial } = state.store;
@@ -78,9 +78,9 @@ function Grid({ state, listing }: { readonly state: TreeState; readonly listing:
 }
 
 interface RowsProps {
-  readonly state: TreeState;
+  readonly state: TableState;
   readonly listing: Listing;
-  readonly columns: readonly Column[];
+  readonly columns: readonly TableColumn[];
   readonly first: number;
   readonly last: number;
   readonly active: number;
@@ -96,7 +96,7 @@ function Rows({ state, listing, columns, first, last, active }: RowsProps) {
   for (let position = first; position < last; position++) {
     const row = listing.seen[position] as number;
     rows.push(
-      <Row
+      <TableRow
         // The same few elements are drawn anew while rows pass by.
         key={position % (last - first)}
         listing={listing}
@@ -118,7 +118,7 @@ function Rows({ state, listing, columns, first, last, active }: RowsProps) {
 }
 
 /** The bars share with the names what is left. */
-function widthOf({ key, width }: Column): string {
+function widthOf({ key, width }: TableColumn): string {
   return key === "total" ? `minmax(${width}px, 1fr)` : `${width}px`;
 }
 
@@ -127,7 +127,7 @@ function rowOfEvent({ seen }: Listing, event: Event): number | undefined {
   return row ? seen[Number(row.dataset.position)] : undefined;
 }
 
-function clicked(state: TreeState, listing: Listing, event: MouseEvent): void {
+function clicked(state: TableState, listing: Listing, event: MouseEvent): void {
   const row = rowOfEvent(listing, event);
   if (row === undefined) return;
   const part = event.target as Element;
@@ -136,15 +136,15 @@ function clicked(state: TreeState, listing: Listing, event: MouseEvent): void {
   else state.select(listing, row, { add: event.ctrlKey || event.metaKey, extend: event.shiftKey });
 }
 
-function zoomed(state: TreeState, listing: Listing, event: MouseEvent): void {
+function zoomed(state: TableState, listing: Listing, event: MouseEvent): void {
   const row = rowOfEvent(listing, event);
   if (row !== undefined && !(event.target as Element).closest(".twist, .zoom")) state.zoom(listing, row);
 }
 
 function keyed(
-  state: TreeState,
+  state: TableState,
   listing: Listing,
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   event: TargetedKeyboardEvent<HTMLElement>,
   page: number,
 ): void {
@@ -152,6 +152,6 @@ function keyed(
   if (event.target !== event.currentTarget) return;
   if (event.key === "c" && !event.altKey) {
     copyRows(event.currentTarget.ownerDocument, state, listing, columns);
-  } else if (!pressed(state, listing, event, page)) return;
+  } else if (!onTableKey(state, listing, event, page)) return;
   event.preventDefault();
 }

@@ -1,7 +1,7 @@
 // Which rows are in sight, and how a row comes into sight.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { TreeState } from "../../state/table.ts";
+import type { TableState } from "../../state/table.ts";
 
 /** As `--row` in the styles. */
 export const ROW_HEIGHT = 24;
@@ -37,7 +37,7 @@ export function useWindow(grid: Box, count: number) {
 }
 
 /** Scroll when something asks for the active row, and not when the rows change under the reader. */
-export function useReveal(grid: Box, state: TreeState, active: number): void {
+export function useReveal(grid: Box, state: TableState, active: number): void {
   const reveals = state.reveals.value;
   const isFirst = useRef(true);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { executionsOf } from "../../analysis/testing.ts";
 import { OPTIONS } from "../../data/protocol.ts";
 import { NO_TRANSFERS } from "../../engine/testing.ts";
 import type { Store } from "../../state/store.ts";
-import { pressed } from "./actions.ts";
+import { onTimelineKey } from "./actions.ts";
 import { TimelineState } from "./state.ts";
 
 // step 0, lane 0: aaaaaaaaaa..........cccccccccc    step 1: the same again
@@ -39,7 +39,7 @@ beforeEach(() => {
 });
 
 function press(keys: string, modifiers: Partial<KeyboardEvent> = {}): boolean[] {
-  return keys.split(" ").map((key) => pressed(state, { key, ...modifiers } as KeyboardEvent));
+  return keys.split(" ").map((key) => onTimelineKey(state, { key, ...modifiers } as KeyboardEvent));
 }
 
 function chosen(): string | null {

@@ -1,6 +1,6 @@
 // What the keys do in the timeline, as in Chrome's own tracing where that has a key for it.
 
-import { across, along, nextMeant, type Place, sliceAt } from "./geometry.ts";
+import { across, along, nextHighlighted, type SlicePosition, sliceAt } from "./geometry.ts";
 import type { TimelineState } from "./state.ts";
 import { around, fitted, panned, showing, zoomed } from "./viewport.ts";
 
@@ -8,7 +8,7 @@ const ZOOM = 0.7;
 const PAN = 0.15;
 
 /** Do what a key stands for; returns whether it stands for anything. */
-export function pressed(state: TimelineState, event: KeyboardEvent): boolean {
+export function onTimelineKey(state: TimelineState, event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const action = ACTIONS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   action?.(state, event.shiftKey);
@@ -32,7 +32,7 @@ export function seeAll(state: TimelineState): void {
 }
 
 /** Choose a slice and bring it into sight. */
-export function choose(state: TimelineState, place: Place | null): void {
+export function choose(state: TimelineState, place: SlicePosition | null): void {
   if (!place) return;
   const { from, to } = state.spanOf(place);
   state.current.value = place;
@@ -40,11 +40,11 @@ export function choose(state: TimelineState, place: Place | null): void {
 }
 
 /** Go to the next slice that is searched for or selected, or to the one before. */
-export function chooseMeant(state: TimelineState, by: 1 | -1): void {
+export function chooseHighlighted(state: TimelineState, by: 1 | -1): void {
   if (!state.meant.value) return;
   choose(
     state,
-    nextMeant(state.lanes.value, (lane, slice) => state.isMeant(lane, slice), state.current.value, by),
+    nextHighlighted(state.lanes.value, (lane, slice) => state.isMeant(lane, slice), state.current.value, by),
   );
 }
 
@@ -61,7 +61,7 @@ export function chooseStep(state: TimelineState, by: 1 | -1): void {
 }
 
 /** Select the nodes of a slice, alone or together with what is selected already. */
-export function select(state: TimelineState, place: Place | null, together: boolean): void {
+export function select(state: TimelineState, place: SlicePosition | null, together: boolean): void {
   const selection = state.store.selection;
   if (!place) {
     if (!together) selection.value = [];
@@ -93,7 +93,7 @@ function step(state: TimelineState, by: number, extending: boolean): void {
   state.range.value = { from: Math.min(old.from, added.from), to: Math.max(old.to, added.to) };
 }
 
-function firstSeen(state: TimelineState): Place | null {
+function firstSeen(state: TimelineState): SlicePosition | null {
   const { from, to } = state.seen.value;
   const lanes = state.lanes.value;
   for (let lane = 0; lane < lanes.length; lane++) {
@@ -141,7 +141,7 @@ const ACTIONS: Readonly<Record<string, (state: TimelineState, shift: boolean) =>
   ArrowDown: (state) => cross(state, 1),
   ArrowUp: (state) => cross(state, -1),
   g: seeGap,
-  n: (state, shift) => chooseMeant(state, shift ? -1 : 1),
+  n: (state, shift) => chooseHighlighted(state, shift ? -1 : 1),
   "]": (state) => chooseStep(state, 1),
   "[": (state) => chooseStep(state, -1),
   Enter: (state, shift) => select(state, state.current.value, shift),

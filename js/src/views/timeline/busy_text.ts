@@ -1,12 +1,12 @@
 // What a device did, as text.
 
-import type { Use } from "../../analysis/busy.ts";
+import type { DeviceUse } from "../../analysis/busy.ts";
 import { shortTime } from "../../lib/format.ts";
 
 const NANOS_A_MICRO = 1000;
 
 /** A device's use in all of the time: how busy it was, and its longest wait. */
-export function useText(use: Use): string {
+export function useText(use: DeviceUse): string {
   const { busy, work, longestGap: gap } = use;
   return [
     busyText(use),
@@ -19,15 +19,15 @@ export function useText(use: Use): string {
 }
 
 /** A device's use in a range of time. */
-export function rangeText(use: Use): string {
+export function rangeText(use: DeviceUse): string {
   const [work, idle] = [use.work, use.idle].map((nanos) => shortTime(nanos / NANOS_A_MICRO));
   return `${operationsText(use)}, ${busyText(use)}, ${work} of work, ${idle} idle`;
 }
 
-function busyText({ busy, idle }: Use): string {
+function busyText({ busy, idle }: DeviceUse): string {
   return `${busy + idle > 0 ? Math.round((100 * busy) / (busy + idle)) : 0} % busy`;
 }
 
-function operationsText({ operations }: Use): string {
+function operationsText({ operations }: DeviceUse): string {
   return `${operations.toLocaleString("en")} ${operations === 1 ? "op" : "ops"}`;
 }

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { deviceLabel } from "../../analysis/devices.ts";
 import { executionsOf } from "../../analysis/testing.ts";
 import { laidOut } from "../../analysis/timeline_layout.ts";
-import { whyEmpty } from "../../analysis/why_empty.ts";
+import { whyTimelineIsEmpty } from "../../analysis/why_empty.ts";
 import type { Profile } from "../../data/profile.ts";
-import { detailsOf, spoken } from "./details.ts";
+import { detailsOf, spokenSlice } from "./details.ts";
 import type { TimelineState } from "./state.ts";
 
 const profile = {
@@ -72,7 +72,7 @@ test("what is known of a slice: names as they are, memory of its step, the user'
 
 test("what is not known is left out, and all of it can be said in a sentence", () => {
   const details = detailsOf(state, { lane: 0, slice: 0 });
-  expect(details && spoken(details)).toBe(
+  expect(details && spokenSlice(details)).toBe(
     "y, start 0 µs, duration 10 ns (0.01 µs), device GPU:0 · stream all, lane 0, step 9 train",
   );
 });
@@ -90,5 +90,5 @@ test.each([
     "Nothing was recorded in the steps that are chosen.",
   ],
 ])("an empty timeline says why: %s", (_, executions, reason) => {
-  expect(whyEmpty({ ...profile, executions }, laidOut(executions, [0])).reason).toBe(reason);
+  expect(whyTimelineIsEmpty({ ...profile, executions }, laidOut(executions, [0])).reason).toBe(reason);
 });

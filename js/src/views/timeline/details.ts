@@ -4,7 +4,7 @@ import { ownFrame, stackOf } from "../../analysis/frames.ts";
 import type { Lane, Track } from "../../analysis/lanes.ts";
 import type { Profile, StepTotals } from "../../data/profile.ts";
 import { exact, shortBytes, shortTime } from "../../lib/format.ts";
-import type { Place } from "./geometry.ts";
+import type { SlicePosition } from "./geometry.ts";
 import type { TimelineState } from "./state.ts";
 import { transferFacts } from "./transfer_facts.ts";
 
@@ -17,7 +17,7 @@ export interface Details {
 }
 
 /** What is known of a slice; null if there is no such slice. */
-export function detailsOf(state: TimelineState, place: Place): Details | null {
+export function detailsOf(state: TimelineState, place: SlicePosition): Details | null {
   const { nodes, executions, steps, stepNames, stepTotals } = state.profile.value;
   const lane = state.lanes.value[place.lane];
   const track = state.trackOf(place.lane);
@@ -45,7 +45,7 @@ export function detailsOf(state: TimelineState, place: Place): Details | null {
 }
 
 /** The same in one sentence, to be heard. */
-export function spoken({ name, facts }: Details): string {
+export function spokenSlice({ name, facts }: Details): string {
   return [name, ...facts.map(([label, value]) => `${label} ${value}`)].join(", ");
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { executionsOf } from "../../analysis/testing.ts";
 import { laidOut } from "../../analysis/timeline_layout.ts";
-import { across, along, nextMeant, sliceAt } from "./geometry.ts";
+import { across, along, nextHighlighted, sliceAt } from "./geometry.ts";
 
 // lane 0: 00..22..44
 // lane 1: .11....333
@@ -40,7 +40,7 @@ test("across the lanes to what is nearest in time", () => {
   expect(across(lanes, { lane: 1, slice: 0 }, 1)).toEqual({ lane: 1, slice: 0 });
 });
 
-describe("nextMeant", () => {
+describe("nextHighlighted", () => {
   const isMeant = (lane: number, slice: number): boolean => lane === 1 || slice === 2; // executions 1, 3 and 4
   const order = [
     { lane: 1, slice: 0 },
@@ -49,32 +49,32 @@ describe("nextMeant", () => {
   ];
 
   test("goes by start through all lanes, and round", () => {
-    expect(nextMeant(lanes, isMeant, null, 1)).toEqual(order[0]);
-    expect(nextMeant(lanes, isMeant, order[0] ?? null, 1)).toEqual(order[1]);
-    expect(nextMeant(lanes, isMeant, order[1] ?? null, 1)).toEqual(order[2]);
-    expect(nextMeant(lanes, isMeant, order[2] ?? null, 1)).toEqual(order[0]);
+    expect(nextHighlighted(lanes, isMeant, null, 1)).toEqual(order[0]);
+    expect(nextHighlighted(lanes, isMeant, order[0] ?? null, 1)).toEqual(order[1]);
+    expect(nextHighlighted(lanes, isMeant, order[1] ?? null, 1)).toEqual(order[2]);
+    expect(nextHighlighted(lanes, isMeant, order[2] ?? null, 1)).toEqual(order[0]);
   });
 
   test("and back", () => {
-    expect(nextMeant(lanes, isMeant, null, -1)).toEqual(order[2]);
-    expect(nextMeant(lanes, isMeant, order[2] ?? null, -1)).toEqual(order[1]);
-    expect(nextMeant(lanes, isMeant, order[0] ?? null, -1)).toEqual(order[2]);
+    expect(nextHighlighted(lanes, isMeant, null, -1)).toEqual(order[2]);
+    expect(nextHighlighted(lanes, isMeant, order[2] ?? null, -1)).toEqual(order[1]);
+    expect(nextHighlighted(lanes, isMeant, order[0] ?? null, -1)).toEqual(order[2]);
   });
 
   test("starts from a slice that is not meant", () => {
-    expect(nextMeant(lanes, isMeant, { lane: 0, slice: 1 }, 1)).toEqual(order[1]);
+    expect(nextHighlighted(lanes, isMeant, { lane: 0, slice: 1 }, 1)).toEqual(order[1]);
   });
 
   test("what starts together comes lane by lane", () => {
     const two =
       laidOut(executionsOf([{ drawn: "aa" }, { drawn: "b", thread: 1 }]), [0]).tracks[0]?.lanes ?? [];
     const all = (): boolean => true;
-    expect(nextMeant(two, all, { lane: 0, slice: 0 }, 1)).toEqual({ lane: 1, slice: 0 });
-    expect(nextMeant(two, all, { lane: 1, slice: 0 }, 1)).toEqual({ lane: 0, slice: 0 });
-    expect(nextMeant(two, all, { lane: 1, slice: 0 }, -1)).toEqual({ lane: 0, slice: 0 });
+    expect(nextHighlighted(two, all, { lane: 0, slice: 0 }, 1)).toEqual({ lane: 1, slice: 0 });
+    expect(nextHighlighted(two, all, { lane: 1, slice: 0 }, 1)).toEqual({ lane: 0, slice: 0 });
+    expect(nextHighlighted(two, all, { lane: 1, slice: 0 }, -1)).toEqual({ lane: 0, slice: 0 });
   });
 
   test("there is none where nothing is meant", () => {
-    expect(nextMeant(lanes, () => false, null, 1)).toBeNull();
+    expect(nextHighlighted(lanes, () => false, null, 1)).toBeNull();
   });
 });

@@ -2,16 +2,16 @@
 
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type StripLane, stripLanes } from "../../analysis/strip_lanes.ts";
+import { busiestLanes, type MiniLane } from "../../analysis/strip_lanes.ts";
 import type { Store } from "../../state/store.ts";
 import { afterPaint } from "../../ui/after_paint.ts";
 import { type Palette, paletteOf } from "../../ui/canvas.ts";
-import { coalesced, onAppearance } from "../../ui/kept_painted.ts";
+import { onAppearance, oncePerFrame } from "../../ui/kept_painted.ts";
 import { select } from "./actions.ts";
 import { laneLabel } from "./details.ts";
 import { sliceAt } from "./geometry.ts";
-import { paintRuns } from "./paint_slices.ts";
-import { planLane, Runs } from "./spans.ts";
+import { paintSpans } from "./paint_slices.ts";
+import { addLaneSpans, Spans } from "./spans.ts";
 import { type TimelineState, timelineStateOf } from "./state.ts";
 import { fitted } from "./viewport.ts";
 
@@ -21,7 +21,7 @@ const SLICE = 13;
 const NEAR = 0.01;
 
 /** An overview: a click selects what ran there; the button opens the timeline itself. It waits until the table is painted. */
-export function TimelineStrip({ store }: { readonly store: Store }) {
+export function MiniTimeline({ store }: { readonly store: Store }) {
   const [isDue, setDue] = useState(false);
   useEffect(() => {
     const painted = afterPaint(() => setDue(true));
@@ -33,10 +33,10 @@ export function TimelineStrip({ store }: { readonly store: Store }) {
 
 function Strip({ state }: { readonly state: TimelineState }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const lanes = stripLanes(state.layout.value);
+  const lanes = busiestLanes(state.layout.value);
   const hasLanes = lanes.length > 0;
   useEffect(() => {
-    if (hasLanes && canvas.current) return keptStrip(state, canvas.current);
+    if (hasLanes && canvas.current) return paintMiniOnChange(state, canvas.current);
     return undefined;
   }, [state, hasLanes]);
   if (!hasLanes) return null;
@@ -79,7 +79,7 @@ function Strip({ state }: { readonly state: TimelineState }) {
 
 function selectAt(
   state: TimelineState,
-  lanes: readonly StripLane[],
+  lanes: readonly MiniLane[],
   event: MouseEvent & { readonly currentTarget: HTMLElement },
 ): void {
   const row = lanes[Math.floor(event.offsetY / ROW)];
@@ -89,7 +89,7 @@ function selectAt(
   select(state, sliceAt(state.lanes.value, row.lane, time, NEAR * end), event.ctrlKey || event.metaKey);
 }
 
-function nameOf(state: TimelineState, { track: index, lane: number }: StripLane): string {
+function nameOf(state: TimelineState, { track: index, lane: number }: MiniLane): string {
   const track = state.layout.value.tracks[index];
   const lane = state.lanes.value[number];
   if (!track || !lane) return "";
@@ -100,12 +100,12 @@ function nameOf(state: TimelineState, { track: index, lane: number }: StripLane)
 }
 
 /** Keep the strip painted; returns what ends this. */
-function keptStrip(state: TimelineState, canvas: HTMLCanvasElement): () => void {
+function paintMiniOnChange(state: TimelineState, canvas: HTMLCanvasElement): () => void {
   const context = canvas.getContext("2d");
   if (!context) return () => {};
-  const runs = new Runs();
+  const runs = new Spans();
   let palette: Palette | null = null;
-  const painting = coalesced(() => {
+  const painting = oncePerFrame(() => {
     const { clientWidth, clientHeight } = canvas;
     if (!clientWidth) return;
     const ratio = canvas.ownerDocument.defaultView?.devicePixelRatio ?? 1;
@@ -114,12 +114,12 @@ function keptStrip(state: TimelineState, canvas: HTMLCanvasElement): () => void 
     runs.clear();
     const tops = new Int32Array(state.lanes.value.length);
     const { layout, painted, slices } = state;
-    stripLanes(layout.value).forEach(({ lane }, row) => {
+    busiestLanes(layout.value).forEach(({ lane }, row) => {
       const own = painted.value[lane];
       tops[lane] = Math.round((row * ROW + (ROW - SLICE) / 2) * ratio);
-      if (own) planLane(runs, lane, own, fitted(layout.value.end), canvas.width, slices.value.step);
+      if (own) addLaneSpans(runs, lane, own, fitted(layout.value.end), canvas.width, slices.value.step);
     });
-    paintRuns(context, runs, { left: 0, tops, height: Math.round(SLICE * ratio), ratio }, palette);
+    paintSpans(context, runs, { left: 0, tops, height: Math.round(SLICE * ratio), ratio }, palette);
   });
   const unfollow = onAppearance(canvas, () => {
     palette = null;

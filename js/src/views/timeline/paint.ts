@@ -1,16 +1,16 @@
 // Paints the whole timeline into its canvas.
 
 import type { Palette } from "../../ui/canvas.ts";
-import { type Plot, paintGrid, paintHead } from "./paint_axis.ts";
+import { paintGrid, paintHead, type TimeArea } from "./paint_axis.ts";
 import { paintLabel } from "./paint_labels.ts";
 import { paintOutline, paintRange } from "./paint_marks.ts";
-import { paintNames, paintRuns } from "./paint_slices.ts";
-import { headHeight, type Row, sliceHeight } from "./rows.ts";
-import { planLane, Runs } from "./spans.ts";
+import { paintNames, paintSpans } from "./paint_slices.ts";
+import { headHeight, type LaneRow, sliceHeight } from "./rows.ts";
+import { addLaneSpans, Spans } from "./spans.ts";
 import type { TimelineState } from "./state.ts";
 
 /** The canvas's size in CSS pixels, how many pixels of the screen make one, and how far the lanes are scrolled. */
-export interface Frame {
+export interface CanvasSize {
   readonly width: number;
   readonly height: number;
   readonly ratio: number;
@@ -20,18 +20,18 @@ export interface Frame {
 }
 
 /** A row that is seen, and its top in the canvas. */
-export interface SeenRow extends Row {
+export interface SeenRow extends LaneRow {
   readonly y: number;
 }
 
 /** Paints a timeline; it keeps its buffers from one painting to the next. */
 export class Painter {
-  private readonly runs = new Runs();
+  private readonly runs = new Spans();
   private tops = new Int32Array(0);
 
   constructor(private readonly context: CanvasRenderingContext2D) {}
 
-  paint(state: TimelineState, frame: Frame, palette: Palette): void {
+  paint(state: TimelineState, frame: CanvasSize, palette: Palette): void {
     const { context } = this;
     const { ratio, width, height, gutter } = frame;
     const layout = state.layout.value;
@@ -55,7 +55,7 @@ export class Painter {
   private paintLanes(
     state: TimelineState,
     rows: readonly SeenRow[],
-    plot: Plot,
+    plot: TimeArea,
     ratio: number,
     palette: Palette,
   ): void {
@@ -70,10 +70,10 @@ export class Painter {
       if (!painted) continue;
       height = Math.round(sliceHeight(row) * ratio);
       this.tops[row.lane] = Math.round((row.y + 1) * ratio);
-      planLane(this.runs, row.lane, painted, plot.viewport, width, step);
+      addLaneSpans(this.runs, row.lane, painted, plot.viewport, width, step);
     }
     const ground = { left: Math.round(plot.left * ratio), tops: this.tops, height, ratio };
-    paintRuns(this.context, this.runs, ground, palette);
+    paintSpans(this.context, this.runs, ground, palette);
     paintNames(this.context, this.runs, ground, palette, (lane, slice) => {
       const name = state.nameAt({ lane, slice });
       return name.slice(name.lastIndexOf("/") + 1);
@@ -81,7 +81,7 @@ export class Painter {
   }
 }
 
-function seenRows(state: TimelineState, { height, scrolled }: Frame): readonly SeenRow[] {
+function seenRows(state: TimelineState, { height, scrolled }: CanvasSize): readonly SeenRow[] {
   const head = headHeight(state.layout.value);
   const rows: SeenRow[] = [];
   for (const row of state.rows.value) {

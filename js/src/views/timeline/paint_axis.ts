@@ -7,7 +7,7 @@ import { markDistance, markText } from "./time_axis.ts";
 import type { Viewport } from "./viewport.ts";
 
 /** The part of the canvas that shows time, in CSS pixels. */
-export interface Plot {
+export interface TimeArea {
   readonly left: number;
   readonly right: number;
   readonly bottom: number;
@@ -18,14 +18,14 @@ const MARK_ROOM = 86;
 const LEAST_STEP = 20;
 
 /** Where a time is, in CSS pixels. */
-export function positionOf({ left, right, viewport }: Plot, time: number): number {
+export function positionOf({ left, right, viewport }: TimeArea, time: number): number {
   return left + ((time - viewport.from) / (viewport.to - viewport.from)) * (right - left);
 }
 
 /** The lines that run down from the marks, behind the slices; they count from the start of each step. */
 export function paintGrid(
   context: CanvasRenderingContext2D,
-  plot: Plot,
+  plot: TimeArea,
   layout: Layout,
   palette: Palette,
 ): void {
@@ -42,7 +42,7 @@ export function paintGrid(
 /** The line of times and, where there are several, the line of steps. */
 export function paintHead(
   context: CanvasRenderingContext2D,
-  plot: Plot,
+  plot: TimeArea,
   layout: Layout,
   palette: Palette,
   stepLabel: (step: number) => string,
@@ -66,7 +66,7 @@ export function paintHead(
 
 function paintStep(
   context: CanvasRenderingContext2D,
-  plot: Plot,
+  plot: TimeArea,
   { step, from, to }: StepSpan,
   palette: Palette,
   stepLabel: (step: number) => string,
@@ -89,15 +89,15 @@ function paintStep(
   );
 }
 
-interface Mark {
+interface TimeMark {
   readonly x: number;
   readonly text: string;
 }
 
-function marks(plot: Plot, { steps }: Layout): Mark[] {
+function marks(plot: TimeArea, { steps }: Layout): TimeMark[] {
   const { left, right, viewport } = plot;
   const distance = markDistance(viewport.to - viewport.from, (right - left) / MARK_ROOM);
-  const found: Mark[] = [];
+  const found: TimeMark[] = [];
   for (const { from, to } of steps) {
     if (to < viewport.from || from > viewport.to) continue;
     const end = Math.min(to, viewport.to);
@@ -112,8 +112,8 @@ function marks(plot: Plot, { steps }: Layout): Mark[] {
 }
 
 /** A short step's marks would stand on one another's: those too near to the one before are left out. */
-function withRoom(found: readonly Mark[]): Mark[] {
-  const kept: Mark[] = [];
+function withRoom(found: readonly TimeMark[]): TimeMark[] {
+  const kept: TimeMark[] = [];
   for (const mark of found) {
     const last = kept.at(-1);
     if (!last || mark.x - last.x >= MARK_ROOM / 2) kept.push(mark);

@@ -4,7 +4,7 @@ import type { Palette } from "../../ui/canvas.ts";
 import { useText } from "./busy_text.ts";
 import { laneLabel } from "./details.ts";
 import type { SeenRow } from "./paint.ts";
-import type { Plot } from "./paint_axis.ts";
+import type { TimeArea } from "./paint_axis.ts";
 import type { TimelineState } from "./state.ts";
 
 const DEVICE_INDENT = 10;
@@ -13,7 +13,7 @@ const LANE_INDENT = 20;
 /** Write a row's label. */
 export function paintLabel(
   context: CanvasRenderingContext2D,
-  plot: Plot,
+  plot: TimeArea,
   state: TimelineState,
   row: SeenRow,
   palette: Palette,
@@ -26,7 +26,7 @@ export function paintLabel(
 
 function paintLaneName(
   context: CanvasRenderingContext2D,
-  plot: Plot,
+  plot: TimeArea,
   state: TimelineState,
   row: SeenRow,
   palette: Palette,
@@ -42,7 +42,7 @@ function paintLaneName(
 
 function paintDevice(
   context: CanvasRenderingContext2D,
-  plot: Plot,
+  plot: TimeArea,
   state: TimelineState,
   row: SeenRow,
   palette: Palette,

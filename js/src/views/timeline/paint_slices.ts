@@ -1,8 +1,8 @@
 // Paints what was planned of the lanes: slices, the gaps between them, and names where there is room.
 
 import type { Palette } from "../../ui/canvas.ts";
-import { hatching } from "../../ui/hatching.ts";
-import { GAP, RECEDING, type Runs, TRANSFER } from "./spans.ts";
+import { transferPattern } from "../../ui/hatching.ts";
+import { GAP, RECEDING, type Spans, TRANSFER } from "./spans.ts";
 
 /** Where the lanes are: in pixels of the screen, of which a CSS pixel has `ratio`. */
 export interface Ground {
@@ -19,9 +19,9 @@ const LEAST_NAMED = 34;
 const LETTER = 6.1;
 
 /** Paint the runs, one colour after another. */
-export function paintRuns(
+export function paintSpans(
   context: CanvasRenderingContext2D,
-  runs: Runs,
+  runs: Spans,
   ground: Ground,
   palette: Palette,
 ): void {
@@ -30,7 +30,7 @@ export function paintRuns(
     context.globalAlpha = colour < RECEDING ? 1 : RECEDING_OPACITY;
     const tone = colour % RECEDING;
     context.fillStyle =
-      tone === TRANSFER ? hatching(context, palette) : (palette.categories[tone] ?? palette.dim);
+      tone === TRANSFER ? transferPattern(context, palette) : (palette.categories[tone] ?? palette.dim);
     fill(context, runs, colour, ground, 0, ground.height);
   }
   context.globalAlpha = 1;
@@ -41,7 +41,7 @@ export function paintRuns(
 
 function fill(
   context: CanvasRenderingContext2D,
-  runs: Runs,
+  runs: Spans,
   colour: number,
   { left, tops }: Ground,
   below: number,
@@ -58,7 +58,7 @@ function fill(
 /** Write the names of the slices that are wide enough. */
 export function paintNames(
   context: CanvasRenderingContext2D,
-  runs: Runs,
+  runs: Spans,
   { left, tops, height, ratio }: Ground,
   palette: Palette,
   nameOf: (lane: number, slice: number) => string,

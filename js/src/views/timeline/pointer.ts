@@ -1,17 +1,17 @@
 // What pointer and wheel do in the timeline: hover, choose, drag to pan, drag with shift to mark, wheel to zoom.
 
 import { select } from "./actions.ts";
-import { type Place, samePlace, sliceAt } from "./geometry.ts";
-import type { Frame } from "./paint.ts";
+import { type SlicePosition, samePosition, sliceAt } from "./geometry.ts";
+import type { CanvasSize } from "./paint.ts";
 import { headHeight, rowAt } from "./rows.ts";
 import type { TimelineState } from "./state.ts";
 import { around, panned, type Viewport, zoomed } from "./viewport.ts";
 
 /** Where the pointer listens, and how large what it is over is. */
-export interface Stage {
+export interface PointerArea {
   readonly glass: HTMLElement;
   readonly scroller: HTMLElement;
-  readonly frame: () => Frame;
+  readonly frame: () => CanvasSize;
 }
 
 /** From how many pixels on a press is a drag. */
@@ -31,7 +31,7 @@ interface Press {
 }
 
 /** Let pointer and wheel move a timeline; returns what ends this. */
-export function followPointer(state: TimelineState, stage: Stage): () => void {
+export function followPointer(state: TimelineState, stage: PointerArea): () => void {
   const { glass } = stage;
   let press: Press | null = null;
   const listeners: { [Type in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Type]) => void } = {
@@ -77,18 +77,18 @@ export function followPointer(state: TimelineState, stage: Stage): () => void {
 }
 
 /** The time at a distance from the left of the canvas. */
-function timeAt(state: TimelineState, { frame }: Stage, x: number): number {
+function timeAt(state: TimelineState, { frame }: PointerArea, x: number): number {
   const { gutter, width } = frame();
   const { from, to } = state.seen.value;
   return from + ((x - gutter) / Math.max(width - gutter, 1)) * (to - from);
 }
 
-function positionIn({ scroller }: Stage, event: MouseEvent): { x: number; y: number } {
+function positionIn({ scroller }: PointerArea, event: MouseEvent): { x: number; y: number } {
   const box = scroller.getBoundingClientRect();
   return { x: event.clientX - box.left, y: event.clientY - box.top };
 }
 
-function placeAt(state: TimelineState, stage: Stage, x: number, y: number): Place | null {
+function placeAt(state: TimelineState, stage: PointerArea, x: number, y: number): SlicePosition | null {
   const { gutter, width } = stage.frame();
   const head = headHeight(state.layout.value);
   if (x < gutter || y < head) return null;
@@ -99,17 +99,17 @@ function placeAt(state: TimelineState, stage: Stage, x: number, y: number): Plac
   return sliceAt(state.lanes.value, row.lane, timeAt(state, stage, x), near);
 }
 
-function hover(state: TimelineState, place: Place | null): void {
-  if (!samePlace(state.hovered.value, place)) state.hovered.value = place;
+function hover(state: TimelineState, place: SlicePosition | null): void {
+  if (!samePosition(state.hovered.value, place)) state.hovered.value = place;
 }
 
-function click(state: TimelineState, place: Place | null, together: boolean): void {
+function click(state: TimelineState, place: SlicePosition | null, together: boolean): void {
   if (!place) state.range.value = null;
   state.current.value = place;
   select(state, place, together);
 }
 
-function drag(state: TimelineState, stage: Stage, press: Press, x: number, y: number): void {
+function drag(state: TimelineState, stage: PointerArea, press: Press, x: number, y: number): void {
   if (!press.moved && Math.hypot(x - press.x, y - press.y) < STILL) return;
   press.moved = true;
   hover(state, null);
@@ -128,7 +128,7 @@ function drag(state: TimelineState, stage: Stage, press: Press, x: number, y: nu
 }
 
 /** With ctrl or ⌘, or once the timeline has the focus, the wheel zooms; with shift or sideways it pans; else the page scrolls. */
-function turn(state: TimelineState, stage: Stage, event: WheelEvent): void {
+function turn(state: TimelineState, stage: PointerArea, event: WheelEvent): void {
   const unit = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : LINE;
   const { end } = state.layout.value;
   const { gutter, width } = stage.frame();

@@ -3,7 +3,7 @@
 import type { Layout } from "../../analysis/timeline_layout.ts";
 
 /** A row; `lane` counts over all devices, -1 for a device's own line. */
-export interface Row {
+export interface LaneRow {
   readonly track: number;
   readonly lane: number;
   readonly top: number;
@@ -22,8 +22,8 @@ const DEVICE_HEIGHT = 26;
 const SPACE = 6;
 
 /** The rows, the first at the top of the lanes' own space. */
-export function rowsOf(layout: Layout): readonly Row[] {
-  const rows: Row[] = [];
+export function rowsOf(layout: Layout): readonly LaneRow[] {
+  const rows: LaneRow[] = [];
   const count = layout.tracks.reduce((sum, { lanes }) => sum + lanes.length, 0);
   const height = HEIGHTS.find(([most]) => count <= most)?.[1] ?? LOW;
   let [top, lane] = [0, 0];
@@ -41,7 +41,7 @@ export function rowsOf(layout: Layout): readonly Row[] {
 }
 
 /** The height of the slices in a row: a little is left free below them. */
-export function sliceHeight({ height }: Row): number {
+export function sliceHeight({ height }: LaneRow): number {
   return height - 2;
 }
 
@@ -51,12 +51,12 @@ export function headHeight(layout: Layout): number {
 }
 
 /** The height of all rows. */
-export function heightOf(rows: readonly Row[]): number {
+export function heightOf(rows: readonly LaneRow[]): number {
   const last = rows.at(-1);
   return last ? last.top + last.height + SPACE : 0;
 }
 
 /** The row at a height, null between rows. */
-export function rowAt(rows: readonly Row[], y: number): Row | null {
+export function rowAt(rows: readonly LaneRow[], y: number): LaneRow | null {
   return rows.find(({ top, height }) => y >= top && y < top + height) ?? null;
 }

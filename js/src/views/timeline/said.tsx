@@ -2,11 +2,11 @@
 
 import { shortTime } from "../../lib/format.ts";
 import { rangeText } from "./busy_text.ts";
-import { detailsOf, spoken } from "./details.ts";
+import { detailsOf, spokenSlice } from "./details.ts";
 import type { TimelineState } from "./state.ts";
 
 /** What is chosen, in words. */
-export function Said({ state }: { readonly state: TimelineState }) {
+export function ChosenLine({ state }: { readonly state: TimelineState }) {
   const current = state.current.value;
   const range = state.range.value;
   const details = current && detailsOf(state, current);
@@ -22,7 +22,7 @@ export function Said({ state }: { readonly state: TimelineState }) {
           ))}
         </p>
       )}
-      {details && <p>{spoken(details)}</p>}
+      {details && <p>{spokenSlice(details)}</p>}
       {!range && !details && <p class="dim">Click a slice, or press an arrow key, to see what it is.</p>}
     </div>
   );

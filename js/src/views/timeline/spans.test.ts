@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Lane } from "../../analysis/lanes.ts";
-import { GAP, planLane, RECEDING, Runs } from "./spans.ts";
+import { addLaneSpans, GAP, RECEDING, Spans } from "./spans.ts";
 
 type Slice = readonly [start: number, end: number, colour: number];
 
@@ -15,8 +15,8 @@ function planned(slices: readonly Slice[], from = 0, to = 1000, step = slices.ma
     end: Float64Array.from(slices, ([, end]) => end),
     execution: Int32Array.from(slices.keys()),
   };
-  const runs = new Runs();
-  planLane(
+  const runs = new Spans();
+  addLaneSpans(
     runs,
     0,
     { lane, colour: Uint8Array.from(slices, ([, , colour]) => colour) },
@@ -36,7 +36,7 @@ function planned(slices: readonly Slice[], from = 0, to = 1000, step = slices.ma
   return pixels.join("").replace(/\.+$/, "");
 }
 
-describe("planLane", () => {
+describe("addLaneSpans", () => {
   test("a slice from start to end, parted from the next by a pixel", () => {
     expect(
       planned([
@@ -120,7 +120,7 @@ describe("planLane", () => {
   });
 
   test("more runs than there was room for", () => {
-    const runs = new Runs();
+    const runs = new Spans();
     for (let run = 0; run < 10_000; run++) runs.add(run * 2, run * 2 + 1, 0, run, run % 6);
     expect([runs.length, runs.left[9999], runs.slice[5000]]).toEqual([10_000, 19_998, 5000]);
   });

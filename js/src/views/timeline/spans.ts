@@ -19,8 +19,8 @@ const SHOWN_GAP = 5;
 /** What took no time at all is seen too. */
 const LEAST_WEIGHT = 1e-9;
 
-/** Runs of pixels in a colour, from `left` up to `right`; `slice` is -1 where a run stands for many short ones, or a gap. */
-export class Runs {
+/** Spans of pixels in a colour, from `left` up to `right`; `slice` is -1 where a run stands for many short ones, or a gap. */
+export class Spans {
   left = new Int32Array(4096);
   right = new Int32Array(4096);
   lane = new Int32Array(4096);
@@ -82,8 +82,8 @@ export interface PaintedLane {
 }
 
 /** Add what is seen of a lane to the runs, for `width` pixels. `step` tells in which step an execution was. */
-export function planLane(
-  runs: Runs,
+export function addLaneSpans(
+  runs: Spans,
   number: number,
   { lane: { start, end, execution }, colour }: PaintedLane,
   viewport: Viewport,
@@ -129,7 +129,7 @@ export function planLane(
 }
 
 /** Add a pixel in its dominant colour; returns the next pixel. */
-function decide(runs: Runs, pixel: number, lane: number, weight: Float64Array): number {
+function decide(runs: Spans, pixel: number, lane: number, weight: Float64Array): number {
   runs.add(pixel, pixel + 1, lane, -1, dominant(weight));
   weight.fill(0);
   return pixel + 1;

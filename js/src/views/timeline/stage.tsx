@@ -1,22 +1,32 @@
 // The part of the timeline that is painted, and over it what takes pointer and keys.
 
 import { useEffect, useRef } from "preact/hooks";
-import { frameOf, keptPainted } from "../../ui/kept_painted.ts";
-import { pressed } from "./actions.ts";
+import { canvasSizeOf, paintOnChange } from "../../ui/kept_painted.ts";
+import { onTimelineKey } from "./actions.ts";
 import { DetailsCard } from "./details_card.tsx";
 import { followPointer } from "./pointer.ts";
 import { headHeight, heightOf } from "./rows.ts";
 import type { TimelineState } from "./state.ts";
 
 /** The painting, which follows the state by itself; `summary` says what is to be seen. */
-export function Stage({ state, summary }: { readonly state: TimelineState; readonly summary: string }) {
+export function TimelineCanvas({
+  state,
+  summary,
+}: {
+  readonly state: TimelineState;
+  readonly summary: string;
+}) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const glass = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!scroller.current || !canvas.current || !glass.current) return;
-    const stage = { glass: glass.current, scroller: scroller.current, frame: () => frameOf(stage.scroller) };
-    const unpaint = keptPainted(state, stage.scroller, canvas.current);
+    const stage = {
+      glass: glass.current,
+      scroller: scroller.current,
+      frame: () => canvasSizeOf(stage.scroller),
+    };
+    const unpaint = paintOnChange(state, stage.scroller, canvas.current);
     const unfollow = followPointer(state, stage);
     return () => {
       unfollow();
@@ -37,7 +47,7 @@ export function Stage({ state, summary }: { readonly state: TimelineState; reado
             aria-label="slices"
             tabIndex={0}
             onKeyDown={(event) => {
-              if (pressed(state, event)) event.preventDefault();
+              if (onTimelineKey(state, event)) event.preventDefault();
             }}
           >
             <div class="spoken" role="option" aria-selected={current !== null} tabIndex={-1}>

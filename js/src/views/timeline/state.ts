@@ -1,7 +1,7 @@
 // What a timeline shows now: its layout, the part of it that is seen, and what is pointed at, chosen or marked.
 
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { type Use, useOf } from "../../analysis/busy.ts";
+import { type DeviceUse, useOf } from "../../analysis/busy.ts";
 import type { Lane, Track } from "../../analysis/lanes.ts";
 import { laidDeviceLabel, type Slices, slicesOf } from "../../analysis/slices.ts";
 import { type Layout, layoutOf } from "../../analysis/timeline_layout.ts";
@@ -9,8 +9,8 @@ import type { Profile } from "../../data/profile.ts";
 import { selectedNodes } from "../../state/selection.ts";
 import { stepsOf, stepsShown } from "../../state/steps_shown.ts";
 import type { Store } from "../../state/store.ts";
-import { endOf, type Place, startOf } from "./geometry.ts";
-import { type Row, rowsOf } from "./rows.ts";
+import { endOf, type SlicePosition, startOf } from "./geometry.ts";
+import { type LaneRow, rowsOf } from "./rows.ts";
 import { type PaintedLane, RECEDING } from "./spans.ts";
 import { either, nodesFound, paintedLanes } from "./tones.ts";
 import { fitted, type Viewport } from "./viewport.ts";
@@ -29,20 +29,20 @@ export class TimelineState {
   readonly profile: ReadonlySignal<Profile>;
   readonly slices: ReadonlySignal<Slices>;
   readonly layout: ReadonlySignal<Layout>;
-  readonly rows: ReadonlySignal<readonly Row[]>;
+  readonly rows: ReadonlySignal<readonly LaneRow[]>;
   readonly lanes: ReadonlySignal<readonly Lane[]>;
   /** The nodes that are searched for or selected, null if there is neither. */
   readonly meant: ReadonlySignal<Uint8Array | null>;
   readonly painted: ReadonlySignal<readonly PaintedLane[]>;
   /** What each device did in all of the layout. */
-  readonly uses: ReadonlySignal<readonly Use[]>;
+  readonly uses: ReadonlySignal<readonly DeviceUse[]>;
   /** How many slices are searched for or selected, null if nothing is. */
   readonly meantSlices: ReadonlySignal<number | null>;
   readonly seen: Signal<Viewport>;
-  readonly hovered: Signal<Place | null> = signal(null);
+  readonly hovered: Signal<SlicePosition | null> = signal(null);
   /** Where in the window the pointer is. */
   readonly pointed = signal({ x: 0, y: 0 });
-  readonly current: Signal<Place | null> = signal(null);
+  readonly current: Signal<SlicePosition | null> = signal(null);
   readonly range: Signal<Viewport | null> = signal(null);
 
   private settled: Layout;
@@ -61,7 +61,7 @@ export class TimelineState {
       paintedLanes(this.profile.value, this.slices.value, this.layout.value, this.meant.value),
     );
     this.uses = computed(() => this.usesOf(fitted(this.layout.value.end)));
-    this.meantSlices = computed(() => (this.meant.value ? meantIn(this.painted.value) : null));
+    this.meantSlices = computed(() => (this.meant.value ? highlightedIn(this.painted.value) : null));
     this.settled = this.layout.value;
     this.seen = signal(fitted(this.settled.end));
   }
@@ -77,30 +77,30 @@ export class TimelineState {
   }
 
   /** What each device did in some time. */
-  usesOf({ from, to }: Viewport): readonly Use[] {
+  usesOf({ from, to }: Viewport): readonly DeviceUse[] {
     const { tracks, steps } = this.layout.value;
     return tracks.map((track) => useOf(track, steps, from, to));
   }
 
   /** The row of the slices that a slice shows: of an execution, or of a transfer. */
-  executionAt({ lane, slice }: Place): number {
+  executionAt({ lane, slice }: SlicePosition): number {
     return this.lanes.value[lane]?.execution[slice] ?? -1;
   }
 
   /** The row of the transfers that a slice shows; -1 where it shows an execution. */
-  transferAt(place: Place): number {
+  transferAt(place: SlicePosition): number {
     return Math.max(this.executionAt(place) - this.slices.value.firstTransfer, -1);
   }
 
   /** The name of the node that a slice shows, or of the tensor that was moved. */
-  nameAt(place: Place): string {
+  nameAt(place: SlicePosition): string {
     const { tensor, tensors } = this.profile.value.transfers;
     const moved = this.transferAt(place);
     return moved < 0 ? this.nodeAt(place) : (tensors[tensor[moved] as number] as string);
   }
 
   /** The name of the node that a slice shows, or that made what was moved; empty where it is not known. */
-  nodeAt(place: Place): string {
+  nodeAt(place: SlicePosition): string {
     return this.profile.value.nodes.names[this.slices.value.node[this.executionAt(place)] ?? -1] ?? "";
   }
 
@@ -127,13 +127,13 @@ export class TimelineState {
   }
 
   /** From when to when a slice ran. */
-  spanOf(place: Place): Viewport {
+  spanOf(place: SlicePosition): Viewport {
     const lanes = this.lanes.value;
     return { from: startOf(lanes, place), to: endOf(lanes, place) };
   }
 }
 
-function meantIn(painted: readonly PaintedLane[]): number {
+function highlightedIn(painted: readonly PaintedLane[]): number {
   let count = 0;
   for (const { colour } of painted) for (const each of colour) if (each < RECEDING) count += 1;
   return count;

@@ -4,10 +4,10 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { CATEGORIES } from "../../analysis/op_categories.ts";
 import type { Store } from "../../state/store.ts";
 import { useText } from "./busy_text.ts";
-import { Empty } from "./empty.tsx";
-import { Said } from "./said.tsx";
+import { EmptyTimeline } from "./empty.tsx";
+import { ChosenLine } from "./said.tsx";
 import { followSearchBox } from "./search_box.ts";
-import { Stage } from "./stage.tsx";
+import { TimelineCanvas } from "./stage.tsx";
 import { type TimelineState, timelineStateOf } from "./state.ts";
 import { Toolbar } from "./toolbar.tsx";
 
@@ -22,12 +22,12 @@ export function Timeline({ store }: { readonly store: Store }) {
     if (hasSlices && section.current) return followSearchBox(state, section.current);
     return undefined;
   }, [state, hasSlices]);
-  if (!hasSlices) return <Empty state={state} />;
+  if (!hasSlices) return <EmptyTimeline state={state} />;
   return (
     <section ref={section} class="timeline" aria-label="timeline">
       <Toolbar state={state} />
-      <Stage state={state} summary={summaryOf(state)} />
-      <Said state={state} />
+      <TimelineCanvas state={state} summary={summaryOf(state)} />
+      <ChosenLine state={state} />
       <ul class="legend" aria-label="colours">
         {CATEGORIES.map((category, index) => (
           <li key={category}>

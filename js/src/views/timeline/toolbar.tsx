@@ -1,6 +1,6 @@
 // The timeline's buttons: zoom, steps, and the slices that are searched for or selected.
 
-import { chooseMeant, chooseStep, seeAll, seeGap, zoom } from "./actions.ts";
+import { chooseHighlighted, chooseStep, seeAll, seeGap, zoom } from "./actions.ts";
 import type { TimelineState } from "./state.ts";
 
 /** The same as some keys do, for the pointer. */
@@ -23,9 +23,14 @@ export function Toolbar({ state }: { readonly state: TimelineState }) {
       )}
       {meant !== null && (
         <fieldset aria-label="found and selected">
-          <Tool name="previous found or selected" keys="N" act={() => chooseMeant(state, -1)} text="‹" />
+          <Tool
+            name="previous found or selected"
+            keys="N"
+            act={() => chooseHighlighted(state, -1)}
+            text="‹"
+          />
           {meant.toLocaleString("en")} of {state.layout.value.slices.toLocaleString("en")}
-          <Tool name="next found or selected" keys="n" act={() => chooseMeant(state, 1)} text="›" />
+          <Tool name="next found or selected" keys="n" act={() => chooseHighlighted(state, 1)} text="›" />
         </fieldset>
       )}
       <span class="hint">

@@ -1,6 +1,6 @@
 // What is known of one transfer, in words.
 
-import { placed, rate, time } from "../../analysis/figures.ts";
+import { byteRate, placed, time } from "../../analysis/figures.ts";
 import { exact, shortBytes, shortTime } from "../../lib/format.ts";
 import type { TimelineState } from "./state.ts";
 
@@ -31,7 +31,7 @@ export function transferFacts(
     ["bytes", shortBytes(bytes)],
     ["start", time(transfers.startNanos[row] as number)],
     ["duration", `${shortTime(micros)} (${exact("micros", micros)})`],
-    ["rate", bytes > 0 && nanos > 0 ? rate(bytes, nanos) : ""],
+    ["rate", bytes > 0 && nanos > 0 ? byteRate(bytes, nanos) : ""],
     ["waits", wait === undefined ? "" : `${time(wait)} a step until it was on its way`],
     ["step", steps.length > 1 ? `${steps[step]} ${stepNames[step] ?? ""}`.trim() : ""],
   ];

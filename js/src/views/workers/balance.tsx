@@ -3,10 +3,14 @@
 import { placed, times } from "../../analysis/figures.ts";
 import type { Cluster, Task } from "../../data/cluster.ts";
 import { shortCount } from "../../lib/format.ts";
-import { Wide } from "../../ui/tables.tsx";
+import { ScrollSideways } from "../../ui/tables.tsx";
 
 /** A bar a task, and the line of the mean of its job; nothing where no task holds parameters. */
-export function Balance({ cluster: { tasks, parameter_balance: balance } }: { readonly cluster: Cluster }) {
+export function ParameterTable({
+  cluster: { tasks, parameter_balance: balance },
+}: {
+  readonly cluster: Cluster;
+}) {
   const largest = tasks.reduce((one, other) => (other.parameters > one.parameters ? other : one));
   if (!largest.parameters) return null;
   const servers = tasks.filter(
@@ -21,7 +25,7 @@ export function Balance({ cluster: { tasks, parameter_balance: balance } }: { re
         <h3>Parameters</h3>
         <span class="dim">{saidOf(largest, sum, mean)}</span>
       </header>
-      <Wide label="table of parameters">
+      <ScrollSideways label="table of parameters">
         <table class="figures balance" style={{ "--mean": place(mean) }}>
           <caption>Parameters by task</caption>
           <thead>
@@ -53,7 +57,7 @@ export function Balance({ cluster: { tasks, parameter_balance: balance } }: { re
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollSideways>
     </section>
   );
 }

@@ -2,30 +2,30 @@
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { type Comparison, comparisonOf, type Part } from "../../analysis/workers.ts";
-import { VIEWS, type View } from "../../data/protocol.ts";
+import { type ComparedPart, type Comparison, compareWorkers } from "../../analysis/workers.ts";
+import { VIEWS, type ViewName } from "../../data/protocol.ts";
 import { MEASURES, type Measure } from "../../engine/measures.ts";
 import type { Store } from "../../state/store.ts";
-import { Picker } from "../../ui/picker.tsx";
+import { SelectField } from "../../ui/picker.tsx";
 import { ComparedTable } from "./compared_table.tsx";
 
 const MOST_ROWS = 25;
 // Beside the picture, which shows all of them.
 const MOST_COLUMNS = 12;
-const PARTS: readonly Part[] = ["own", "total"];
+const PARTS: readonly ComparedPart[] = ["own", "total"];
 
 /** The comparison, and what to compare by. */
 export function CompareWorkers({ store }: { readonly store: Store }) {
-  const kind = useSignal<View>(store.table.peek());
+  const kind = useSignal<ViewName>(store.table.peek());
   const measure = useSignal<Measure>("micros");
-  const part = useSignal<Part>("own");
+  const part = useSignal<ComparedPart>("own");
   const from = useSignal<0 | 1>(0);
   const { profile } = store.shown;
   const options = store.options.value;
   const found = useMemo(() => {
     const asked = { measure: measure.value, part: part.value, most: MOST_ROWS };
     try {
-      return { comparison: comparisonOf(profile, kind.value, options, asked) };
+      return { comparison: compareWorkers(profile, kind.value, options, asked) };
     } catch (error) {
       return { problem: error instanceof Error ? error.message : String(error) };
     }
@@ -37,9 +37,9 @@ export function CompareWorkers({ store }: { readonly store: Store }) {
       <header>
         <h3>Workers compared</h3>
         <span class="pickers">
-          <Picker label="rows of" chosen={kind} choices={VIEWS} />
-          <Picker label="measure" chosen={measure} choices={MEASURES} />
-          {kind.value !== "op" && <Picker label="part" chosen={part} choices={PARTS} />}
+          <SelectField label="rows of" chosen={kind} choices={VIEWS} />
+          <SelectField label="measure" chosen={measure} choices={MEASURES} />
+          {kind.value !== "op" && <SelectField label="part" chosen={part} choices={PARTS} />}
           {isPair && (
             <button
               type="button"

@@ -7,7 +7,7 @@ import { exact, short } from "../../lib/format.ts";
 import { visible } from "../../lib/visible.ts";
 import { selectionAfter } from "../../state/selecting.ts";
 import type { Store } from "../../state/store.ts";
-import { Wide } from "../../ui/tables.tsx";
+import { ScrollSideways } from "../../ui/tables.tsx";
 import { COLOURS, Dots, workerColour } from "./dots.tsx";
 
 interface ComparedTableProps {
@@ -55,7 +55,7 @@ export function ComparedTable({
     </>
   );
   return (
-    <Wide label="table of workers">
+    <ScrollSideways label="table of workers">
       <table class="figures">
         <caption>What workers take a step, those rows first in which they differ most</caption>
         <thead>
@@ -100,6 +100,6 @@ export function ComparedTable({
           ))}
         </tbody>
       </table>
-    </Wide>
+    </ScrollSideways>
   );
 }

@@ -1,18 +1,18 @@
 // What goes from task to task in a step, as a matrix: the more bytes, the darker.
 
 import { useMemo } from "preact/hooks";
-import { placed, rate, time } from "../../analysis/figures.ts";
+import { byteRate, placed, time } from "../../analysis/figures.ts";
 import { type Cell, linkMatrix } from "../../analysis/link_matrix.ts";
 import type { Cluster } from "../../data/cluster.ts";
 import { shortBytes, shortCount } from "../../lib/format.ts";
 import { visible } from "../../lib/visible.ts";
-import { Wide } from "../../ui/tables.tsx";
+import { ScrollSideways } from "../../ui/tables.tsx";
 
 // As many as can be looked at.
 const MOST = 16;
 
 /** The matrix; nothing where nothing went between tasks. */
-export function Links({ cluster: { links, tasks } }: { readonly cluster: Cluster }) {
+export function LinkTable({ cluster: { links, tasks } }: { readonly cluster: Cluster }) {
   const matrix = useMemo(
     () =>
       linkMatrix(
@@ -31,7 +31,7 @@ export function Links({ cluster: { links, tasks } }: { readonly cluster: Cluster
           bytes a step · rate · how long the one who got it stood still before it was on its way
         </span>
       </header>
-      <Wide label="matrix of links">
+      <ScrollSideways label="matrix of links">
         <table class="figures matrix">
           <caption>What each task got from each other</caption>
           <thead>
@@ -57,7 +57,7 @@ export function Links({ cluster: { links, tasks } }: { readonly cluster: Cluster
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollSideways>
       {matrix.others > 0 && <p class="dim">{matrix.others} more sent or got less.</p>}
     </section>
   );
@@ -73,7 +73,7 @@ function LinkCell({ cell, largest }: { readonly cell: Cell | undefined; readonly
     >
       {shortBytes(bytes)}
       <small>
-        {rate(bytes, transfer_nanos)}
+        {byteRate(bytes, transfer_nanos)}
         {wait_nanos > 0 && ` · waits ${time(wait_nanos)}`}
       </small>
     </td>

@@ -3,7 +3,7 @@
 import { offset, percent, placed, time } from "../../analysis/figures.ts";
 import type { Cluster, Task } from "../../data/cluster.ts";
 import { shortBytes } from "../../lib/format.ts";
-import { Wide } from "../../ui/tables.tsx";
+import { ScrollSideways } from "../../ui/tables.tsx";
 
 interface Figure {
   readonly title: string;
@@ -43,7 +43,7 @@ const FIGURES: readonly Figure[] = [
 ];
 
 /** A row a task, with a bar of the time in which it was busy. */
-export function Tasks({ cluster }: { readonly cluster: Cluster }) {
+export function TaskTable({ cluster }: { readonly cluster: Cluster }) {
   const { tasks, straggler, steps } = cluster;
   const longest = Math.max(...tasks.map(lengthOf));
   return (
@@ -57,7 +57,7 @@ export function Tasks({ cluster }: { readonly cluster: Cluster }) {
           <span aria-hidden="true">▲</span> {straggler.text}
         </p>
       )}
-      <Wide label="table of tasks">
+      <ScrollSideways label="table of tasks">
         <table class="figures">
           <caption>What each task did in a step</caption>
           <thead>
@@ -86,7 +86,7 @@ export function Tasks({ cluster }: { readonly cluster: Cluster }) {
                   )}
                 </th>
                 <td class="picture" title={`busy ${time(task.busy_nanos)}, idle ${time(task.idle_nanos)}`}>
-                  <Use task={task} longest={longest} />
+                  <UseBar task={task} longest={longest} />
                 </td>
                 {FIGURES.map(({ title, text }) => (
                   <td key={title}>{text(task)}</td>
@@ -95,12 +95,12 @@ export function Tasks({ cluster }: { readonly cluster: Cluster }) {
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollSideways>
     </section>
   );
 }
 
-function Use({ task, longest }: { readonly task: Task; readonly longest: number }) {
+function UseBar({ task, longest }: { readonly task: Task; readonly longest: number }) {
   const length = lengthOf(task);
   return (
     <div class="use">

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { placed, rate, time } from "../../analysis/figures.ts";
+import { byteRate, placed, time } from "../../analysis/figures.ts";
 import {
   type Sorting,
   sortedTransfers,
@@ -15,7 +15,7 @@ import { shortBytes, shortCount } from "../../lib/format.ts";
 import { visible } from "../../lib/visible.ts";
 import { selectionAfter } from "../../state/selecting.ts";
 import type { Store } from "../../state/store.ts";
-import { Wide } from "../../ui/tables.tsx";
+import { ScrollSideways } from "../../ui/tables.tsx";
 
 const COLUMNS: readonly (readonly [column: TransferColumn, title: string, help: string])[] = [
   ["tensor", "tensor", "what was moved"],
@@ -31,7 +31,7 @@ const COLUMNS: readonly (readonly [column: TransferColumn, title: string, help: 
 const SHOWN_AT_FIRST = 12;
 
 /** A row a tensor; the heads of the columns sort them. */
-export function Transfers({ store, cluster }: { readonly store: Store; readonly cluster: Cluster }) {
+export function TransferTable({ store, cluster }: { readonly store: Store; readonly cluster: Cluster }) {
   const { transfers, transfers_left_out: leftOut } = cluster;
   const sorting = useSignal<Sorting>({ column: "time", isDescending: true });
   const isWhole = useSignal(false);
@@ -45,7 +45,7 @@ export function Transfers({ store, cluster }: { readonly store: Store; readonly 
         <h3>Costliest transfers</h3>
         {leftOut > 0 && <span class="dim">{shortCount(leftOut)} more cost less</span>}
       </header>
-      <Wide label="table of transfers">
+      <ScrollSideways label="table of transfers">
         <table class="figures transfers">
           <caption>Tensors that devices got from others</caption>
           <thead>
@@ -78,13 +78,13 @@ export function Transfers({ store, cluster }: { readonly store: Store; readonly 
                 <td>{shortCount(count)}</td>
                 <td title={`${bytes.toLocaleString("en")} B`}>{shortBytes(bytes)}</td>
                 <td>{time(transfer_nanos)}</td>
-                <td>{rate(bytes, transfer_nanos)}</td>
+                <td>{byteRate(bytes, transfer_nanos)}</td>
                 <td>{time(wait_nanos)}</td>
               </tr>
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollSideways>
       {sorted.length > SHOWN_AT_FIRST && (
         <button
           type="button"

@@ -2,11 +2,11 @@
 
 import { hasSeveralWorkers } from "../../analysis/several_workers.ts";
 import type { Store } from "../../state/store.ts";
-import { Balance } from "./balance.tsx";
+import { ParameterTable } from "./balance.tsx";
 import { CompareWorkers } from "./compare.tsx";
-import { Links } from "./links.tsx";
-import { Tasks } from "./tasks.tsx";
-import { Transfers } from "./transfers.tsx";
+import { LinkTable } from "./links.tsx";
+import { TaskTable } from "./tasks.tsx";
+import { TransferTable } from "./transfers.tsx";
 
 /** What there is to see of several workers, tasks and transfers; for one process alone why there is nothing. */
 export function WorkersPanel({ store }: { readonly store: Store }) {
@@ -17,10 +17,10 @@ export function WorkersPanel({ store }: { readonly store: Store }) {
       {isCompared && <CompareWorkers store={store} />}
       {cluster && (
         <>
-          <Tasks cluster={cluster} />
-          <Balance cluster={cluster} />
-          <Links cluster={cluster} />
-          <Transfers store={store} cluster={cluster} />
+          <TaskTable cluster={cluster} />
+          <ParameterTable cluster={cluster} />
+          <LinkTable cluster={cluster} />
+          <TransferTable store={store} cluster={cluster} />
           {cluster.notes.map((note) => (
             <p key={note} class="dim">
               {note}
