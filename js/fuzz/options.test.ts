@@ -2,13 +2,11 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { OptionError, ProfileError } from "../src/data/errors.ts";
-import { withDefaults } from "../src/data/options.ts";
+import { OptionError, ProfileError, withDefaults } from "../src/data/options.ts";
 import { OPTIONS, type Options, VIEWS } from "../src/data/protocol.ts";
 import { evaluate } from "../src/engine/evaluate.ts";
 import { profileOf } from "../src/engine/testing.ts";
-import { joinRegexes, splitRegexes } from "../src/lib/regex_list.ts";
-import { readQuantity } from "../src/lib/typed_text.ts";
+import { joinRegexes, readQuantity, splitRegexes } from "../src/lib/typed_text.ts";
 import { PATIENCE_MILLISECONDS, runs, undocumented } from "./runs.ts";
 
 const PROFILE = profileOf(`

@@ -3,8 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import packed from "../../tests/conformance/columns.jsonl?raw";
-import { OptionError, ProfileError } from "../src/data/errors.ts";
-import { withDefaults } from "../src/data/options.ts";
+import { OptionError, ProfileError, withDefaults } from "../src/data/options.ts";
 import { VIEWS } from "../src/data/protocol.ts";
 import { decode } from "../src/data/wire.ts";
 import { evaluate } from "../src/engine/evaluate.ts";

@@ -1,14 +1,15 @@
-// The entry of the widget: draws a model into an element of the page, and takes it away again.
+// The entry of the widget: draws a model into an element, follows the theme of the page, and takes the widget away again.
 
 import { render as draw, h } from "preact";
-import { type ModelSource, sharedAssets } from "./data/assets.ts";
-import type { Assets, Model } from "./data/model.ts";
-import { type Lent, loadedPictures } from "./state/bundles.ts";
-import { Bundle, once } from "./state/later.ts";
-import { Store } from "./state/store.ts";
-import { STYLE } from "./styles/index.ts";
-import { followTheme } from "./theme.ts";
+import { type Assets, type Model, type ModelSource, sharedAssets } from "./data/model.ts";
+import { Bundle, type Lent, loadPanels, once } from "./state/bundles.ts";
+import { type Panels, Store } from "./state/store.ts";
+import base from "./styles/base.css";
+import table from "./styles/table.css";
 import { Frame } from "./views/frame.tsx";
+
+// The styles of the first paint, in the order in which they apply.
+const STYLE = [base, table].join("\n");
 
 /** What anywidget gives a view; `assets` is the opener's own way to hand them over, for there is no kernel. */
 export interface Rendering {
@@ -31,8 +32,8 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
   const content = el.ownerDocument.createElement("div");
   root.append(sheet, content);
   const assets = once(given ?? (() => sharedAssets(model, host)));
-  const pictures = new Bundle(async () => loadedPictures(await assets(), lent));
-  const store = new Store({ model, assets, pictures });
+  const panels = new Bundle(async () => loadPanels<Panels>(await assets(), lent));
+  const store = new Store({ model, assets, panels });
   const unfollow = followTheme(place);
   hideSavedCopy(el, String(model.get("_id") ?? ""));
   draw(h(Frame, { store }), content);
@@ -54,3 +55,60 @@ function hideSavedCopy(el: HTMLElement, id: string): void {
 
 /** The widget, which lends its own modules to the pictures: js/shared.mjs finds out which they need. */
 export default (lent: Lent) => ({ render: (rendering: Rendering) => render(rendering, lent) });
+
+/** Keep `data-theme` of the element at light or dark; returns what ends this. */
+export function followTheme(element: HTMLElement): () => void {
+  const view = element.ownerDocument.defaultView;
+  const preference = view?.matchMedia("(prefers-color-scheme: dark)");
+  const update = (): void => {
+    element.dataset.theme = isDark(element) ? "dark" : "light";
+  };
+  // Notebooks switch themes by a class or attribute of the root or the body, and load the styles a little later.
+  const observer = new MutationObserver(() => {
+    update();
+    view?.setTimeout(update, 200);
+  });
+  for (const watched of [element.ownerDocument.documentElement, element.ownerDocument.body]) {
+    observer.observe(watched, { attributes: true });
+  }
+  preference?.addEventListener("change", update);
+  // Notebooks put a widget into the page after it was drawn, and only then there is something behind it.
+  const arrival = new ResizeObserver(update);
+  arrival.observe(element);
+  update();
+  return () => {
+    observer.disconnect();
+    arrival.disconnect();
+    preference?.removeEventListener("change", update);
+  };
+}
+
+/** Whether the colour behind an element is dark; where there is none, what the reader prefers. */
+function isDark(element: HTMLElement): boolean {
+  const view = element.ownerDocument.defaultView;
+  if (!view) return false;
+  for (let above: Element | null = element; above; above = parentOf(above)) {
+    const { red, green, blue, opacity } = drawn(
+      element.ownerDocument,
+      view.getComputedStyle(above).backgroundColor,
+    );
+    if (opacity > 128) return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+  }
+  const scheme = view.getComputedStyle(element.ownerDocument.documentElement).colorScheme;
+  return scheme.includes("dark") && view.matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/** What a colour comes to on the screen: pages write it in any notation, `oklch(…)` among them. */
+function drawn(document: Document, colour: string) {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  if (!context || !colour) return { red: 0, green: 0, blue: 0, opacity: 0 };
+  context.fillStyle = colour;
+  context.fillRect(0, 0, 1, 1);
+  const [red = 0, green = 0, blue = 0, opacity = 0] = context.getImageData(0, 0, 1, 1).data;
+  return { red, green, blue, opacity };
+}
+
+function parentOf(element: Element): Element | null {
+  const root = element.getRootNode();
+  return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+}

@@ -24,11 +24,11 @@ FRONT_END = Path(__file__).parents[2] / "js" / "src"
 STYLES = [FRONT_END / "styles" / name for name in ("base.css", "charts.css")]
 # Where the front end makes the rows of each chart.
 SOURCES = {
-    "costs": "views/charts/cost_rows.ts",
-    "costs_by_processor": "views/charts/cost_rows.ts",
-    "scopes": "views/charts/scopes.ts",
-    "steps": "views/charts/steps.ts",
-    "steps_by_kind": "views/charts/steps.ts",
+    "costs": "analysis/costs.ts",
+    "costs_by_processor": "analysis/costs.ts",
+    "scopes": "analysis/chart_rows.ts",
+    "steps": "analysis/chart_rows.ts",
+    "steps_by_kind": "analysis/chart_rows.ts",
     "memory": "views/memory.tsx",
 }
 ROWS: dict[str, dict[str, list[dict[str, Any]]]] = {

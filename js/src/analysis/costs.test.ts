@@ -6,8 +6,7 @@ import type { Profile } from "../data/profile.ts";
 import type { Metric, Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { profileOf } from "../engine/testing.ts";
-import { costRows } from "./cost_rows.ts";
-import { costsOf } from "./costs.ts";
+import { costRows, costsOf } from "./costs.ts";
 
 const MODEL = profileOf(`
   a/conv = Conv2D() 60us 6000flops 100B | train.py:1:main

@@ -1,4 +1,6 @@
-// Devices by the short names that people say: CPU:0, GPU:0 · stream all, ps 1 · CPU:0.
+// Devices, tasks and workers by the short names that people use: CPU:0, GPU:0 · stream all, ps 1 · CPU:0.
+
+import type { Profile } from "../data/profile.ts";
 
 const PLACED = /^\/job:([^/]+?)(?:\/replica:(\d+))?(?:\/task:(\d+))?(\/.*)?$/;
 const UPPER = /^(cpu|gpu|tpu|xla_cpu|xla_gpu)$/i;
@@ -37,4 +39,19 @@ function hasSeveralTasks(devices: readonly string[]): boolean {
 function partLabel(part: string): string {
   const [kind = "", ...rest] = part.split(":");
   return UPPER.test(kind) ? [kind.toUpperCase(), ...rest].join(":") : [kind, ...rest].join(" ");
+}
+
+const BY_NUMBER = new Intl.Collator("en", { numeric: true });
+
+/** The workers, each once: what is called earlier comes first, then by name, and 2 before 10. */
+export function workersAmong(workers: Iterable<string>): readonly string[] {
+  const rank = (worker: string): number => (/^(before|base|baseline|old)\b/i.test(worker) ? 0 : 1);
+  return [...new Set(workers)].sort(
+    (one, other) => rank(one) - rank(other) || BY_NUMBER.compare(one, other) || (one < other ? -1 : 1),
+  );
+}
+
+/** Whether its steps are those of several. */
+export function hasSeveralWorkers({ stepWorkers }: Profile): boolean {
+  return stepWorkers.some((worker) => worker !== stepWorkers[0]);
 }

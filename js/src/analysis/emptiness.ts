@@ -1,4 +1,4 @@
-// Why a table is empty, and what would fill it: never a blank.
+// Says why a table or a timeline is empty, and what would fill it: never a blank.
 
 import type { Profile } from "../data/profile.ts";
 import { OPTIONS, type OptionDescription, type Options } from "../data/protocol.ts";
@@ -6,9 +6,10 @@ import { OWN_THRESHOLDS, THRESHOLD_OPTIONS } from "../engine/display.ts";
 import { MEASURES, type Measure } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
 import { short } from "../lib/format.ts";
+import type { Layout } from "./timeline_layout.ts";
 
 /** What a button offers: the options it resets. */
-export interface Remedy {
+interface Remedy {
   readonly label: string;
   readonly changes: Partial<Options>;
 }
@@ -101,4 +102,31 @@ function whyNone({ steps }: Profile, measure: Measure): string {
 
 function spelled(value: unknown): string {
   return Array.isArray(value) ? value.join(", ") || "nothing" : String(value);
+}
+
+/** A reason and a remedy. */
+interface EmptyTimelineReason {
+  readonly reason: string;
+  readonly remedy: string;
+}
+
+/** Why a layout has no slices. */
+export function whyTimelineIsEmpty({ executions, steps }: Profile, { untimed }: Layout): EmptyTimelineReason {
+  if (untimed) {
+    return {
+      reason: "None of the executions recorded has a start time.",
+      remedy:
+        "Trace the run with RunOptions(trace_level=RunOptions.FULL_TRACE), or run the cell under %%tfprof.",
+    };
+  }
+  if (executions.node.length) {
+    return {
+      reason: "Nothing was recorded in the steps that are chosen.",
+      remedy: `Choose another step above: the profile has ${steps.length.toLocaleString("en")}.`,
+    };
+  }
+  return {
+    reason: "No run was recorded: the profile knows the graph, but not when its ops ran.",
+    remedy: "Run the model under %%tfprof or tfprof_widget.capture(), or give the RunMetadata of a run.",
+  };
 }

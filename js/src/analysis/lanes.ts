@@ -1,7 +1,6 @@
-// Lays executions out in lanes: by device and thread, and where those of one thread overlap, a level further down.
+// Lays executions out in lanes, by device and thread, and says when a device was busy.
 
 import type { Executions } from "../data/profile.ts";
-import { busyRanges, type Ranges } from "./busy.ts";
 
 /** Slices that do not overlap, by start; times count from the left end of the layout, in nanoseconds. */
 export interface Lane {
@@ -112,4 +111,141 @@ function placed(execution: Int32Array, start: Float64Array, duration: Float64Arr
     to[slice] = (start[index] as number) + (duration[index] as number);
   }
   return { execution, start: from, end: to };
+}
+
+/** Ranges of time that neither touch nor overlap, by start. */
+interface Ranges {
+  readonly start: Float64Array;
+  readonly end: Float64Array;
+}
+
+/** What a device did in some time. */
+export interface DeviceUse {
+  readonly device: number;
+  readonly operations: number;
+  /** The time in which anything ran, in which nothing did, and what ran added up. */
+  readonly busy: number;
+  readonly idle: number;
+  readonly work: number;
+  /** The longest time in which nothing ran, null if there is none. */
+  readonly longestGap: { readonly from: number; readonly to: number } | null;
+}
+
+/** The union of slices that come by start. */
+export function busyRanges(slices: Int32Array, start: Float64Array, duration: Float64Array): Ranges {
+  const ranges = { start: new Float64Array(slices.length), end: new Float64Array(slices.length) };
+  let last = -1;
+  for (const index of slices) {
+    const from = start[index] as number;
+    const to = from + (duration[index] as number);
+    if (last >= 0 && from <= (ranges.end[last] as number)) {
+      if (to > (ranges.end[last] as number)) ranges.end[last] = to;
+    } else {
+      last += 1;
+      ranges.start[last] = from;
+      ranges.end[last] = to;
+    }
+  }
+  return { start: ranges.start.slice(0, last + 1), end: ranges.end.slice(0, last + 1) };
+}
+
+/** What a device did from one time to another; the space between steps counts as neither busy nor idle. */
+export function useOf(track: Track, steps: readonly StepSpan[], from: number, to: number): DeviceUse {
+  let [busy, idle, operations, work] = [0, 0, 0, 0];
+  let longest: DeviceUse["longestGap"] = null;
+  for (const step of steps) {
+    const left = Math.max(step.from, from);
+    const right = Math.min(step.to, to);
+    if (left >= right) continue;
+    let free = left;
+    const gap = (until: number): void => {
+      idle += Math.max(until - free, 0);
+      if (until - free > (longest ? longest.to - longest.from : 0)) longest = { from: free, to: until };
+    };
+    const { start, end } = track.busy;
+    for (let at = firstAbove(end, left); at < end.length && (start[at] as number) < right; at++) {
+      gap(Math.max(start[at] as number, left));
+      free = Math.min(end[at] as number, right);
+      busy += free - Math.max(start[at] as number, left);
+    }
+    gap(right);
+  }
+  for (const { start, end, isTransfers } of track.lanes) {
+    if (isTransfers) continue;
+    for (let at = firstAbove(end, from); at < end.length && (start[at] as number) < to; at++) {
+      operations += 1;
+      work += Math.min(end[at] as number, to) - Math.max(start[at] as number, from);
+    }
+  }
+  return { device: track.device, operations, busy, idle, work, longestGap: longest };
+}
+
+/** The first index at which an ascending array has more than `value`; its length if it nowhere has. */
+export function firstAbove(ascending: Float64Array, value: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] as number) > value) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+const BITS = 16;
+const DIGITS = 2 ** BITS;
+const WORD = 2 ** 32;
+
+/**
+ * The positions in `order` by ascending key; positions with the same key stay as they are. Keys are whole, not
+ * negative and below 2**53.
+ */
+export function sortedByKey(order: Int32Array, keys: Float64Array): Int32Array {
+  let largest = 0;
+  for (const position of order) if ((keys[position] as number) > largest) largest = keys[position] as number;
+  let [sorted, spare] = [order.slice(), new Int32Array(order.length)];
+  for (let unit = 1; unit <= largest; unit *= WORD) {
+    const word = new Uint32Array(keys.length);
+    for (let i = 0; i < keys.length; i++) word[i] = Math.floor((keys[i] as number) / unit) % WORD;
+    for (let shift = 0; shift < 32 && largest >= unit * 2 ** shift; shift += BITS) {
+      sortByDigit(sorted, spare, word, shift);
+      [sorted, spare] = [spare, sorted];
+    }
+  }
+  return sorted;
+}
+
+function sortByDigit(from: Int32Array, to: Int32Array, word: Uint32Array, shift: number): void {
+  const next = new Int32Array(DIGITS + 1);
+  for (let i = 0; i < from.length; i++) {
+    const digit = ((word[from[i] as number] as number) >>> shift) % DIGITS;
+    next[digit + 1] = (next[digit + 1] as number) + 1;
+  }
+  for (let digit = 0; digit < DIGITS; digit++) {
+    next[digit + 1] = (next[digit + 1] as number) + (next[digit] as number);
+  }
+  for (let i = 0; i < from.length; i++) {
+    const digit = ((word[from[i] as number] as number) >>> shift) % DIGITS;
+    const place = next[digit] as number;
+    next[digit] = place + 1;
+    to[place] = from[i] as number;
+  }
+}
+
+/** A lane's name among those of its device. */
+export function laneLabel(track: Track, lane: Lane): string {
+  if (lane.isTransfers) return lane.level ? `transfers, level ${lane.level}` : "transfers";
+  return `${track.hasThreads ? "thread" : "lane"} ${laneNumber(track, lane)}`;
+}
+
+/** A lane's number among those of its device: of its thread, and how many slices it lies below the first. */
+export function laneNumber({ hasThreads }: Track, { thread, level }: Lane): string {
+  if (!hasThreads) return String(level);
+  return level ? `${thread}, level ${level}` : String(thread);
+}
+
+/** Where a step lies; `step` is its index in the profile. */
+export interface StepSpan {
+  readonly step: number;
+  readonly from: number;
+  readonly to: number;
 }

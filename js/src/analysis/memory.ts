@@ -1,7 +1,6 @@
 // Memory over time: what each device held in a step, event by event, and whose it was at the peak.
 
-import { cacheOf } from "../data/memory.ts";
-import type { Profile } from "../data/profile.ts";
+import { cacheOf, type Profile } from "../data/profile.ts";
 
 /** The allocations and releases on a device in one step, in order of time. */
 export interface DeviceMemory {
@@ -25,7 +24,7 @@ export interface Holder {
 }
 
 /** A point of a curve. */
-export interface Point {
+interface Point {
   readonly nanos: number;
   readonly bytes: number;
 }

@@ -4,7 +4,7 @@ import type { Profile } from "../data/profile.ts";
 import type { Timing } from "../data/protocol.ts";
 import type { Numbers } from "../engine/columns.ts";
 import { MEASURES, type Measure, type Measures } from "../engine/measures.ts";
-import { inputShapes } from "../engine/shapes.ts";
+import { inputShapes } from "../engine/view.ts";
 import { deviceLabel } from "./devices.ts";
 
 /** A selection as numbers, in microseconds, bytes, runs and so on. */

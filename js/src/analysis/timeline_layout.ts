@@ -1,17 +1,9 @@
-// Where everything of some steps lies: the steps one after another, and in them the executions in lanes.
+// Places steps, executions and transfers in time: where each starts, and in which lane it lies.
 
-import { cacheOf } from "../data/memory.ts";
-import type { Executions, Profile } from "../data/profile.ts";
-import { type Track, tracksOf } from "./lanes.ts";
-import { type Slices, slicesOf } from "./slices.ts";
-import { sortedByKey } from "./sorting.ts";
-
-/** Where a step lies; `step` is its index in the profile. */
-export interface StepSpan {
-  readonly step: number;
-  readonly from: number;
-  readonly to: number;
-}
+import { cacheOf, type Executions, type Profile } from "../data/profile.ts";
+import { visible } from "../lib/format.ts";
+import { deviceLabel, workersAmong } from "./devices.ts";
+import { type StepSpan, sortedByKey, type Track, tracksOf } from "./lanes.ts";
 
 /** Everything in its place, in nanoseconds from the left end. */
 export interface Layout {
@@ -108,4 +100,105 @@ function putLongerFirst(order: Int32Array, start: Float64Array, duration: Float6
       .subarray(first, next)
       .sort((one, other) => (duration[other] as number) - (duration[one] as number) || one - other);
   }
+}
+
+/** A device as one of the workers has it; there is no worker where all is one process's. */
+interface LaidDevice {
+  readonly worker: string;
+  readonly name: string;
+}
+
+/** A row an execution or, from `firstTransfer` on, a transfer, which is on the device that got the tensor. */
+export interface Slices extends Executions {
+  readonly firstTransfer: number;
+  /** What `device` indexes. */
+  readonly devices: readonly LaidDevice[];
+  /** By step the first one of its number: what workers did in a step lies side by side. */
+  readonly moment: Int32Array;
+}
+
+/** The slices of a profile, kept with it. */
+export function slicesOf(profile: Profile): Slices {
+  return cacheOf(profile).kept("slices", () => {
+    const { executions, transfers, nodes, steps, stepWorkers } = profile;
+    const names = [...new Set([...nodes.devices, ...transfers.devices])];
+    const firstTransfer = executions.node.length;
+    const target = transfers.devices.map((device) => names.indexOf(device));
+    const joined = transfers.step.length ? joinedWith(profile, target) : executions;
+    const first = new Map<number, number>();
+    const moment = Int32Array.from(steps, (number, step) => {
+      if (!first.has(number)) first.set(number, step);
+      return first.get(number) as number;
+    });
+    if (!stepWorkers.length) {
+      return { ...joined, firstTransfer, moment, devices: names.map((name) => ({ worker: "", name })) };
+    }
+    const all = [...names, ""]; // the last is that of what has none
+    const workers = workersAmong(stepWorkers);
+    const rank = new Map(workers.map((worker, index) => [worker, index]));
+    const offset = stepWorkers.map((worker) => (rank.get(worker) as number) * all.length);
+    return {
+      ...joined,
+      firstTransfer,
+      moment,
+      device: joined.device.map(
+        (device, row) =>
+          (offset[joined.step[row] as number] as number) + (device < 0 ? names.length : device),
+      ),
+      devices: workers.flatMap((worker) => all.map((name) => ({ worker, name }))),
+    };
+  });
+}
+
+/** A device by the name that people say, behind that of its worker. */
+export function laidDeviceLabel({ devices }: Slices, device: number, names: readonly string[]): string {
+  const { worker, name } = devices[device] ?? { worker: "", name: "" };
+  const label = deviceLabel(name, names);
+  return worker ? `${visible(worker)} · ${label}` : label;
+}
+
+function joinedWith({ executions, transfers }: Profile, target: readonly number[]): Executions {
+  return {
+    node: afterEachOther(executions.node, transfers.node),
+    step: afterEachOther(executions.step, transfers.step),
+    device: afterEachOther(
+      executions.device,
+      transfers.target.map((device) => target[device] as number),
+    ),
+    thread: afterEachOther(executions.thread, new Int32Array(transfers.step.length)),
+    startNanos: afterEachOther(executions.startNanos, transfers.startNanos),
+    durationNanos: afterEachOther(executions.durationNanos, transfers.durationNanos),
+  };
+}
+
+function afterEachOther<Column extends Int32Array | Float64Array>(one: Column, other: Column): Column {
+  const joined = new (one.constructor as new (length: number) => Column)(one.length + other.length);
+  joined.set(one);
+  joined.set(other, one.length);
+  return joined;
+}
+
+/** A lane, counted over all devices, and which track it belongs to. */
+export interface MiniLane {
+  readonly track: number;
+  readonly lane: number;
+}
+
+const MOST = 6;
+
+/** The lanes in which most time was spent executing, in their usual order. */
+export function busiestLanes({ tracks }: Layout): readonly MiniLane[] {
+  const all = tracks.flatMap(({ lanes }, track) =>
+    lanes.map((lane) => ({ track, work: workIn(lane), isTransfers: lane.isTransfers })),
+  );
+  const counted = all.map((each, lane) => ({ ...each, lane })).filter(({ isTransfers }) => !isTransfers);
+  const busiest = counted.sort((one, other) => other.work - one.work).slice(0, MOST);
+  return busiest.sort((one, other) => one.lane - other.lane).map(({ track, lane }) => ({ track, lane }));
+}
+
+function workIn({ start, end }: { readonly start: Float64Array; readonly end: Float64Array }): number {
+  let work = 0;
+  for (let slice = 0; slice < start.length; slice++)
+    work += (end[slice] as number) - (start[slice] as number);
+  return work;
 }

@@ -1,7 +1,6 @@
-// What the widget needs of the notebook around it: the traits of its model, and the assets that many widgets share.
+// The widget's other end: the traits of its model, and the code that comes after the first paint.
 
 import type { VisualizationSpec } from "vega-embed";
-import type { Bundle } from "../state/later.ts";
 
 /** The model of the widget: its traits, by the names that Python gives them. */
 export interface Model {
@@ -19,7 +18,7 @@ export type Listener = (message?: unknown, buffers?: readonly DataView[]) => voi
 
 /** What is shipped once for all widgets of a notebook. */
 export interface Assets {
-  /** The bundle of js/src/pictures.ts, gzipped. */
+  /** The bundle of js/src/panels.ts, gzipped. */
   readonly pictures: Uint8Array | DataView;
   /** The chart specifications of tfprof_widget/widget/charts.py, by name. */
   readonly charts: Readonly<Record<string, VisualizationSpec>>;
@@ -27,12 +26,51 @@ export interface Assets {
   readonly page: string;
 }
 
-/** The bundle that draws charts, timeline and memory. */
-export type Pictures = typeof import("../panels.ts");
+// A kernel answers when the cell that it runs is done; the wait begins anew with each time that somebody looks.
+const PATIENCE_MILLISECONDS = 10_000;
 
-/** The model, and what comes after the first paint. */
-export interface Host {
-  readonly model: Model;
-  readonly assets: () => Promise<Assets>;
-  readonly pictures: Bundle<Pictures>;
+/** What anywidget 0.11 and later give a view to find other models with. */
+export interface ModelSource {
+  getModel(reference: string): Promise<Model>;
+}
+
+/** What Python answers who asks for the assets; the bundle is the bytes beside it. */
+interface Told extends Omit<Assets, "pictures"> {
+  readonly told: "pictures";
+}
+
+/** The assets out of the shared widget; the kernel is asked where that cannot be reached. */
+export async function sharedAssets(model: Model, source: ModelSource | undefined): Promise<Assets> {
+  const shared = await source?.getModel(String(model.get("_assets"))).catch(() => undefined);
+  if (!shared) return askedAssets(model);
+  return {
+    pictures: shared.get("pictures") as Uint8Array,
+    charts: shared.get("charts") as Assets["charts"],
+    page: shared.get("page") as string,
+  };
+}
+
+function askedAssets(model: Model): Promise<Assets> {
+  return new Promise((resolve, reject) => {
+    const hear: Listener = (message, buffers) => {
+      const { told, charts, page } = message as Told;
+      const pictures = buffers?.[0];
+      if (told !== "pictures" || !pictures) return;
+      leave();
+      resolve({ pictures, charts, page });
+    };
+    const giveUp = (): void => {
+      leave();
+      reject(
+        new Error("the kernel does not answer; when it is idle, choose another tab, or run the cell again"),
+      );
+    };
+    const patience = setTimeout(giveUp, PATIENCE_MILLISECONDS);
+    const leave = (): void => {
+      clearTimeout(patience);
+      model.off("msg:custom", hear);
+    };
+    model.on("msg:custom", hear);
+    model.send?.({ ask: "pictures" });
+  });
 }

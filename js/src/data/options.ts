@@ -1,7 +1,24 @@
 // Checks options as tfprof_widget/profiles/options.py does, and has a value for each that is not given.
 
-import { OptionError } from "./errors.ts";
 import { OPTIONS, type OptionDescription, type Options } from "./protocol.ts";
+
+/** An option has a value that does not do; the front end keeps the last good result. */
+export class OptionError extends Error {
+  override readonly name = "OptionError";
+
+  /** `option` is the option's name as users write it. */
+  constructor(
+    readonly option: string,
+    readonly reason: string,
+  ) {
+    super(`${option}: ${reason}`);
+  }
+}
+
+/** The profile cannot answer: it lacks what the view needs, or its numbers are too large to be exact. */
+export class ProfileError extends Error {
+  override readonly name = "ProfileError";
+}
 
 /** The given values, and the defaults of the others. */
 export function withDefaults(given: Partial<Options> = {}): Options {

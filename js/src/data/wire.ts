@@ -1,8 +1,7 @@
-// Reads a profile's columns as tfprof_widget/widget/wire.py writes them: an index in JSON, then the columns one after another.
+// Reads a profile out of the bytes that tfprof_widget/widget/wire.py writes, and checks lengths, lists and indices.
 
-import { ProfileError } from "./errors.ts";
-import type { Profile } from "./profile.ts";
-import { type Counts, checkIndices, checkLists, checkNumbers, checkRows, damaged } from "./wire_checks.ts";
+import { ProfileError } from "./options.ts";
+import type { Lists, Profile } from "./profile.ts";
 
 type Tables = Omit<Profile, "steps" | "stepNames" | "stepWorkers">;
 type Kind = "texts" | "indices" | "numbers";
@@ -241,4 +240,40 @@ function isWithin(bytes: Uint8Array, start: unknown, end: unknown): boolean {
 function aligned(content: Uint8Array | DataView): Uint8Array {
   const bytes = new Uint8Array(content.buffer, content.byteOffset, content.byteLength);
   return bytes.byteOffset % HEAD_BYTES === 0 ? bytes : bytes.slice();
+}
+
+/** How many entries what columns count or point into has, by its name; grows as columns are read. */
+export type Counts = Record<string, number>;
+
+/** What to say of columns that cannot be read, whoever damaged them. */
+export function damaged(reason: string): ProfileError {
+  return new ProfileError(`the profile's columns are damaged: ${reason}; save or send the result again`);
+}
+
+/** Refuse a column that has not an entry for each row; the first column of the rows tells how many there are. */
+function checkRows(name: string, count: number, rows: string, counts: Counts): void {
+  counts[rows] ??= count;
+  if (count !== counts[rows]) throw damaged(`${name} has ${count} entries, for ${counts[rows]} ${rows}`);
+}
+
+/** Refuse a number that is none. */
+function checkNumbers(name: string, column: Float64Array): void {
+  if (!column.every(Number.isFinite)) throw damaged(`${name} has a number without measure`);
+}
+
+/** Refuse an index beyond what the column points into; a question mark says that -1 stands for what is absent. */
+function checkIndices(name: string, column: Int32Array, target: string, counts: Counts): void {
+  const [into = "", ...absent] = target.split("?");
+  const size = counts[into] as number;
+  for (const index of column) {
+    if (index < -absent.length || index >= size) throw damaged(`${name} has the index ${index}, of ${size}`);
+  }
+}
+
+/** Refuse lists that do not lie one after another. */
+function checkLists(name: string, { start, values }: Lists): void {
+  const isInOrder = start.every((each, list) => each >= (start[list - 1] ?? 0));
+  if (start[0] !== 0 || !isInOrder || start.at(-1) !== values.length) {
+    throw damaged(`the lists of ${name} do not fit`);
+  }
 }

@@ -1,10 +1,9 @@
 // The code view: the tree of the Python frames in which the nodes were created, gradients under the forward lines.
 
-import { ProfileError } from "../data/errors.ts";
+import { ProfileError } from "../data/options.ts";
 import type { Profile, Traces } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
-import { rowWeights } from "./account.ts";
-import { anyBelow, anyRow, type Forest, forestOf } from "./forest.ts";
+import { anyBelow, anyRow, type Forest, forestOf, rowWeights } from "./account.ts";
 import { isEverything } from "./matching.ts";
 import { byteOrder } from "./order.ts";
 import { ROOT_NAME, Tree } from "./tree.ts";

@@ -9,9 +9,8 @@ import { OPTIONS, type ViewName } from "../data/protocol.ts";
 import { decode } from "../data/wire.ts";
 import { evaluate } from "./evaluate.ts";
 import { type Measure, measures } from "./measures.ts";
-import { inputShapes } from "./shapes.ts";
 import { ROOT_NAME } from "./tree.ts";
-import type { View } from "./view.ts";
+import { inputShapes, type View } from "./view.ts";
 
 type Fields = Record<string, unknown>;
 type Row = [depth: number, fields: Fields];

@@ -1,9 +1,8 @@
 // From a profile and options to a view: what is kept between views never shows, and what cannot be is refused by name.
 
 import { describe, expect, test } from "vitest";
-import { OptionError } from "../data/errors.ts";
-import { Cache, cacheOf } from "../data/memory.ts";
-import { withDefaults } from "../data/options.ts";
+import { OptionError, withDefaults } from "../data/options.ts";
+import { Cache, cacheOf } from "../data/profile.ts";
 import { OPTIONS, type Options, VIEWS } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
 import { drawn, profileOf } from "./testing.ts";

@@ -1,13 +1,12 @@
 // From a profile, a view's name and options to the View: which modules do the work, and what is kept between views.
 
-import { cacheOf } from "../data/memory.ts";
 import { checkOptions } from "../data/options.ts";
-import type { Profile } from "../data/profile.ts";
+import { cacheOf, type Profile } from "../data/profile.ts";
 import type { Options, ViewName } from "../data/protocol.ts";
+import type { Forest } from "./account.ts";
 import { codeForest, codeTree } from "./code.ts";
 import type { Flags } from "./columns.ts";
 import type { Display } from "./display.ts";
-import type { Forest } from "./forest.ts";
 import { graphForest, graphTree } from "./graph.ts";
 import { isEverything, Names } from "./matching.ts";
 import { measures } from "./measures.ts";

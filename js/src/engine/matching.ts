@@ -1,6 +1,6 @@
 // Which names match tfprof's regexes: RE2's syntax, full matches, and time linear in the names.
 
-import { OptionError } from "../data/errors.ts";
+import { OptionError } from "../data/options.ts";
 import type { Flags } from "./columns.ts";
 import { Regex, RegexError } from "./regex.ts";
 

@@ -1,8 +1,7 @@
 // What nodes cost: in a step, in the mean of steps, by both clocks, and never by a sum that is not exact.
 
 import { describe, expect, test } from "vitest";
-import { OptionError, ProfileError } from "../data/errors.ts";
-import { withDefaults } from "../data/options.ts";
+import { OptionError, ProfileError, withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";

@@ -1,13 +1,12 @@
 // What each graph node cost in the chosen step and clock: one exact column of whole numbers a measure.
 
-import { ProfileError } from "../data/errors.ts";
-import { cacheOf } from "../data/memory.ts";
-import type { Profile, StepTotals } from "../data/profile.ts";
+import { ProfileError } from "../data/options.ts";
+import { cacheOf, type Profile, type StepTotals } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
 import { countedUp, type Indices, type Numbers } from "./columns.ts";
 import { byWorker, chosenSteps } from "./steps.ts";
 
-export const TIMES = ["micros", "accelerator_micros", "cpu_micros"] as const;
+const TIMES = ["micros", "accelerator_micros", "cpu_micros"] as const;
 export const BYTES = ["bytes", "peak_bytes", "residual_bytes", "output_bytes"] as const;
 export const MEASURES = [...TIMES, ...BYTES, "runs", "float_ops", "params"] as const;
 export type Measure = (typeof MEASURES)[number];
@@ -23,7 +22,7 @@ export function isMeasure(name: string): name is Measure {
 }
 
 /** Whether the measure is a time. */
-export function isTime(measure: Measure): boolean {
+function isTime(measure: Measure): boolean {
   return (TIMES as readonly string[]).includes(measure);
 }
 

@@ -2,7 +2,7 @@
 
 import type { Profile } from "../data/profile.ts";
 import type { Options, Order } from "../data/protocol.ts";
-import { rowWeights } from "./account.ts";
+import { anyRow, type Forest, forestOf, rowWeights } from "./account.ts";
 import {
   countedUp,
   type Flags,
@@ -12,7 +12,6 @@ import {
   type Numbers,
 } from "./columns.ts";
 import { type Display, masks, matching, thresholds } from "./display.ts";
-import { anyRow, type Forest, forestOf } from "./forest.ts";
 import { isEverything } from "./matching.ts";
 import { isMeasure } from "./measures.ts";
 import { sortByKey } from "./order.ts";

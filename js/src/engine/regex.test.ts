@@ -1,7 +1,7 @@
 // Regexes in RE2's syntax: what they match in full, what is refused, and that none takes long. All answers are RE2's.
 
 import { describe, expect, test } from "vitest";
-import { OptionError } from "../data/errors.ts";
+import { OptionError } from "../data/options.ts";
 import { Names } from "./matching.ts";
 import { Regex, RegexError } from "./regex.ts";
 

@@ -1,15 +1,19 @@
 // Reads a regex as RE2 does, into a tree; what RE2 refuses is refused in its words.
 
-import { Cursor, RegexError, readClass, readEscape, readUnicodeClass } from "./regex_classes.ts";
 import {
   ANY,
   type CharacterSet,
+  Cursor,
   character,
   characterSet,
   NO_LINE_END,
   noneOf,
   PERL_CLASSES,
-} from "./regex_sets.ts";
+  RegexError,
+  readClass,
+  readEscape,
+  readUnicodeClass,
+} from "./regex_classes.ts";
 
 /** Where a place lies: at an end of the text or of a line, at an edge of a word or inside or outside of one. */
 export type Assertion = "textStart" | "textEnd" | "lineStart" | "lineEnd" | "wordEdge" | "noWordEdge";

@@ -2,9 +2,8 @@
 
 import type { Profile } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
-import { accounted } from "./account.ts";
+import { accounted, anyBelow, type Forest, forestOf } from "./account.ts";
 import { gatheredIndices, type Indices } from "./columns.ts";
-import { anyBelow, type Forest, forestOf } from "./forest.ts";
 import { Names } from "./matching.ts";
 import { byteOrder, ordered } from "./order.ts";
 import { ROOT_NAME, Tree } from "./tree.ts";

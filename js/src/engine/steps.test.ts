@@ -1,8 +1,7 @@
 // Which steps of which workers count, and how workers are put together: the figures of tests/ingest/merging/test_workers.py.
 
 import { describe, expect, test } from "vitest";
-import { OptionError } from "../data/errors.ts";
-import { withDefaults } from "../data/options.ts";
+import { OptionError, withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
 import { type Measure, measures } from "./measures.ts";

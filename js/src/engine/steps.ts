@@ -1,8 +1,7 @@
 // Which steps of which workers the options choose.
 
-import { OptionError } from "../data/errors.ts";
-import { cacheOf } from "../data/memory.ts";
-import type { Profile } from "../data/profile.ts";
+import { OptionError } from "../data/options.ts";
+import { cacheOf, type Profile } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
 import { Names } from "./matching.ts";
 

@@ -1,8 +1,8 @@
 // Own values and totals of the places of a tree, and the order that they give.
 
 import type { Order, ViewName } from "../data/protocol.ts";
+import type { Forest } from "./account.ts";
 import { countedUp, type Indices, type Numbers } from "./columns.ts";
-import type { Forest } from "./forest.ts";
 import { checkSize, isMeasure, type Measure, type Measures } from "./measures.ts";
 import { ordered, sortByKey } from "./order.ts";
 

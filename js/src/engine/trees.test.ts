@@ -1,8 +1,7 @@
 // The trees that the views are made of, and which of their places are accounted.
 
 import { describe, expect, test } from "vitest";
-import { ProfileError } from "../data/errors.ts";
-import { withDefaults } from "../data/options.ts";
+import { ProfileError, withDefaults } from "../data/options.ts";
 import type { Options } from "../data/protocol.ts";
 import { codeTree, forwardName, frameName } from "./code.ts";
 import { evaluate } from "./evaluate.ts";

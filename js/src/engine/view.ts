@@ -1,7 +1,8 @@
-// A View: the rows that one of tfprof's views shows under some options, computed and then never changed.
+// The result of an evaluation: the rows that are shown, as columns that are made when asked for.
 
 import type { Profile } from "../data/profile.ts";
-import type { Options, ViewName } from "../data/protocol.ts";
+import type { Options, Timing, ViewName } from "../data/protocol.ts";
+import type { Forest } from "./account.ts";
 import {
   type Flags,
   gatheredFlags,
@@ -10,7 +11,6 @@ import {
   type Indices,
   type Numbers,
 } from "./columns.ts";
-import type { Forest } from "./forest.ts";
 import type { Measure } from "./measures.ts";
 import type { Sums } from "./sums.ts";
 
@@ -25,7 +25,7 @@ export interface Totals {
 }
 
 /** What a view is made from: `parent` has the row above each row, -1 for none. */
-export interface Shown {
+interface Shown {
   readonly profile: Profile;
   readonly kind: ViewName;
   readonly options: Options;
@@ -152,4 +152,21 @@ export class View {
     if (!this.made.has(key)) this.made.set(key, make());
     return this.made.get(key) as Found;
   }
+}
+
+/**
+ * The shape of each input of a node by index, undefined where it is not known. Native tfprof takes every input for
+ * the first output of its source; with the native clock so do we.
+ */
+export function inputShapes(profile: Profile, node: number, timing: Timing): (string | undefined)[] {
+  const { inputs, inputPorts, outputShapes, shapes } = profile.nodes;
+  const found: (string | undefined)[] = [];
+  for (let i = inputs.start[node] as number; i < (inputs.start[node + 1] as number); i++) {
+    const source = inputs.values[i] as number;
+    const port = timing === "tfprof" ? 0 : (inputPorts[i] as number);
+    const first = outputShapes.start[source] as number;
+    const isKnown = source >= 0 && first + port < (outputShapes.start[source + 1] as number);
+    found.push(isKnown ? shapes[outputShapes.values[first + port] as number] : undefined);
+  }
+  return found;
 }

@@ -1,10 +1,8 @@
 // The timeline in the Trace Event Format, as chrome://tracing and Perfetto open it: a process a device, a thread a lane.
 
-import type { Lane, Track } from "../analysis/lanes.ts";
-import { laidDeviceLabel, slicesOf } from "../analysis/slices.ts";
-import { layoutOf } from "../analysis/timeline_layout.ts";
+import { type Lane, laneLabel, type Track } from "../analysis/lanes.ts";
+import { laidDeviceLabel, layoutOf, slicesOf } from "../analysis/timeline_layout.ts";
 import type { Profile } from "../data/profile.ts";
-import { laneLabel } from "../views/timeline/details.ts";
 
 const EVENTS_A_PART = 5000;
 const NANOS_A_MICRO = 1000;

@@ -1,7 +1,9 @@
-// A view as CSV (RFC 4180): a row a shown row, with the columns of `to_dataframe`, every value in full.
+// Files to hand over: the rows as CSV, a chart as SVG or PNG, and their names.
 
 import { MEASURES } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
+import { visibleLines } from "../lib/format.ts";
+import type { ChartView } from "../state/store.ts";
 
 type CsvColumn = readonly [name: string, cell: (row: number) => string];
 
@@ -54,4 +56,93 @@ function csvColumns(view: View): readonly CsvColumn[] {
 
 function line(cells: readonly string[]): string {
   return `${cells.join(",")}\r\n`;
+}
+
+// Sharp on the screens that slides are shown on.
+const SCALE = 2;
+const MAIN = "costs";
+
+/** How the charts are called, the main one first and always. */
+export function chartNames(views: ReadonlyMap<string, unknown>): readonly { label: string; name: string }[] {
+  const others = [...views.keys()].filter((name) => name !== MAIN);
+  return [{ label: "Chart", name: MAIN }, ...others.map((name) => ({ label: `Chart of ${name}`, name }))];
+}
+
+/** A chart as SVG. */
+export async function svg(view: ChartView, surface: string): Promise<Blob> {
+  const text = await standing(view, surface, () => view.toSVG());
+  // Controls are no XML, even as numbers.
+  return new Blob([visibleLines(text)], { type: "image/svg+xml" });
+}
+
+/** A chart as PNG. */
+export async function picture(view: ChartView, surface: string): Promise<Blob> {
+  const address = await standing(view, surface, () => view.toImageURL("png", SCALE));
+  // The picture is in the address itself; a saved page may not fetch even that.
+  const encoded = atob(address.slice(address.indexOf(",") + 1));
+  return new Blob([Uint8Array.from(encoded, (character) => character.charCodeAt(0))], { type: "image/png" });
+}
+
+async function standing<Made>(view: ChartView, surface: string, make: () => Promise<Made>): Promise<Made> {
+  const usual = view.background();
+  view.background(surface);
+  try {
+    return await make();
+  } finally {
+    view.background(usual);
+  }
+}
+
+// Long enough for a browser to have taken the file over.
+const REVOKED_AFTER_MILLISECONDS = 60_000;
+
+/** Collect what is written part by part, and let the page breathe in between; `told` hears how many there were. */
+export async function collected(
+  parts: Iterable<string>,
+  type: string,
+  told?: (count: number) => void,
+): Promise<Blob> {
+  const written: Blob[] = [];
+  for (const part of parts) {
+    // The browser may keep blobs on disk, and strings only in memory.
+    written.push(new Blob([part]));
+    told?.(written.length);
+    await new Promise((resume) => setTimeout(resume));
+  }
+  return new Blob(written, { type });
+}
+
+/** Save a file under a name. */
+export function download(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), REVOKED_AFTER_MILLISECONDS);
+}
+
+const LONGEST = 80;
+const FALLBACK = "tfprof";
+// What some system takes for a part of a path or for a command, and what is not seen or turns the text around.
+const UNFIT = /[\p{C}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu;
+// Names of devices on Windows, whatever their extension.
+const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i;
+
+/** A file name out of a title, what the file shows, and what kind of file it is. */
+export function fileName(title: string, shown: string, extension: string): string {
+  const ending = `${shown ? `-${cleaned(shown)}` : ""}.${extension}`;
+  const start = cleaned(title).replace(DEVICE, "_$1") || FALLBACK;
+  return cut(start, LONGEST - ending.length).trimEnd() + ending;
+}
+
+function cleaned(text: string): string {
+  return text
+    .replace(UNFIT, " ")
+    .replace(/\s+/g, " ")
+    .replace(/^[. ~-]+|[. ]+$/g, "");
+}
+
+/** The first characters, none of them in half. */
+function cut(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
 }

@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import { withDefaults } from "../data/options.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { profileOf } from "../engine/testing.ts";
-import { escaped, page } from "./page.ts";
-import { staticTable } from "./static_table.ts";
+import { escaped, page, staticTable } from "./page.ts";
 
 describe("page", () => {
   test("fills each place of the template once", () => {

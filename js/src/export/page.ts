@@ -1,8 +1,10 @@
-// The whole widget as one page that shows it anywhere, sliders included; tfprof_widget/widget/report.py makes the same in Python.
+// Everything as one page: the widget with its data, and a static table for readers without scripts.
 
 import type { Assets, Model } from "../data/model.ts";
 import { OPTIONS } from "../data/protocol.ts";
-import { visibleLines } from "../lib/visible.ts";
+import { isMeasure, type Measure } from "../engine/measures.ts";
+import type { View } from "../engine/view.ts";
+import { short, visibleLines } from "../lib/format.ts";
 
 /** What goes into the template: text that is already HTML. */
 export interface Places {
@@ -66,4 +68,30 @@ function base64(content: Blob): Promise<string> {
     reader.onerror = () => reject(reader.error);
     reader.readAsDataURL(content);
   });
+}
+
+// As many as tfprof_widget/output/html.py writes.
+const MOST_ROWS = 200;
+
+/** A table of names and of the own value and total of each selected measure. */
+export function staticTable(view: View): string {
+  const measures = view.options.select.filter((column): column is Measure & typeof column =>
+    isMeasure(column),
+  );
+  const head = ["name", ...measures.flatMap((measure) => [measure, `total ${measure}`])];
+  const rows = Array.from({ length: Math.min(view.rows, MOST_ROWS) }, (_, row) =>
+    tableRow(view, measures, row),
+  );
+  const more = view.rows > MOST_ROWS ? `<p>${view.rows - MOST_ROWS} more rows</p>` : "";
+  return `<table><tr>${head.map((name) => `<th>${name}</th>`).join("")}</tr>${rows.join("")}</table>${more}`;
+}
+
+function tableRow(view: View, measures: readonly Measure[], row: number): string {
+  const values = measures.flatMap((measure) =>
+    [view.own(measure), view.total(measure)].map((column) => {
+      return short(measure, (column[row] as number) / view.unit(measure));
+    }),
+  );
+  const name = `<td style="padding-left:${view.depth[row]}em">${escaped(view.name(row))}</td>`;
+  return `<tr>${name}${values.map((value) => `<td align="right">${value}</td>`).join("")}</tr>`;
 }

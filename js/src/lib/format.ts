@@ -1,7 +1,4 @@
-// Numbers as the widget shows them: three digits and an SI unit at a glance, the whole of it on hover.
-
-import type { Measure } from "../engine/measures.ts";
-import { isTime } from "../engine/measures.ts";
+// Writes numbers and names: short numbers with their units, unseen characters made visible, a name as a regex.
 
 type Scale = readonly (readonly [factor: number, unit: string])[];
 
@@ -47,21 +44,21 @@ export function share(part: number, whole: number): string {
   return whole && part ? `${((100 * part) / whole).toFixed(1)} %` : "–";
 }
 
-/** A value of a measure, in microseconds, bytes or as a count. */
-export function short(measure: Measure, value: number): string {
-  if (isTime(measure)) return shortTime(value);
+/** A value of a measure, whose name tells its unit by its ending: microseconds, bytes, or a count. */
+export function short(measure: string, value: number): string {
+  if (measure.endsWith("micros")) return shortTime(value);
   return measure.endsWith("bytes") ? shortBytes(value) : shortCount(value);
 }
 
 /** The same in full, with its unit. */
-export function exact(measure: Measure, value: number): string {
+export function exact(measure: string, value: number): string {
   return `${WHOLE.format(value)} ${exactUnit(measure)}`;
 }
 
-function exactUnit(measure: Measure): string {
-  if (isTime(measure)) return "µs";
+function exactUnit(measure: string): string {
+  if (measure.endsWith("micros")) return "µs";
   if (measure.endsWith("bytes")) return "B";
-  return { float_ops: "FLOP", params: "parameters" }[measure as string] ?? "runs";
+  return { float_ops: "FLOP", params: "parameters" }[measure] ?? "runs";
 }
 
 function scaled(value: number, scale: Scale, unit: string): string {
@@ -86,4 +83,29 @@ function digits(value: number): string {
 
 function rounded(count: number): number {
   return Math.abs(count) < 10 ? count : Math.round(count);
+}
+
+const UNSEEN =
+  /[\p{Cc}\xa0\xad\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\ufffb\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
+
+/** A name in which every character is seen. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (character) => {
+    const code = character.codePointAt(0) as number;
+    const short: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+    const hex = (digits: number) => code.toString(16).padStart(digits, "0");
+    return (
+      short[character] ?? (code < 0x100 ? `\\x${hex(2)}` : code < 0x10000 ? `\\u${hex(4)}` : `\\U${hex(8)}`)
+    );
+  });
+}
+
+/** The same of a text that has lines of its own, which stay. */
+export function visibleLines(text: string): string {
+  return text.split("\n").map(visible).join("\n");
+}
+
+/** A regex that matches this name alone, in RE2 as in RegExp, as Python's `re.escape` writes it. */
+export function asRegex(name: string): string {
+  return name.replace(/[()[\]{}?*+\-|^$\\.&~# \t\n\r\v\f]/g, "\\$&");
 }

@@ -1,10 +1,10 @@
-// Quantities as people type them: 250, 5 ms, 3 MiB, 1.5k, 1,234,567; and how a slider says them.
+// Reads what people type: quantities, lists of regexes; and says at which stops a slider halts.
 
 /** What a quantity is counted in; empty for what is counted one by one. */
-export type Unit = "µs" | "B" | "";
+type Unit = "µs" | "B" | "";
 
 /** The number that a text stands for, or why it stands for none. */
-export type TypedNumber = { readonly value: number } | { readonly reason: string };
+type TypedNumber = { readonly value: number } | { readonly reason: string };
 
 const FACTORS: Readonly<Record<Unit, Readonly<Record<string, number>>>> = {
   µs: { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6, min: 6e7 },
@@ -69,4 +69,100 @@ export function spokenNumber(value: number, unit: Unit): string {
 function factorOf(written: string, unit: Unit): number | undefined {
   const factors = { "": 1, ...FACTORS[unit] };
   return new Map(Object.entries(factors)).get(written.toLowerCase());
+}
+
+const MANTISSAS = [1, 2, 5];
+// So far a tree is counted level by level; below that, deeper is all one.
+const COUNTED = 20;
+
+/** Where a threshold can stand: at 0, at 1, 2, 5, 10, ... and at the largest value that anything reaches. */
+export function thresholdStops(largest: number): readonly number[] {
+  const last = Math.max(1, Math.floor(largest));
+  return [0, ...oneTwoFive(1, last), last];
+}
+
+/** Where a depth can stand: at every level, and from twenty on at 50, 100, 200, ... and at the deepest. */
+export function depthStops(deepest: number): readonly number[] {
+  const last = Math.max(1, deepest);
+  const counted = Array.from({ length: Math.min(last, COUNTED) }, (_, level) => level + 1);
+  return last <= COUNTED ? counted : [...counted, ...oneTwoFive(COUNTED + 1, last), last];
+}
+
+/** The stop that is closest to a value; below 1 only 0 is close. */
+export function nearestStop(stops: readonly number[], value: number): number {
+  let nearest = 0;
+  for (let stop = 1; stop < stops.length; stop++) {
+    if (distance(stops[stop] as number, value) < distance(stops[nearest] as number, value)) nearest = stop;
+  }
+  return nearest;
+}
+
+/** The stop that is so many stops above or below a value, or the last on that side; the value if there is none. */
+export function neighbour(stops: readonly number[], value: number, by: number): number {
+  const beyond = stops.filter((stop) => (stop - value) * by > 0);
+  return (by > 0 ? beyond.slice(0, by).at(-1) : beyond.slice(by)[0]) ?? value;
+}
+
+/** How many values stand at each stop or between it and the next. */
+export function countsAt(stops: readonly number[], values: Float64Array, unit: number): Float64Array {
+  const counts = new Float64Array(stops.length);
+  for (const value of values) {
+    const amount = value / unit;
+    let stop = stops.length - 1;
+    while (stop > 0 && (stops[stop] as number) > amount) stop--;
+    counts[stop] = (counts[stop] as number) + 1;
+  }
+  return counts;
+}
+
+function oneTwoFive(first: number, end: number): readonly number[] {
+  const found: number[] = [];
+  for (let power = 1; power < end; power *= 10) {
+    found.push(
+      ...MANTISSAS.map((mantissa) => mantissa * power).filter((stop) => stop >= first && stop < end),
+    );
+  }
+  return found;
+}
+
+function distance(one: number, other: number): number {
+  return Math.abs(Math.log1p(one) - Math.log1p(other));
+}
+
+// What holds together: quoted text, an escaped character, a class with its classes, a repetition. What is not closed goes
+// on to the end, so that no text is read more than once.
+const WHOLE =
+  /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]?|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*(?:\]|\\?$)|\{[^{},\s]*,[^{},\s]*\}|[\s\S]/g;
+
+/** The regexes of a line; spaces around them do not belong to them. */
+export function splitRegexes(line: string): readonly string[] {
+  return parts(line)
+    .map((part) => part.replace(/^\s+|(?<!\\)\s+$/g, ""))
+    .filter((part) => part !== "");
+}
+
+/**
+ * The line of some regexes, which splits into the same ones again. What would fall apart is written otherwise and means
+ * the same: a bare comma as [,], a space at an end as [ ], and the regex of the empty name as ().
+ */
+export function joinRegexes(regexes: readonly string[]): string {
+  return regexes.map(written).join(", ");
+}
+
+function written(regex: string): string {
+  const kept = parts(regex).join("[,]");
+  return kept === "" ? "()" : kept.replace(/^\s|(?<!\\)\s$/g, (space) => `[${space}]`);
+}
+
+/** The line, cut at the commas that stand alone. */
+function parts(line: string): readonly string[] {
+  const found = [""];
+  let open = 0;
+  for (const [whole] of line.matchAll(WHOLE)) {
+    if (whole === "(") open++;
+    if (whole === ")" && open > 0) open--;
+    if (whole === "," && open === 0) found.push("");
+    else found[found.length - 1] += whole;
+  }
+  return found;
 }

@@ -1,19 +1,20 @@
-// Unpacks what draws pictures, imports it, and lends it the modules that it shares with the widget.
+// Loads the code that comes after the first paint, once, and lends it the modules that it shares with the widget.
 
-import type { Assets, Pictures } from "../data/model.ts";
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { Assets } from "../data/model.ts";
 
 /** What the names that the bundle imports of the widget's modules stand for, in the order that js/shared.mjs gives them. */
 export type Lent = readonly unknown[];
 
 /** The bundle as js/build.mjs wraps it. */
-interface Bundle {
-  readonly default: (lent: Lent) => Pictures;
+interface LaterModule<Exports> {
+  readonly default: (lent: Lent) => Exports;
 }
 
-/** The pictures, drawn with this widget's own engine, state and Preact. */
-export async function loadedPictures({ pictures }: Assets, lent: Lent): Promise<Pictures> {
-  const { default: pictured } = await imported(await unpacked(pictures));
-  return pictured(lent);
+/** The panels, drawn with this widget's own engine, state and Preact. */
+export async function loadPanels<Exports>({ pictures }: Assets, lent: Lent): Promise<Exports> {
+  const later = await imported<LaterModule<Exports>>(await unpacked(pictures));
+  return later.default(lent);
 }
 
 async function unpacked(packed: Uint8Array | DataView): Promise<string> {
@@ -24,7 +25,7 @@ async function unpacked(packed: Uint8Array | DataView): Promise<string> {
   });
 }
 
-async function imported(source: string): Promise<Bundle> {
+async function imported<Module>(source: string): Promise<Module> {
   const blob = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   try {
     return await import(/* @vite-ignore */ blob);
@@ -40,4 +41,47 @@ async function imported(source: string): Promise<Bundle> {
   } finally {
     URL.revokeObjectURL(blob);
   }
+}
+
+/** What has come, or why it has not; neither while nothing is known yet. */
+interface Arrived<Value> {
+  readonly value?: Value;
+  readonly problem?: string;
+}
+
+/** Loads at most once at a time; asked again after a failure, it tries again. */
+export class Bundle<Value> {
+  private readonly signal: Signal<Arrived<Value>> = signal({});
+  private isLoading = false;
+
+  constructor(private readonly load: () => Promise<Value>) {}
+
+  get arrival(): ReadonlySignal<Arrived<Value>> {
+    return this.signal;
+  }
+
+  /** Have it loaded, unless it is or will be. */
+  async ask(): Promise<void> {
+    if (this.isLoading || this.signal.peek().value) return;
+    this.isLoading = true;
+    try {
+      this.signal.value = { value: await this.load() };
+    } catch (error) {
+      this.signal.value = { problem: error instanceof Error ? error.message : String(error) };
+    }
+    this.isLoading = false;
+  }
+}
+
+/** The same promise to all who ask, until it fails. */
+export function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
+  let loading: Promise<Value> | undefined;
+  return () => {
+    const promised = loading ?? load();
+    loading = promised;
+    promised.catch(() => {
+      loading = undefined;
+    });
+    return promised;
+  };
 }

@@ -1,6 +1,8 @@
+//
+
 import { expect, test } from "vitest";
 import { profileOf } from "../engine/testing.ts";
-import { nodesBehind } from "./selection.ts";
+import { nodesBehind, selectionAfter } from "./selection.ts";
 
 const PROFILE = profileOf(`
   conv      = Conv2D()  | train.py:1:main > model.py:2:layer
@@ -39,4 +41,15 @@ test.each([
 test("behind no name is nothing, which is not the same as none of the nodes", () => {
   expect(nodesBehind(PROFILE, [])).toBeNull();
   expect(nodesBehind(PROFILE, ["unknown"])).toEqual(new Uint8Array(5));
+});
+
+test.each([
+  [[], "a", false, ["a"]],
+  [["a"], "a", false, []],
+  [["a", "b"], "a", false, ["a"]],
+  [["a"], "b", false, ["b"]],
+  [["a"], "b", true, ["a", "b"]],
+  [["a", "b"], "a", true, ["b"]],
+])("of %j, a click on %s, adding: %s", (selection, name, adds, expected) => {
+  expect(selectionAfter(selection, name, adds)).toEqual(expected);
 });

@@ -1,9 +1,10 @@
-// What a selection means: the graph nodes behind the names that are selected, whichever picture they were selected in.
+// What a selection means: the graph nodes behind the selected names, what a click does to it, and which steps are shown.
 
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { Profile } from "../data/profile.ts";
 import { viewTree } from "../engine/evaluate.ts";
 import { compareNames } from "../engine/order.ts";
+import { chosenSteps } from "../engine/steps.ts";
 import { ROOT_NAME } from "../engine/tree.ts";
 import type { Store } from "./store.ts";
 
@@ -63,4 +64,30 @@ function flagCreated(profile: Profile, frames: ReadonlySet<string>, flags: Uint8
     const last = tree.rowStart[tree.end[place] as number] as number;
     for (let row = tree.rowStart[place] as number; row < last; row++) flags[tree.rows[row] as number] = 1;
   });
+}
+
+/** The selection after a click on a name: it alone, or with what was selected; a second click takes it back. */
+export function selectionAfter(selection: readonly string[], name: string, adds: boolean): readonly string[] {
+  const isSelected = selection.includes(name);
+  if (adds) return isSelected ? selection.filter((each) => each !== name) : [...selection, name];
+  return isSelected && selection.length === 1 ? [] : [name];
+}
+
+/** The indices of the steps that the options choose, separated by commas; as in the tables, the last that there were. */
+export function stepsShown(store: Store): ReadonlySignal<string> {
+  const good = new Map<Profile, string>();
+  return computed(() => {
+    const { profile } = store.shown;
+    try {
+      good.set(profile, chosenSteps(profile, store.options.value).join());
+    } catch {
+      // The control of the option says what is wrong with it.
+    }
+    return good.get(profile) ?? [...profile.steps.keys()].join();
+  });
+}
+
+/** The indices that `stepsShown` writes. */
+export function stepsOf(written: string): readonly number[] {
+  return written ? written.split(",").map(Number) : [];
 }

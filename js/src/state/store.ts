@@ -1,22 +1,23 @@
 // The state of one widget on the screen: what is shown of which graph, under which options, and what follows from that.
 
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { OptionError } from "../data/errors.ts";
-import type { Description, Graph } from "../data/graphs.ts";
-import { graphOf, graphsOf } from "../data/graphs.ts";
-import type { Host, Model } from "../data/model.ts";
+import type { ComponentChildren } from "preact";
+import { type Description, type Graph, graphOf, graphsOf } from "../data/graphs.ts";
+import type { Assets, Model } from "../data/model.ts";
+import { OptionError } from "../data/options.ts";
 import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import type { View } from "../engine/view.ts";
+import type { Bundle } from "./bundles.ts";
 
 /** A view, and why it is not the one asked for, if it is not: then it is the last good one. */
-export interface Evaluation {
+interface Evaluation {
   readonly view: View | null;
   readonly problem: Problem | null;
 }
 
 /** Why the options give no view. */
-export interface Problem {
+interface Problem {
   /** The option's name as Python writes it; empty where none is to blame. */
   readonly option: string;
   readonly reason: string;
@@ -30,8 +31,61 @@ export interface ChartView {
   background(colour: string): unknown;
 }
 
+/** A panel of the second bundle. */
+type Panel = (props: { readonly store: Store }) => ComponentChildren;
+
+/** What js/src/panels.ts exports: panels by name, and their styles. */
+export interface Panels {
+  readonly style: string;
+  readonly panels: Readonly<
+    Record<
+      | "AdvicePanel"
+      | "Charts"
+      | "CutLine"
+      | "EmptyTable"
+      | "ExportMenu"
+      | "Filters"
+      | "MemoryPanel"
+      | "MiniTimeline"
+      | "SelectionPanel"
+      | "Timeline"
+      | "WorkersPanel"
+      | "ZoomPath",
+      Panel
+    >
+  >;
+}
+
+/** Where a widget gets its data and its code from. */
+interface Host {
+  readonly model: Model;
+  readonly assets: () => Promise<Assets>;
+  readonly panels: Bundle<Panels>;
+}
+
 /** Where the result goes is not the widget's to know. */
 const TRAITS = OPTIONS.filter((option) => option.kind !== "text");
+
+/** Whether the filters are folded; a narrow widget and a wide one remember it apart. */
+class Folding {
+  readonly isNarrow = signal(false);
+  readonly isFolded: ReadonlySignal<boolean>;
+  readonly #whenNarrow = signal(true);
+  readonly #whenWide = signal(false);
+
+  constructor() {
+    this.isFolded = computed(() => this.#inForce().value);
+  }
+
+  toggle(): void {
+    const folded = this.#inForce();
+    folded.value = !folded.peek();
+  }
+
+  #inForce(): Signal<boolean> {
+    return this.isNarrow.value ? this.#whenNarrow : this.#whenWide;
+  }
+}
 
 /** The state, linked in both directions to the traits of the model. */
 export class Store {
@@ -50,6 +104,7 @@ export class Store {
   readonly evaluation: ReadonlySignal<Evaluation>;
   /** The charts that are drawn now, by name, for whoever wants them as pictures. */
   readonly chartViews = new Map<string, ChartView>();
+  readonly filters = new Folding();
   readonly #graphs: Signal<readonly Graph[]>;
   readonly #cleanups: (() => void)[] = [];
 

@@ -3,9 +3,21 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Flags, Indices } from "../engine/columns.ts";
 import type { View } from "../engine/view.ts";
-import { FOLDED, marked, type Rule, TELLING, UNFOLDED } from "./folding.ts";
-import { type FoldState, type Listing, lastingPlace, listingOf, rowOf } from "./listing.ts";
-import { matchingPlaces, matchingRows, nextMatch } from "./searching.ts";
+import {
+  FOLDED,
+  type FoldState,
+  type Listing,
+  lastingPlace,
+  listingOf,
+  marked,
+  matchingPlaces,
+  matchingRows,
+  nextMatch,
+  type Rule,
+  rowOf,
+  TELLING,
+  UNFOLDED,
+} from "./listing.ts";
 import type { Store } from "./store.ts";
 
 /** The trees of a store. */

@@ -1,9 +1,9 @@
-// What tfprof's checkers say about the profile, to be read from top to bottom.
+// Shows what the checkers found; a finding goes to its evidence.
 
 import { batch } from "@preact/signals";
-import type { Advice, Finding } from "../data/graphs.ts";
+import type { Advice, Evidence, Finding } from "../data/graphs.ts";
+import { OPTIONS, type Options } from "../data/protocol.ts";
 import { isTable, type Store } from "../state/store.ts";
-import { optionsShowing } from "./evidence.ts";
 
 /** What each checker looks for, and what it needs to be able to say something. */
 const CHECKERS: Readonly<Record<string, { readonly title: string; readonly looksFor: string }>> = {
@@ -200,4 +200,17 @@ function titleOf(checker: string): string {
 
 function indentation(line: string): number {
   return line.length - line.trimStart().length;
+}
+
+// How rows are counted and laid out stays; what would hide rows or steps does not.
+const KEPT: ReadonlySet<keyof Options> = new Set<keyof Options>(["maxDepth", "orderBy", "select", "timing"]);
+
+/** The options that show some evidence, in a widget that was made with these. */
+export function optionsShowing(evidence: Evidence, initial: Options): Options {
+  return Object.fromEntries(
+    OPTIONS.map(({ name, key, default: usual }) => [
+      key,
+      evidence.options[name] ?? (KEPT.has(key) ? initial[key] : usual),
+    ]),
+  ) as unknown as Options;
 }

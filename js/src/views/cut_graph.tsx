@@ -1,12 +1,14 @@
-// The line under the head of a graph that is cut: what a row stands for, and how to have it whole.
+// Says what is not here of a graph that was cut, and asks the kernel for the rows that are wanted.
 
+import { type Signal, signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Cut } from "../data/graphs.ts";
+import type { Cut, Description } from "../data/graphs.ts";
+import type { Listener } from "../data/model.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import type { Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
-import { CutRequests } from "./asking.ts";
-import { isNothing, type MergedRow, mergedRow, type Wanted, wantedBy } from "./wanted.ts";
 
 // Someone may be typing a regex or dragging the step.
 const STILL_MILLISECONDS = 400;
@@ -114,4 +116,133 @@ function withoutKernel(row: MergedRow | null, wanted: Wanted): string {
       ? "What was put together is not in this page"
       : "Not all that the options ask for is in this page";
   return `${what}: it needs the kernel. In a notebook, profile.widget(${scope}) shows it.`;
+}
+
+/** What is going on: what the kernel does, or why it does not. */
+interface RequestState {
+  readonly progress?: string;
+  readonly problem?: string;
+}
+
+type Told =
+  | { readonly told: "progress"; readonly text: string }
+  | { readonly told: "failed"; readonly reason: string }
+  | ({ readonly told: "rest"; readonly graph: number } & Pick<Description, "notes" | "cut">);
+
+// A kernel answers when the cell that it runs is done.
+const PATIENCE_MILLISECONDS = 60_000;
+const SILENCE =
+  "The kernel does not answer. It may be running a cell: ask again when it is idle. If it was stopped, run the cell again.";
+
+/** A question and its answer; what is asked meanwhile is asked after it, and only the last of that. */
+export class CutRequests {
+  readonly asked: Signal<RequestState> = signal({});
+  /** What was asked last. */
+  last: Wanted = {};
+  private next: Wanted | undefined;
+  private answered: (() => void) | undefined;
+  private patience: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly store: Store,
+    private readonly patienceMilliseconds = PATIENCE_MILLISECONDS,
+  ) {
+    store.host.model.on("msg:custom", this.hear);
+  }
+
+  /** Have this whole; `then` is called when it is shown. */
+  ask(wanted: Wanted, then?: () => void): void {
+    this.answered = then;
+    if (this.asked.peek().progress !== undefined) {
+      this.next = wanted;
+      return;
+    }
+    this.last = wanted;
+    this.asked.value = { progress: "asking the kernel" };
+    this.wait();
+    this.store.host.model.send?.({ ask: "rest", graph: this.store.graph.peek(), wanted });
+  }
+
+  /** Ask once more what was asked last. */
+  again(): void {
+    this.ask(this.last);
+  }
+
+  /** Hear no more. */
+  dispose(): void {
+    clearTimeout(this.patience);
+    this.store.host.model.off("msg:custom", this.hear);
+  }
+
+  private readonly hear: Listener = (message, buffers) => {
+    const told = message as Told;
+    if (told.told === "progress") {
+      this.asked.value = { progress: told.text };
+      this.wait();
+    }
+    if (told.told === "failed") this.end({ problem: told.reason });
+    const columns = buffers?.[0];
+    if (told.told === "rest" && columns) {
+      const { graph, notes, cut } = told;
+      this.store.replace(graph, { columns, notes, cut });
+      this.end({});
+    }
+  };
+
+  private wait(): void {
+    clearTimeout(this.patience);
+    this.patience = setTimeout(() => this.end({ problem: SILENCE }), this.patienceMilliseconds);
+  }
+
+  private end(asked: RequestState): void {
+    clearTimeout(this.patience);
+    const { next, answered } = this;
+    [this.next, this.answered] = [undefined, undefined];
+    this.asked.value = asked;
+    if (next && !asked.problem) this.ask(next, answered);
+    else if (!asked.problem) answered?.();
+  }
+}
+
+/** What is to be whole, as tfprof_widget/widget/cut_plan.py takes it. */
+interface Wanted {
+  readonly step?: number;
+  readonly scope?: string;
+  readonly op?: string;
+  readonly show_name_regexes?: readonly string[];
+  readonly start_name_regexes?: readonly string[];
+}
+
+/** A row that stands for several nodes: those of an op type under a scope. */
+interface MergedRow {
+  readonly count: string;
+  readonly scope: string;
+  readonly op: string;
+}
+
+// As tfprof_widget/widget/cut_tables.py writes them.
+const NAME = /^(?:(.*)\/)?\(([\d,]+) more [^/]*\)$/s;
+const EVERYTHING = JSON.stringify([".*"]);
+
+/** The row of this name, null where it is a node's own. */
+export function mergedRow({ nodes }: Profile, name: string): MergedRow | null {
+  const [, scope = "", count = ""] = NAME.exec(name) ?? [];
+  const node = count ? nodes.names.indexOf(name) : -1;
+  return node < 0 ? null : { count, scope, op: nodes.ops[nodes.op[node] as number] as string };
+}
+
+/** What the options want whole that may not be: a step's executions, and nodes whose names match. */
+export function wantedBy({ step, showNameRegexes, startNameRegexes }: Options, cut: Cut): Wanted {
+  const show = JSON.stringify(showNameRegexes) === EVERYTHING ? undefined : showNameRegexes;
+  const start = JSON.stringify(startNameRegexes) === EVERYTHING ? undefined : startNameRegexes;
+  return {
+    ...(step >= 0 && !cut.steps.includes(step) && { step }),
+    ...(cut.rows > 0 && show?.length && { show_name_regexes: show }),
+    ...(cut.rows > 0 && start?.length && { start_name_regexes: start }),
+  };
+}
+
+/** Whether nothing is wanted. */
+export function isNothing(wanted: Wanted): boolean {
+  return Object.keys(wanted).length === 0;
 }

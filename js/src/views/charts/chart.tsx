@@ -1,16 +1,13 @@
-// A chart of the panel: a skeleton until Vega has drawn it, then the drawing, with its tooltip and its marks for the keyboard.
+// One chart: the picture, its marks as a list for keys and readers, the tooltip, and a table of the numbers where it cannot be drawn.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Store } from "../../state/store.ts";
+import { useTheme } from "../../ui/canvas.ts";
 import { Skeleton } from "../../ui/lazy.tsx";
-import { useTheme } from "../../ui/use_theme.ts";
 import { type Content, type Data, Drawn, type Lines, type PlotBox } from "./drawn.ts";
-import { type ChartMark, Marks } from "./marks.tsx";
-import { PlainTable } from "./plain_table.tsx";
-import { type Tip, Tooltip } from "./tooltip.tsx";
 
 /** What to draw, and what the keyboard and screen readers find in it. */
-export interface ChartProps {
+interface ChartProps {
   readonly store: Store;
   /** The name under which it is exported. */
   readonly name: string;
@@ -86,4 +83,180 @@ function tipAt(event: UIEvent, lines: Lines, element: HTMLElement | null): Tip |
       ? [event.clientX, event.clientY]
       : [target?.left ?? left, target?.bottom ?? top];
   return { x: x - left, y: y - top, width, lines };
+}
+
+/** A mark: where it lies in the plot, in parts of its width and height, and what choosing it does. */
+export interface ChartMark {
+  readonly key: string;
+  /** What it is and how much: the lines of its tooltip, which a screen reader says. */
+  readonly lines: Lines;
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  readonly isSelected: boolean;
+  /** Undefined where there is nothing to choose. */
+  readonly choose?: ((adds: boolean) => void) | undefined;
+}
+
+interface MarksProps {
+  readonly label: string;
+  readonly marks: readonly ChartMark[];
+  readonly plot: PlotBox;
+  /** Whether they reach over the labels left of the plot. */
+  readonly areRows: boolean;
+  readonly onPointed: (event: UIEvent, lines: Lines) => void;
+}
+
+/** A list box over the plot; arrow keys move within it, Enter and Space choose, with Ctrl in addition. */
+function Marks({ label, marks, plot, areRows, onPointed }: MarksProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const [active, setActive] = useState(0);
+  if (!marks.length) return null;
+  const current = Math.min(active, marks.length - 1);
+  // The key belongs to the mark that has the focus: with other data that mark may have another place.
+  const press = (event: KeyboardEvent, index: number): void => {
+    const next = moved(event.key, index, marks.length);
+    if (next === undefined) {
+      if (event.key === "Escape") onPointed(event, []);
+      if (event.key !== "Enter" && event.key !== " ") return;
+      marks[index]?.choose?.(event.ctrlKey || event.metaKey);
+    } else {
+      setActive(next);
+      (list.current?.children[next] as HTMLElement | undefined)?.focus();
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div
+      ref={list}
+      class="hits"
+      role="listbox"
+      aria-label={label}
+      aria-multiselectable="true"
+      style={pixels(plot, areRows)}
+      onMouseLeave={(event) => onPointed(event, [])}
+      onBlur={(event) => onPointed(event, [])}
+    >
+      {marks.map((mark, index) => (
+        <div
+          key={mark.key}
+          role="option"
+          aria-label={spokenMark(mark.lines)}
+          aria-selected={mark.isSelected}
+          tabIndex={index === current ? 0 : -1}
+          style={percents(mark)}
+          onKeyDown={(event) => press(event, index)}
+          onClick={(event) => mark.choose?.(event.ctrlKey || event.metaKey)}
+          onMouseMove={(event) => onPointed(event, mark.lines)}
+          onFocus={(event) => {
+            setActive(index);
+            if (event.currentTarget.matches(":focus-visible")) onPointed(event, mark.lines);
+          }}
+        />
+      ))}
+    </div>
+  );
+}
+
+function spokenMark([head, ...others]: Lines): string {
+  return [head?.[1], ...others.filter(([, text]) => text).map((line) => line.join(" "))].join(", ");
+}
+
+function moved(key: string, from: number, count: number): number | undefined {
+  const to = {
+    ArrowDown: from + 1,
+    ArrowRight: from + 1,
+    ArrowUp: from - 1,
+    ArrowLeft: from - 1,
+    Home: 0,
+    End: count - 1,
+  }[key];
+  return to === undefined ? undefined : Math.min(Math.max(to, 0), count - 1);
+}
+
+function pixels({ left, top, width, height }: PlotBox, areRows: boolean) {
+  const [start, length] = areRows ? [0, left + width] : [left, width];
+  return { left: `${start}px`, top: `${top}px`, width: `${length}px`, height: `${height}px` };
+}
+
+function percents({ left, top, width, height }: ChartMark) {
+  return {
+    left: `${left * 100}%`,
+    top: `${top * 100}%`,
+    width: `${width * 100}%`,
+    height: `${height * 100}%`,
+  };
+}
+
+interface PlainTableProps {
+  readonly label: string;
+  readonly marks: readonly ChartMark[];
+  readonly reason: string;
+}
+
+/** A row a mark, which its button chooses. */
+function PlainTable({ label, marks, reason }: PlainTableProps) {
+  return (
+    <div class="plain">
+      <p class="dim" role="note">
+        No chart: {reason}. Its numbers:
+      </p>
+      <table aria-label={label}>
+        <tbody>
+          {marks.map(({ key, lines: [name, ...others], isSelected, choose }) => (
+            <tr key={key} aria-selected={isSelected}>
+              <th scope="row">
+                {choose ? (
+                  <button
+                    type="button"
+                    aria-pressed={isSelected}
+                    onClick={({ ctrlKey, metaKey }) => choose(ctrlKey || metaKey)}
+                  >
+                    {name?.[1]}
+                  </button>
+                ) : (
+                  name?.[1]
+                )}
+              </th>
+              {others.slice(0, 2).map(([title, text]) => (
+                <td key={title}>{text}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The lines, and where in a chart of this width. */
+interface Tip {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly lines: Lines;
+}
+
+/** The first line is what it is, the others what is known of it. */
+function Tooltip({ tip }: { readonly tip: Tip }) {
+  const [head, ...others] = tip.lines;
+  const isRight = tip.x > tip.width / 2;
+  const side = isRight ? { right: `${tip.width - tip.x + 6}px` } : { left: `${tip.x + 10}px` };
+  return (
+    <div class="tip" role="presentation" style={{ top: `${tip.y + 12}px`, ...side }}>
+      <b>{head?.[1]}</b>
+      <dl>
+        {others
+          .filter(([, text]) => text)
+          .map(([title, text]) => (
+            <div key={title}>
+              <dt>{title}</dt>
+              <dd>{text}</dd>
+            </div>
+          ))}
+      </dl>
+    </div>
+  );
 }

@@ -1,9 +1,9 @@
 // A chart on the screen: takes new data and sizes one at a time, the last one first come.
 
-import embed, { type Result, type VisualizationSpec } from "vega-embed";
+import type { Result, VisualizationSpec } from "vega-embed";
+import embed from "vega-embed";
 import { expressionInterpreter } from "vega-interpreter";
 import type { Assets } from "../../data/model.ts";
-import { themed } from "./themed.ts";
 
 /** Rows by the name of the data that a specification reads them from. */
 export type Data = Readonly<Record<string, readonly object[]>>;
@@ -22,7 +22,7 @@ export interface PlotBox {
 /** What a tooltip says, line by line. */
 export type Lines = readonly (readonly [title: string, text: string])[];
 /** Told of what the pointer is on; no lines where it is on nothing. */
-export type Pointed = (event: MouseEvent, lines: Lines) => void;
+type Pointed = (event: MouseEvent, lines: Lines) => void;
 
 type VegaView = Result["view"];
 
@@ -127,4 +127,23 @@ function linesOf(value: unknown): Lines {
   return Object.entries(value)
     .map(([title, text]) => [title, String(text)] as const)
     .filter(([, text]) => text);
+}
+
+const COLOUR = /^var\((--[\w-]+)\)$/;
+
+/** The specification with `var(--name)` replaced by what the custom property is at this element. */
+function themed(spec: VisualizationSpec, element: Element): VisualizationSpec {
+  const style = getComputedStyle(element);
+  return coloured(spec, (name) => style.getPropertyValue(name).trim()) as VisualizationSpec;
+}
+
+/** The same structure, its colours looked up by name. */
+export function coloured(value: unknown, colourOf: (name: string) => string): unknown {
+  if (typeof value === "string") {
+    const name = COLOUR.exec(value)?.[1];
+    return name ? colourOf(name) : value;
+  }
+  if (Array.isArray(value)) return value.map((each) => coloured(each, colourOf));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, coloured(each, colourOf)]));
 }

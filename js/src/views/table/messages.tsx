@@ -1,5 +1,6 @@
-// The line above the table, where there is something to say: what is zoomed into, and whose frames are shown.
+// What stands above or instead of the rows: the path zoomed into, or why there are none.
 
+import { type EmptyTableReason, remedyFor, whyTableIsEmpty } from "../../analysis/emptiness.ts";
 import type { Listing } from "../../state/listing.ts";
 import type { Store } from "../../state/store.ts";
 import { type TableState, tableOf } from "../../state/table.ts";
@@ -53,4 +54,43 @@ function Path({ state, listing }: { readonly state: TableState; readonly listing
 
 function lastPart(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1);
+}
+
+/** The reason and the ways out. */
+export function EmptyTable({ store }: { readonly store: Store }) {
+  const { reason, remedies } = why(store);
+  const isNeeded = store.table.value !== "scope";
+  return (
+    <div class="empty">
+      <p>{reason}</p>
+      <p>
+        {remedies.map(({ label, changes }) => (
+          <button type="button" key={label} onClick={() => store.set(changes)}>
+            {label}
+          </button>
+        ))}
+        {!remedies.length && isNeeded && (
+          <button
+            type="button"
+            onClick={() => {
+              store.tab.value = "scope";
+            }}
+          >
+            show scopes
+          </button>
+        )}
+      </p>
+    </div>
+  );
+}
+
+function why(store: Store): EmptyTableReason {
+  const { view, problem } = store.evaluation.value;
+  const found = view && whyTableIsEmpty(view);
+  if (found) return found;
+  const remedy = problem && remedyFor(problem.option);
+  const reason = problem
+    ? [problem.option, problem.reason].filter(Boolean).join(": ")
+    : "There is nothing to show.";
+  return { reason, remedies: remedy ? [remedy] : [] };
 }

@@ -1,14 +1,111 @@
-// One row of the table; what is done with the mouse is told by the classes of its parts, see tree_table.tsx.
+// The header and a row of the tree grid.
 
 // biome-ignore-all lint/a11y/useSemanticElements: rows far down are not in the page, and a table element would lay out those that are
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus and names the active row, for the rows come and go
 
 import { frameNamed } from "../../analysis/frames.ts";
-import { visible } from "../../lib/visible.ts";
-import type { Listing } from "../../state/listing.ts";
-import { cutAtMatch } from "../../state/searching.ts";
-import type { TableColumn } from "./columns.ts";
-import { secondary } from "./descriptions.ts";
+import type { Order } from "../../data/protocol.ts";
+import { visible } from "../../lib/format.ts";
+import { cutAtMatch, EVERYTHING, type Listing, type Rule, TELLING } from "../../state/listing.ts";
+import type { TableState } from "../../state/table.ts";
+import { secondary, type TableColumn } from "./columns.ts";
+
+interface HeaderProps {
+  readonly state: TableState;
+  readonly listing: Listing;
+  readonly columns: readonly TableColumn[];
+}
+
+const DEPTHS = [1, 2, 3, 4, 5, 6, 8, 10];
+
+/** The row of headers. */
+export function Header({ state, listing, columns }: HeaderProps) {
+  const { orderBy } = listing.view.options;
+  return (
+    <div role="row" class="headers" aria-rowindex={1}>
+      <div role="columnheader" class="name" aria-sort={orderBy === "name" ? "ascending" : undefined}>
+        <SortButton state={state} title="name" help="order by name" order="name" orderBy={orderBy} />
+        {listing.view.kind !== "op" && <Folding state={state} listing={listing} />}
+      </div>
+      {columns.map(({ key, title, help, order, isText }) => (
+        <div
+          key={key}
+          role="columnheader"
+          class={isText ? "cell text" : "cell"}
+          aria-sort={order === orderBy ? "descending" : undefined}
+        >
+          {order ? (
+            <SortButton state={state} title={title} help={help} order={order} orderBy={orderBy} />
+          ) : (
+            <span title={help}>{title}</span>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+interface SortProps {
+  readonly state: TableState;
+  readonly title: string;
+  readonly help: string;
+  readonly order: Order;
+  readonly orderBy: Order;
+}
+
+function SortButton({ state, title, help, order, orderBy }: SortProps) {
+  const isChosen = order === orderBy;
+  return (
+    <button
+      type="button"
+      class={isChosen ? "sort chosen" : "sort"}
+      title={`${help}; click to order by it`}
+      onClick={() => state.store.set({ orderBy: order })}
+    >
+      {title}
+      {isChosen && <span aria-hidden="true">{order === "name" ? " ▴" : " ▾"}</span>}
+    </button>
+  );
+}
+
+/** Fold all, unfold all, or unfold so far. */
+function Folding({ state, listing }: { readonly state: TableState; readonly listing: Listing }) {
+  const { rule } = state.reading(listing.view);
+  const base = listing.top < 0 ? 0 : (listing.outline.level[listing.top] as number);
+  const to = (rule: Rule) => () => state.foldBy(listing, rule);
+  return (
+    <span class="folding">
+      <button type="button" title="fold all" aria-label="fold all" onClick={to({ level: base + 1 })}>
+        −
+      </button>
+      <button type="button" title="unfold all" aria-label="unfold all" onClick={to(EVERYTHING)}>
+        +
+      </button>
+      <select
+        aria-label="unfold to depth"
+        title="how far the tree is unfolded"
+        onChange={({ currentTarget: { value } }) => state.foldBy(listing, ruleOf(value, base))}
+      >
+        <option value="cost" selected={"share" in rule}>
+          costs ≥ 5 %
+        </option>
+        {DEPTHS.map((depth) => (
+          <option key={depth} value={depth} selected={"level" in rule && rule.level === base + depth}>
+            to depth {depth}
+          </option>
+        ))}
+        <option value="all" selected={rule === EVERYTHING}>
+          all
+        </option>
+      </select>
+    </span>
+  );
+}
+
+function ruleOf(choice: string, base: number): Rule {
+  if (choice === "cost") return TELLING;
+  return choice === "all" ? EVERYTHING : { level: base + Number(choice) };
+}
 
 /** What a row is, beside what it says. */
 export interface RowState {
@@ -19,7 +116,7 @@ export interface RowState {
   readonly isMatch: boolean;
 }
 
-interface Props extends RowState {
+interface RowProps extends RowState {
   readonly listing: Listing;
   readonly columns: readonly TableColumn[];
   readonly position: number;
@@ -33,7 +130,7 @@ const DEEP_INDENTATION = 5;
 const DEEPEST = 18;
 
 /** A row; `position` is its place among the rows that are seen. */
-export function TableRow({ listing, columns, position, wanted, ...state }: Props) {
+export function TableRow({ listing, columns, position, wanted, ...state }: RowProps) {
   const { outline, folded, seen, top } = listing;
   const row = seen[position] as number;
   const level = (outline.level[row] as number) - (top < 0 ? 0 : (outline.level[top] as number));

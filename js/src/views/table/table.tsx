@@ -1,30 +1,29 @@
-// The tree table: of a hundred thousand rows those in sight are in the page, and the keys and the mouse act on them.
+// The tree grid: draws the rows in sight, follows mouse and keys, brings rows into sight.
 
 // biome-ignore-all lint/a11y/useSemanticElements: rows far down are not in the page, and a table element would lay out those that are
 
 import type { TargetedKeyboardEvent } from "preact";
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Flags } from "../../engine/columns.ts";
+import type { Tree } from "../../engine/tree.ts";
 import type { Listing } from "../../state/listing.ts";
+import { selectedNodes } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
 import { type TableState, tableOf } from "../../state/table.ts";
 import { Lazy } from "../../ui/lazy.tsx";
 import { fitting, type TableColumn, tableColumns } from "./columns.ts";
-import { copyRows } from "./copying.ts";
-import { Header } from "./header.tsx";
-import { activePosition, onTableKey } from "./keys.ts";
-import { linksOf } from "./links.ts";
-import { TableRow } from "./rows.tsx";
-import { ROW_HEIGHT, useReveal, useWindow } from "./window.ts";
+import { activePosition, copyRows, onTableKey } from "./keys.ts";
+import { Header, type RowState, TableRow } from "./rows.tsx";
 
 /** The table of the shown view, or why it is empty; each view's table starts at its top. */
 export function TreeTable({ store }: { readonly store: Store }) {
   const state = tableOf(store);
   const listing = state.listing.value;
-  if (!listing || listing.view.kept <= 0) return <Lazy store={store} panel="EmptyTable" waiting={null} />;
+  if (!listing || listing.view.kept <= 0) return <Lazy store={store} panel="EmptyTable" placeholder={null} />;
   return (
     <>
       {hasStrip(listing) && (
-        <Lazy store={store} panel="ZoomPath" waiting={<div class="strip" />} lacking={nothing} />
+        <Lazy store={store} panel="ZoomPath" placeholder={<div class="strip" />} unavailable={nothing} />
       )}
       <Grid key={`${store.graph.value} ${listing.view.kind}`} state={state} listing={listing} />
     </>
@@ -154,4 +153,89 @@ function keyed(
     copyRows(event.currentTarget.ownerDocument, state, listing, columns);
   } else if (!onTableKey(state, listing, event, page)) return;
   event.preventDefault();
+}
+
+/** As `--row` in the styles. */
+const ROW_HEIGHT = 24;
+// Rows drawn above and below those in sight, so that scrolling finds them there.
+const OVERSCAN = 8;
+// Scrolling draws anew when so many rows have passed.
+const STRIDE = 4;
+
+interface Box {
+  readonly current: HTMLElement | null;
+}
+
+/** The rows in sight and a few around them. */
+function useWindow(grid: Box, count: number) {
+  const [top, setTop] = useState(0);
+  const [size, setSize] = useState({ height: 540, room: 9999, widget: 9999 });
+  useLayoutEffect(() => {
+    const element = grid.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => {
+      const { clientHeight: height, clientWidth: room } = element;
+      setSize({ height, room, widget: element.closest(".tfprof")?.clientWidth ?? room });
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const page = Math.max(1, Math.floor(size.height / ROW_HEIGHT) - 1);
+  const inSight = page + 2 + 2 * OVERSCAN;
+  const first = Math.max(0, Math.min(top - OVERSCAN, count - inSight));
+  const onScroll = (event: { readonly currentTarget: HTMLElement }): void =>
+    setTop(STRIDE * Math.floor(event.currentTarget.scrollTop / (STRIDE * ROW_HEIGHT)));
+  return { first, last: Math.min(count, first + inSight), page, size, onScroll };
+}
+
+/** Scroll when something asks for the active row, and not when the rows change under the reader. */
+function useReveal(grid: Box, state: TableState, active: number): void {
+  const reveals = state.reveals.value;
+  const isFirst = useRef(true);
+  useEffect(() => {
+    const element = grid.current;
+    if (isFirst.current || !element || active < 0) {
+      isFirst.current = false;
+      return;
+    }
+    const header = element.querySelector<HTMLElement>(".headers")?.offsetHeight ?? 0;
+    const [from, to] = [active * ROW_HEIGHT, (active + 1) * ROW_HEIGHT];
+    const room = element.clientHeight - header;
+    const isFar = to < element.scrollTop - room || from > element.scrollTop + 2 * room;
+    if (isFar) element.scrollTop = from - room / 2;
+    else if (from < element.scrollTop) element.scrollTop = from;
+    else if (to > element.scrollTop + room) element.scrollTop = to - room;
+  }, [reveals]);
+}
+
+/** Says of a row whether nodes behind the selection are counted by it, or folded away below it. */
+function linksOf(store: Store, { view, folded, regions }: Listing): (row: number) => RowState["linked"] {
+  const flags = selectedNodes(store).value;
+  const { tree } = view.forest;
+  if (!flags) return () => "";
+  const counts = countsUpTo(tree, flags);
+  const between = (from: number, to: number): boolean => counts[from] !== counts[to];
+  return (row) => {
+    const place = view.places[row] as number;
+    const start = tree.rowStart[place] as number;
+    if (between(start, tree.rowStart[place + 1] as number)) return "itself";
+    const hides = folded[row] || (regions?.frames[row] ?? 1) > 1;
+    return hides && between(start, tree.rowStart[tree.end[place] as number] as number) ? "below" : "";
+  };
+}
+
+const known = new WeakMap<Flags, WeakMap<Tree, Int32Array>>();
+
+/** How many of the first rows of a tree are flagged; counted once a selection, however often rows are drawn. */
+function countsUpTo(tree: Tree, flags: Flags): Int32Array {
+  const ofTrees = known.get(flags) ?? new WeakMap<Tree, Int32Array>();
+  known.set(flags, ofTrees);
+  const found = ofTrees.get(tree) ?? new Int32Array(tree.rows.length + 1);
+  if (!ofTrees.has(tree)) {
+    ofTrees.set(tree, found);
+    for (let row = 0; row < tree.rows.length; row++) {
+      found[row + 1] = (found[row] as number) + (flags[tree.rows[row] as number] as number);
+    }
+  }
+  return found;
 }

@@ -1,7 +1,7 @@
-// Where in the timeline a slice is, and which lies next to it.
+// Where things are on the timeline: the visible time, the rows, the slice at a point and its neighbours.
 
-import type { Lane } from "../../analysis/lanes.ts";
-import { firstAbove } from "../../analysis/searching.ts";
+import { firstAbove, type Lane } from "../../analysis/lanes.ts";
+import type { Layout } from "../../analysis/timeline_layout.ts";
 
 /** A slice: which of a lane, and which lane of all. */
 export interface SlicePosition {
@@ -88,4 +88,140 @@ export function endOf(lanes: readonly Lane[], { lane, slice }: SlicePosition): n
 
 function middleOf(lanes: readonly Lane[], place: SlicePosition): number {
   return (startOf(lanes, place) + endOf(lanes, place)) / 2;
+}
+
+/** From one time to another, in nanoseconds of the layout. */
+export interface Viewport {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The shortest time that can fill the width. */
+const SHORTEST = 200;
+
+/** The whole, with a little air at the right. */
+export function fitted(end: number): Viewport {
+  return { from: 0, to: Math.max(end, SHORTEST) };
+}
+
+/** A part with some of what is around it, within the whole. */
+export function around(part: Viewport, end: number): Viewport {
+  const air = (part.to - part.from) * 0.02;
+  return within({ from: part.from - air, to: part.to + air }, end);
+}
+
+/** `factor` times as much as now, while the time `at` stays where it is. */
+export function zoomed({ from, to }: Viewport, factor: number, at: number, end: number): Viewport {
+  const length = Math.max((to - from) * factor, SHORTEST);
+  const left = at - ((at - from) / (to - from)) * length;
+  return within({ from: left, to: left + length }, end);
+}
+
+/** As much as now, further to the right by some time. */
+export function panned({ from, to }: Viewport, by: number, end: number): Viewport {
+  return within({ from: from + by, to: to + by }, end);
+}
+
+/** Moved as little as it takes to see a slice, or the start of one that is longer than what is seen. */
+export function showing(viewport: Viewport, from: number, to: number, end: number): Viewport {
+  const length = viewport.to - viewport.from;
+  const air = Math.max(Math.min((length - (to - from)) / 2, length / 10), 0);
+  if (from < viewport.from || (to > viewport.to && air === 0)) {
+    return panned(viewport, from - air - viewport.from, end);
+  }
+  return to > viewport.to ? panned(viewport, to + air - viewport.to, end) : viewport;
+}
+
+function within({ from, to }: Viewport, end: number): Viewport {
+  const whole = fitted(end);
+  const length = Math.min(Math.max(to - from, SHORTEST), whole.to);
+  const left = Math.min(Math.max(from, 0), whole.to - length);
+  return { from: left, to: left + length };
+}
+
+/** A row; `lane` counts over all devices, -1 for a device's own line. */
+export interface LaneRow {
+  readonly track: number;
+  readonly lane: number;
+  readonly top: number;
+  readonly height: number;
+}
+
+/** Few lanes are given more room than many. */
+const HEIGHTS: readonly (readonly [lanes: number, height: number])[] = [
+  [4, 30],
+  [12, 24],
+];
+const LOW = 18;
+export const AXIS_HEIGHT = 22;
+export const STEPS_HEIGHT = 16;
+const DEVICE_HEIGHT = 26;
+const SPACE = 6;
+
+/** The rows, the first at the top of the lanes' own space. */
+export function rowsOf(layout: Layout): readonly LaneRow[] {
+  const rows: LaneRow[] = [];
+  const count = layout.tracks.reduce((sum, { lanes }) => sum + lanes.length, 0);
+  const height = HEIGHTS.find(([most]) => count <= most)?.[1] ?? LOW;
+  let [top, lane] = [0, 0];
+  layout.tracks.forEach(({ lanes }, track) => {
+    rows.push({ track, lane: -1, top, height: DEVICE_HEIGHT });
+    top += DEVICE_HEIGHT;
+    for (const _ of lanes) {
+      rows.push({ track, lane, top, height });
+      top += height;
+      lane += 1;
+    }
+    top += SPACE;
+  });
+  return rows;
+}
+
+/** The height of the slices in a row: a little is left free below them. */
+export function sliceHeight({ height }: LaneRow): number {
+  return height - 2;
+}
+
+/** The height of what is above the rows: the times, and the steps where there are several. */
+export function headHeight(layout: Layout): number {
+  return AXIS_HEIGHT + (layout.steps.length > 1 ? STEPS_HEIGHT : 0);
+}
+
+/** The height of all rows. */
+export function heightOf(rows: readonly LaneRow[]): number {
+  const last = rows.at(-1);
+  return last ? last.top + last.height + SPACE : 0;
+}
+
+/** The row at a height, null between rows. */
+export function rowAt(rows: readonly LaneRow[], y: number): LaneRow | null {
+  return rows.find(({ top, height }) => y >= top && y < top + height) ?? null;
+}
+
+/** The canvas's size in CSS pixels, how many pixels of the screen make one, and how far the lanes are scrolled. */
+export interface CanvasSize {
+  readonly width: number;
+  readonly height: number;
+  readonly ratio: number;
+  readonly scrolled: number;
+  /** The width of the names at the left. */
+  readonly gutter: number;
+}
+
+/** A row that is seen, and its top in the canvas. */
+export interface SeenRow extends LaneRow {
+  readonly y: number;
+}
+
+/** The part of the canvas that shows time, in CSS pixels. */
+export interface TimeArea {
+  readonly left: number;
+  readonly right: number;
+  readonly bottom: number;
+  readonly viewport: Viewport;
+}
+
+/** Where a time is, in CSS pixels. */
+export function positionOf({ left, right, viewport }: TimeArea, time: number): number {
+  return left + ((time - viewport.from) / (viewport.to - viewport.from)) * (right - left);
 }

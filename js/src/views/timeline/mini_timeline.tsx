@@ -2,18 +2,16 @@
 
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { busiestLanes, type MiniLane } from "../../analysis/strip_lanes.ts";
+import { laneLabel } from "../../analysis/lanes.ts";
+import { busiestLanes, type MiniLane } from "../../analysis/timeline_layout.ts";
 import type { Store } from "../../state/store.ts";
-import { afterPaint } from "../../ui/after_paint.ts";
-import { type Palette, paletteOf } from "../../ui/canvas.ts";
-import { onAppearance, oncePerFrame } from "../../ui/kept_painted.ts";
+import { onAppearance, oncePerFrame, type Palette, paletteOf } from "../../ui/canvas.ts";
+import { afterPaint } from "../../ui/lazy.tsx";
 import { select } from "./actions.ts";
-import { laneLabel } from "./details.ts";
-import { sliceAt } from "./geometry.ts";
-import { paintSpans } from "./paint_slices.ts";
+import { fitted, sliceAt } from "./geometry.ts";
+import { paintSpans } from "./paint.ts";
 import { addLaneSpans, Spans } from "./spans.ts";
 import { type TimelineState, timelineStateOf } from "./state.ts";
-import { fitted } from "./viewport.ts";
 
 const ROW = 17;
 const SLICE = 13;

@@ -1,31 +1,30 @@
-// Paints the whole timeline into its canvas.
+// Paints the timeline: lanes, slices, their names and marks.
 
-import type { Palette } from "../../ui/canvas.ts";
-import { paintGrid, paintHead, type TimeArea } from "./paint_axis.ts";
-import { paintLabel } from "./paint_labels.ts";
-import { paintOutline, paintRange } from "./paint_marks.ts";
-import { paintNames, paintSpans } from "./paint_slices.ts";
-import { headHeight, type LaneRow, sliceHeight } from "./rows.ts";
-import { addLaneSpans, Spans } from "./spans.ts";
+import { effect } from "@preact/signals";
+import {
+  onAppearance,
+  oncePerFrame,
+  type Palette,
+  paletteOf,
+  resize,
+  transferPattern,
+} from "../../ui/canvas.ts";
+import {
+  type CanvasSize,
+  headHeight,
+  positionOf,
+  type SeenRow,
+  type SlicePosition,
+  sliceHeight,
+  type TimeArea,
+  type Viewport,
+} from "./geometry.ts";
+import { paintGrid, paintHead, paintLabel } from "./paint_axis.ts";
+import { addLaneSpans, GAP, RECEDING, Spans, TRANSFER } from "./spans.ts";
 import type { TimelineState } from "./state.ts";
 
-/** The canvas's size in CSS pixels, how many pixels of the screen make one, and how far the lanes are scrolled. */
-export interface CanvasSize {
-  readonly width: number;
-  readonly height: number;
-  readonly ratio: number;
-  readonly scrolled: number;
-  /** The width of the names at the left. */
-  readonly gutter: number;
-}
-
-/** A row that is seen, and its top in the canvas. */
-export interface SeenRow extends LaneRow {
-  readonly y: number;
-}
-
 /** Paints a timeline; it keeps its buffers from one painting to the next. */
-export class Painter {
+class Painter {
   private readonly runs = new Spans();
   private tops = new Int32Array(0);
 
@@ -89,4 +88,180 @@ function seenRows(state: TimelineState, { height, scrolled }: CanvasSize): reado
     if (y + row.height > head && y < height) rows.push({ ...row, y });
   }
   return rows;
+}
+
+/** Where the lanes are: in pixels of the screen, of which a CSS pixel has `ratio`. */
+interface Ground {
+  readonly left: number;
+  /** The top of each lane, and the height of a slice in it. */
+  readonly tops: Int32Array;
+  readonly height: number;
+  readonly ratio: number;
+}
+
+/** As much as leaves the names in it readable in both themes. */
+const RECEDING_OPACITY = 0.22;
+const LEAST_NAMED = 34;
+const LETTER = 6.1;
+
+/** Paint the runs, one colour after another. */
+export function paintSpans(
+  context: CanvasRenderingContext2D,
+  runs: Spans,
+  ground: Ground,
+  palette: Palette,
+): void {
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  for (let colour = 0; colour < GAP; colour++) {
+    context.globalAlpha = colour < RECEDING ? 1 : RECEDING_OPACITY;
+    const tone = colour % RECEDING;
+    context.fillStyle =
+      tone === TRANSFER ? transferPattern(context, palette) : (palette.categories[tone] ?? palette.dim);
+    fill(context, runs, colour, ground, 0, ground.height);
+  }
+  context.globalAlpha = 1;
+  context.fillStyle = palette.line;
+  const thickness = Math.max(Math.round(ground.ratio), 1);
+  fill(context, runs, GAP, ground, Math.round((ground.height - thickness) / 2), thickness);
+}
+
+function fill(
+  context: CanvasRenderingContext2D,
+  runs: Spans,
+  colour: number,
+  { left, tops }: Ground,
+  below: number,
+  height: number,
+): void {
+  for (let run = 0; run < runs.length; run++) {
+    if (runs.colour[run] !== colour) continue;
+    const from = runs.left[run] as number;
+    const top = tops[runs.lane[run] as number] as number;
+    context.fillRect(left + from, top + below, (runs.right[run] as number) - from, height);
+  }
+}
+
+/** Write the names of the slices that are wide enough. */
+function paintNames(
+  context: CanvasRenderingContext2D,
+  runs: Spans,
+  { left, tops, height, ratio }: Ground,
+  palette: Palette,
+  nameOf: (lane: number, slice: number) => string,
+): void {
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.font = `11px ${palette.font}`;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (let run = 0; run < runs.length; run++) {
+    const slice = runs.slice[run] as number;
+    const width = ((runs.right[run] as number) - (runs.left[run] as number)) / ratio;
+    if (slice < 0 || width < LEAST_NAMED) continue;
+    const lane = runs.lane[run] as number;
+    const room = width - 8;
+    const name = shortened(nameOf(lane, slice), Math.floor(room / LETTER));
+    const y = ((tops[lane] as number) + height / 2) / ratio + 0.5;
+    const colour = runs.colour[run] as number;
+    context.fillStyle = colour === TRANSFER ? palette.text : colour < RECEDING ? palette.ink : palette.dim;
+    context.fillText(name, (left + (runs.left[run] as number)) / ratio + 4, y, room);
+  }
+}
+
+function shortened(name: string, letters: number): string {
+  return name.length <= letters ? name : `${name.slice(0, Math.max(letters - 1, 1))}…`;
+}
+
+const SHADE = 0.14;
+/** The shortest slice has a frame that is seen. */
+const LEAST = 2;
+
+/** Shade a range of time in all lanes. */
+function paintRange(
+  context: CanvasRenderingContext2D,
+  plot: TimeArea,
+  range: Viewport | null,
+  palette: Palette,
+): void {
+  const across = range && seenPart(plot, range);
+  if (!across) return;
+  context.globalAlpha = SHADE;
+  context.fillStyle = palette.accent;
+  context.fillRect(across.left, 0, across.right - across.left, plot.bottom);
+  context.globalAlpha = 1;
+}
+
+/** Frame a slice if it is in this row. */
+function paintOutline(
+  context: CanvasRenderingContext2D,
+  plot: TimeArea,
+  state: TimelineState,
+  row: SeenRow,
+  place: SlicePosition | null,
+  { colour, thickness }: { readonly colour: string; readonly thickness: number },
+): void {
+  const across = place?.lane === row.lane ? seenPart(plot, state.spanOf(place)) : null;
+  if (!across) return;
+  context.strokeStyle = colour;
+  context.lineWidth = thickness;
+  context.strokeRect(across.left - 0.5, row.y + 0.5, across.right - across.left + 1, sliceHeight(row) + 1);
+}
+
+function seenPart(plot: TimeArea, { from, to }: Viewport): { left: number; right: number } | null {
+  if (to < plot.viewport.from || from > plot.viewport.to) return null;
+  const left = Math.max(positionOf(plot, from), plot.left);
+  return { left, right: Math.min(Math.max(positionOf(plot, to), left + LEAST), plot.right) };
+}
+
+const WIDE_GUTTER = 92;
+const NARROW_GUTTER = 64;
+export const NARROW = 640;
+
+/** How large what is seen of the lanes is now. */
+export function canvasSizeOf(scroller: HTMLElement): CanvasSize {
+  const { clientWidth: width, clientHeight: height, scrollTop: scrolled } = scroller;
+  const ratio = scroller.ownerDocument.defaultView?.devicePixelRatio ?? 1;
+  return { width, height, ratio, scrolled, gutter: width < NARROW ? NARROW_GUTTER : WIDE_GUTTER };
+}
+
+/** Keep the timeline painted; returns what ends this. */
+export function paintOnChange(
+  state: TimelineState,
+  scroller: HTMLElement,
+  canvas: HTMLCanvasElement,
+): () => void {
+  const context = canvas.getContext("2d", { alpha: false });
+  if (!context) return () => {};
+  const painter = new Painter(context);
+  let palette: Palette | null = null;
+  const painting = oncePerFrame(() => {
+    const frame = canvasSizeOf(scroller);
+    if (!frame.width || !frame.height) return;
+    resize(canvas, frame.width, frame.height, frame.ratio);
+    palette ??= paletteOf(canvas);
+    painter.paint(state, frame, palette);
+  });
+  const unfollow = onAppearance(scroller, () => {
+    palette = null;
+    painting.ask();
+  });
+  scroller.addEventListener("scroll", painting.ask, { passive: true });
+  const end = effect(() => {
+    for (const each of [
+      state.seen,
+      state.painted,
+      state.rows,
+      state.uses,
+      state.hovered,
+      state.current,
+      state.range,
+    ])
+      void each.value;
+    painting.ask();
+  });
+  return () => {
+    end();
+    unfollow();
+    scroller.removeEventListener("scroll", painting.ask);
+    painting.cancel();
+  };
 }

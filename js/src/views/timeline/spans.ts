@@ -1,9 +1,8 @@
 // What to paint of a lane: one pass over its visible slices, and of each pixel its dominant colour, not a blend.
 
-import type { Lane } from "../../analysis/lanes.ts";
+import { firstAbove, type Lane } from "../../analysis/lanes.ts";
 import { CATEGORIES } from "../../analysis/op_categories.ts";
-import { firstAbove } from "../../analysis/searching.ts";
-import type { Viewport } from "./viewport.ts";
+import type { Viewport } from "./geometry.ts";
 
 /** The colour of transfers, after those of the categories. */
 export const TRANSFER = CATEGORIES.length;

@@ -1,19 +1,28 @@
-// What a timeline shows now: its layout, the part of it that is seen, and what is pointed at, chosen or marked.
+// What the timeline shows: layout, visible time, the slices chosen and highlighted, the colours of lanes.
 
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { type DeviceUse, useOf } from "../../analysis/busy.ts";
-import type { Lane, Track } from "../../analysis/lanes.ts";
-import { laidDeviceLabel, type Slices, slicesOf } from "../../analysis/slices.ts";
-import { type Layout, layoutOf } from "../../analysis/timeline_layout.ts";
-import type { Profile } from "../../data/profile.ts";
-import { selectedNodes } from "../../state/selection.ts";
-import { stepsOf, stepsShown } from "../../state/steps_shown.ts";
+import { type DeviceUse, type Lane, type Track, useOf } from "../../analysis/lanes.ts";
+import { categoryOf } from "../../analysis/op_categories.ts";
+import {
+  type Layout,
+  laidDeviceLabel,
+  layoutOf,
+  type Slices,
+  slicesOf,
+} from "../../analysis/timeline_layout.ts";
+import type { Nodes, Profile } from "../../data/profile.ts";
+import { selectedNodes, stepsOf, stepsShown } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
-import { endOf, type SlicePosition, startOf } from "./geometry.ts";
-import { type LaneRow, rowsOf } from "./rows.ts";
-import { type PaintedLane, RECEDING } from "./spans.ts";
-import { either, nodesFound, paintedLanes } from "./tones.ts";
-import { fitted, type Viewport } from "./viewport.ts";
+import {
+  endOf,
+  fitted,
+  type LaneRow,
+  rowsOf,
+  type SlicePosition,
+  startOf,
+  type Viewport,
+} from "./geometry.ts";
+import { type PaintedLane, RECEDING, TRANSFER } from "./spans.ts";
 
 const states = new WeakMap<Store, TimelineState>();
 
@@ -137,4 +146,48 @@ function highlightedIn(painted: readonly PaintedLane[]): number {
   let count = 0;
   for (const { colour } of painted) for (const each of colour) if (each < RECEDING) count += 1;
   return count;
+}
+
+/** A flag a node whose name or op type has the text in it, whatever the case; null if there is no text. */
+export function nodesFound({ names, ops, op }: Nodes, text: string): Uint8Array | null {
+  const sought = text.trim().toLowerCase();
+  if (!sought) return null;
+  const isSought = ops.map((each) => each.toLowerCase().includes(sought));
+  return Uint8Array.from(names, (name, node) =>
+    isSought[op[node] as number] || name.toLowerCase().includes(sought) ? 1 : 0,
+  );
+}
+
+/** What is flagged in either; null if there are no flags at all. */
+export function either(one: Uint8Array | null, other: Uint8Array | null): Uint8Array | null {
+  if (!one || !other) return one ?? other;
+  return one.map((flag, node) => flag | (other[node] as number));
+}
+
+/** The lanes of a layout, device by device, with their colours; nodes that are not `meant` recede. */
+export function paintedLanes(
+  { nodes }: Pick<Profile, "nodes">,
+  executions: Pick<Slices, "node">,
+  layout: Layout,
+  meant: Uint8Array | null,
+): PaintedLane[] {
+  const categories = nodes.ops.map(categoryOf);
+  const ofNode = Uint8Array.from(nodes.op, (op, node) => {
+    const category = categories[op] ?? categoryOf("");
+    return meant && !meant[node] ? category + RECEDING : category;
+  });
+  return layout.tracks.flatMap(({ lanes }) =>
+    lanes.map((lane) => {
+      const colour = new Uint8Array(lane.execution.length);
+      for (let slice = 0; slice < colour.length; slice++) {
+        if (lane.isTransfers) {
+          const node = executions.node[lane.execution[slice] as number] as number;
+          colour[slice] = meant && !meant[node] ? TRANSFER + RECEDING : TRANSFER;
+          continue;
+        }
+        colour[slice] = ofNode[executions.node[lane.execution[slice] as number] as number] as number;
+      }
+      return { lane, colour };
+    }),
+  );
 }

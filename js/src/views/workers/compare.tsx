@@ -1,13 +1,20 @@
-// Workers side by side: of the rows of a view those in which they differ most.
+// Workers side by side: a row of the table of differences for each row of a view.
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { type ComparedPart, type Comparison, compareWorkers } from "../../analysis/workers.ts";
+import {
+  type ComparedPart,
+  type ComparedRow,
+  type Comparison,
+  comparedColumns,
+  compareWorkers,
+} from "../../analysis/workers.ts";
 import { VIEWS, type ViewName } from "../../data/protocol.ts";
 import { MEASURES, type Measure } from "../../engine/measures.ts";
+import { exact, short, visible } from "../../lib/format.ts";
+import { selectionAfter } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
-import { SelectField } from "../../ui/picker.tsx";
-import { ComparedTable } from "./compared_table.tsx";
+import { ScrollSideways, SelectField } from "../../ui/tables.tsx";
 
 const MOST_ROWS = 25;
 // Beside the picture, which shows all of them.
@@ -80,4 +87,129 @@ function orderOf({ workers, whole }: Comparison, from: 0 | 1): readonly number[]
   if (workers.length <= MOST_COLUMNS) return all;
   const largest = all.sort((one, other) => (whole.values[other] as number) - (whole.values[one] as number));
   return largest.slice(0, MOST_COLUMNS);
+}
+
+interface ComparedTableProps {
+  readonly store: Store;
+  readonly comparison: Comparison;
+  readonly measure: Measure;
+  /** The workers that have a column, in their order. */
+  readonly order: readonly number[];
+}
+
+/** A row a row of the view, with the workers as dots and as numbers; its name selects it everywhere. */
+function ComparedTable({ store, comparison: { workers, whole, rows }, measure, order }: ComparedTableProps) {
+  const columns = comparedColumns(measure, workers.length, order[0] === 1 ? 1 : 0);
+  const isPair = workers.length === 2;
+  const heads = columns.map(({ title, help }) => (
+    <th key={title} scope="col" title={help}>
+      {title}
+    </th>
+  ));
+  const figures = (compared: ComparedRow) =>
+    columns.map(({ title, text }) => <td key={title}>{text(compared)}</td>);
+  const row = (compared: ComparedRow) => (
+    <>
+      <td class="picture">
+        <Dots
+          values={compared.values}
+          mean={compared.mean}
+          title={(worker) =>
+            `${visible(workers[worker] as string)}: ${short(measure, compared.values[worker] as number)}`
+          }
+        />
+      </td>
+      {!isPair && figures(compared)}
+      {order.map((worker) => (
+        <td key={worker} title={exact(measure, compared.values[worker] as number)}>
+          {short(measure, compared.values[worker] as number)}
+        </td>
+      ))}
+      {isPair && figures(compared)}
+    </>
+  );
+  return (
+    <ScrollSideways label="table of workers">
+      <table class="figures">
+        <caption>What workers take a step, those rows first in which they differ most</caption>
+        <thead>
+          <tr>
+            <th scope="col">name</th>
+            <th scope="col" class="picture" title="a dot a worker, from nothing to the row's largest">
+              {workers.length > order.length ? `${workers.length} workers` : "workers"}
+            </th>
+            {!isPair && heads}
+            {order.map((worker) => (
+              <th key={worker} scope="col" title={visible(workers[worker] as string)}>
+                {workers.length <= COLOURS && (
+                  <i class="key" style={{ background: workerColour(worker, workers.length) }} />
+                )}
+                {visible(workers[worker] as string)}
+              </th>
+            ))}
+            {isPair && heads}
+          </tr>
+        </thead>
+        <tbody>
+          <tr class="whole">
+            <th scope="row">all</th>
+            {row(whole)}
+          </tr>
+          {rows.map((compared, index) => (
+            <tr key={index} data-selected={store.selection.value.includes(compared.name)}>
+              <th scope="row" title={visible(compared.name)}>
+                <button
+                  type="button"
+                  aria-pressed={store.selection.value.includes(compared.name)}
+                  onClick={({ ctrlKey, metaKey }) => {
+                    const adds = ctrlKey || metaKey;
+                    store.selection.value = selectionAfter(store.selection.value, compared.name, adds);
+                  }}
+                >
+                  {visible(compared.name)}
+                </button>
+              </th>
+              {row(compared)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollSideways>
+  );
+}
+
+interface DotsProps {
+  readonly values: readonly number[];
+  readonly mean: number;
+  /** What a dot says to the pointer. */
+  readonly title: (index: number) => string;
+}
+
+/** More workers than there are colours are all of one. */
+export const COLOURS = 6;
+
+/** The colour of a worker among so many. */
+function workerColour(index: number, of: number): string {
+  return of > COLOURS ? "color-mix(in srgb, var(--own) 60%, transparent)" : `var(--category-${index + 1})`;
+}
+
+/** A dot a worker and a tick at the mean; the numbers stand beside it, so a screen reader passes it over. */
+function Dots({ values, mean, title }: DotsProps) {
+  const largest = Math.max(...values, 0);
+  const place = (value: number): string => `${largest ? (100 * value) / largest : 0}%`;
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return (
+    <span class="dots" aria-hidden="true">
+      <i class="range" style={{ insetInlineStart: place(least), inlineSize: place(most - least) }} />
+      <i class="tick" style={{ insetInlineStart: place(mean) }} />
+      {values.map((value, index) => (
+        <i
+          key={index}
+          class="dot"
+          title={title(index)}
+          style={{ insetInlineStart: place(value), background: workerColour(index, values.length) }}
+        />
+      ))}
+    </span>
+  );
 }
