@@ -12,7 +12,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install --constraint constraints.txt
 PROTOS := tfprof_widget/_protos/descriptors.binpb
-STATIC := tfprof_widget/static/charts.json
+STATIC := tfprof_widget/static/opener.js
 
 .PHONY: help
 help: ## list the targets
@@ -119,7 +119,7 @@ lock: ## pin the newest fitting versions in constraints.txt and package-lock.jso
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .venv .fuzz .matrix demo dist mutants node_modules tfprof_widget/_protos tfprof_widget/static
+	rm -rf .venv .fuzz .matrix demo dist mutants node_modules tfprof_widget/_protos tfprof_widget/static js/charts.json
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -152,8 +152,9 @@ $(PROTOS): .venv/pip pyproject.toml hatch_build.py hatch_readme.py protos/compil
 	touch $@
 
 $(STATIC): .venv/charts node_modules/.stamp $(wildcard js/*.mjs) $(shell find js/src -type f) tfprof_widget/widget/charts.py
+	$(BIN)/python -m tfprof_widget.widget.charts js/charts.json
 	npm run --silent build
-	$(BIN)/python -m tfprof_widget.widget.charts $@
+	touch $@
 
 node_modules/.stamp: package.json package-lock.json .npmrc
 	npm ci

@@ -1,17 +1,20 @@
-// Bundles what the browser gets into tfprof_widget/static: the widget, the opener of saved results, the pictures,
-// and the notices of those whose code is in them.
+// Bundles what the browser gets into tfprof_widget/static: the widget, its panels, the chart library, the opener of saved
+// results, and the notices of those whose code is in them.
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { transform } from "esbuild";
+import { compiledCharts } from "./compiled_charts.mjs";
 import { notices } from "./notices.mjs";
 import { bundled, bundledTogether } from "./shared.mjs";
 
 const sources = "js/src";
 // A test has it built elsewhere, to compare.
 const destination = process.argv[2] ?? "tfprof_widget/static";
-// Every result in a notebook pays for the widget's size; the pictures, Vega among them, come once.
-const MOST_WIDGET_BYTES = 110_000;
+// Every result in a notebook pays for the widget and its panels; the charts are the larger part by far.
+const MOST_BYTES = { widget: 110_000, panels: 200_000, charts: 500_000 };
 
 const minifiedStyles = {
   name: "minified styles",
@@ -23,7 +26,19 @@ const minifiedStyles = {
   },
 };
 
+/** Tells the sources from all others: widgets of one version share their code on a page. */
+function sourcesHash() {
+  const hash = createHash("sha256");
+  const modules = readdirSync(sources, { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.(tsx?|css)$/.test(path) && !path.includes(".test."))
+    .map((path) => join(sources, path));
+  for (const path of [...modules, "js/charts.json", "package-lock.json"].sort())
+    hash.update(readFileSync(path));
+  return hash.digest("hex").slice(0, 16);
+}
+
 const options = {
+  define: { SOURCES_HASH: JSON.stringify(sourcesHash()) },
   format: "esm",
   inject: ["js/jsx.mjs"],
   jsx: "transform",
@@ -33,28 +48,38 @@ const options = {
   tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
   plugins: [minifiedStyles],
 };
+const specifications = JSON.parse(readFileSync("js/charts.json", "utf8"));
 
-const [widget, pictures] = await bundledTogether("widget.ts", "panels.ts", options);
-// It draws nothing itself, and what is injected would stay in.
-const opener = await bundled(
-  { ...options, inject: [] },
-  { entryPoints: [`${sources}/opener.ts`], format: "iife" },
+const [widget, panels] = await bundledTogether("widget.ts", "panels.ts", options);
+// These two draw nothing with Preact, and what is injected would stay in.
+const alone = { ...options, inject: [] };
+const charts = await bundled(
+  { ...alone, define: { COMPILED_CHARTS: JSON.stringify(compiledCharts(specifications)) } },
+  { entryPoints: [`${sources}/charts.ts`] },
 );
+const opener = await bundled(alone, { entryPoints: [`${sources}/opener.ts`], format: "iife" });
 
-const twice = [...pictures.modules.keys()].filter((path) => widget.modules.has(path));
+const twice = [...panels.modules.keys()].filter((path) => widget.modules.has(path));
 if (twice.length) {
   throw new Error(`in both bundles, so that state would be kept twice: ${twice}`);
 }
-if (widget.contents.length > MOST_WIDGET_BYTES) {
-  throw new Error(`widget.js has ${widget.contents.length} bytes, more than ${MOST_WIDGET_BYTES}`);
+for (const [name, { contents, modules }] of Object.entries({ widget, panels, charts })) {
+  if (contents.length <= MOST_BYTES[name]) continue;
+  const largest = [...modules].sort(([, one], [, other]) => other - one).map((each) => each.join(" "));
+  throw new Error(
+    `${name} has ${contents.length} bytes, more than ${MOST_BYTES[name]}:\n${largest.join("\n")}`,
+  );
 }
-const licences = notices([widget, pictures, opener].flatMap((bundle) => [...bundle.modules.keys()]));
-// Pages and saved results have all this code in them, so the licences go with it, at the end of the pictures.
-const licensed = [pictures.contents, Buffer.from(licences.replace(/^/gm, "// "))];
+const modules = (...bundles) => bundles.flatMap((bundle) => [...bundle.modules.keys()]);
+/** A bundle with the licences of the packages in it, which go wherever their code goes. */
+const packed = ({ contents }, licences) =>
+  gzipSync(Buffer.concat([contents, Buffer.from(licences.replace(/^/gm, "// "))]), { level: 9 });
+
 mkdirSync(destination, { recursive: true });
+writeFileSync(`${destination}/THIRD_PARTY_NOTICES.txt`, notices(modules(widget, panels, charts, opener)));
 writeFileSync(`${destination}/widget.js`, widget.contents);
-writeFileSync(`${destination}/pictures.js.gz`, gzipSync(Buffer.concat(licensed), { level: 9 }));
+writeFileSync(`${destination}/panels.js.gz`, packed(panels, notices(modules(widget, panels, opener))));
+writeFileSync(`${destination}/charts.js.gz`, packed(charts, notices(modules(charts))));
 // In HTML a script ends where it says so, even inside a string.
 const opening = new TextDecoder().decode(opener.contents);
 writeFileSync(`${destination}/opener.js`, opening.replaceAll("</script", "<\\/script"));
-writeFileSync(`${destination}/THIRD_PARTY_NOTICES.txt`, licences);

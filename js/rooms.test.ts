@@ -1,34 +1,37 @@
 // Holds the order of the rooms in js/src: imports go one way, without cycles, and a name stands for one thing.
 
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, normalize, relative } from "node:path";
 import { expect, test } from "vitest";
 
-const SOURCES = join(import.meta.dirname, "src");
 // A room imports those after it, never those before it.
 const ROOMS = ["", "export", "views", "ui", "state", "analysis", "engine", "data", "lib"];
 // Parts of a screen that panels put beside their own.
 const SHARED_VIEWS = ["views", "views/charts", "views/table"];
 const MOST_LINES = 400;
 
-const files = readdirSync(SOURCES, { recursive: true, encoding: "utf-8" })
-  .filter((file) => /\.tsx?$/.test(file) && !/(\.test|(^|\/)testing)\.tsx?$/.test(file))
-  .sort();
-const texts = new Map(files.map((file) => [file, readFileSync(join(SOURCES, file), "utf-8")]));
+const found = import.meta.glob<string>("./src/**/*.{ts,tsx}", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+const texts = new Map(
+  Object.entries(found)
+    .map(([path, text]) => [path.replace("./src/", ""), text] as const)
+    .filter(([file]) => !/(\.test|(^|\/)testing)\.tsx?$/.test(file)),
+);
+const files = [...texts.keys()].sort();
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 function importsOf(file: string): readonly string[] {
   const found = (texts.get(file) as string).matchAll(/(?:^|\n)(?:import|export)\b[^;]*?\bfrom "(\.[^"]+)";/g);
-  return Array.from(found, ([, path]) => normalize(join(dirname(file), path as string)));
+  return Array.from(found, ([, path]) => new URL(path as string, `file:///${file}`).pathname.slice(1));
 }
 
 function folderOf(file: string): string {
-  const folder = dirname(file);
-  return folder === "." ? "" : folder;
+  return file.split("/").slice(0, -1).join("/");
 }
 
 function roomOf(file: string): string {
-  return folderOf(file).split("/")[0] as string;
+  return file.includes("/") ? (file.split("/")[0] as string) : "";
 }
 
 /** The exports of a module, types included. */
@@ -100,9 +103,9 @@ test("an exported name stands for one thing", () => {
 });
 
 test("what is exported is imported somewhere", () => {
-  const all = readdirSync(join(SOURCES, ".."), { recursive: true, encoding: "utf-8" })
-    .filter((file) => /\.(tsx?|mjs)$/.test(file))
-    .map((file) => [relative("src", file), readFileSync(join(SOURCES, "..", file), "utf-8")] as const);
+  const all = Object.entries(
+    import.meta.glob<string>(["./**/*.{ts,tsx,mjs}"], { query: "?raw", import: "default", eager: true }),
+  ).map(([path, text]) => [path.replace("./src/", ""), text] as const);
   const unused = files
     .filter((file) => roomOf(file) !== "" && file !== "data/protocol.ts") // which is generated
     .flatMap((file) =>

@@ -1,8 +1,9 @@
 // The entry of the widget: draws a model into an element, follows the theme of the page, and takes the widget away again.
 
 import { render as draw, h } from "preact";
-import { type Assets, type Model, type ModelSource, sharedAssets } from "./data/model.ts";
-import { Bundle, type Lent, loadPanels, once } from "./state/bundles.ts";
+
+import { type Rendering, sharedAssets } from "./data/model.ts";
+import { Bundle, type ChartLibrary, type Lent, moduleOf, once } from "./state/bundles.ts";
 import { type Panels, Store } from "./state/store.ts";
 import base from "./styles/base.css";
 import table from "./styles/table.css";
@@ -11,13 +12,14 @@ import { Frame } from "./views/frame.tsx";
 // The styles of the first paint, in the order in which they apply.
 const STYLE = [base, table].join("\n");
 
-/** What anywidget gives a view; `assets` is the opener's own way to hand them over, for there is no kernel. */
-export interface Rendering {
-  readonly model: Model;
-  readonly el: HTMLElement;
-  readonly host?: ModelSource;
-  readonly assets?: () => Promise<Assets>;
+/** The panels as js/shared.mjs wraps them. */
+interface PanelsModule {
+  readonly default: (lent: Lent) => Panels;
 }
+
+// One of each for all widgets of the page.
+const panels = new Bundle<Panels>();
+const charts = new Bundle<ChartLibrary>();
 
 /** Draw the widget into `el`; returns what takes it away. */
 function render({ model, el, host, assets: given }: Rendering, lent: Lent): () => void {
@@ -32,8 +34,12 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
   const content = el.ownerDocument.createElement("div");
   root.append(sheet, content);
   const assets = once(given ?? (() => sharedAssets(model, host)));
-  const panels = new Bundle(async () => loadPanels<Panels>(await assets(), lent));
-  const store = new Store({ model, assets, panels });
+  const store = new Store({
+    model,
+    assets,
+    panels: panels.from(async () => (await moduleOf<PanelsModule>((await assets()).panels)).default(lent)),
+    charts: charts.from(async () => moduleOf<ChartLibrary>((await assets()).charts)),
+  });
   const unfollow = followTheme(place);
   hideSavedCopy(el, String(model.get("_id") ?? ""));
   draw(h(Frame, { store }), content);
@@ -52,9 +58,6 @@ function hideSavedCopy(el: HTMLElement, id: string): void {
     if (saved.dataset.tfprof === id) saved.hidden = true;
   }
 }
-
-/** The widget, which lends its own modules to the pictures: js/shared.mjs finds out which they need. */
-export default (lent: Lent) => ({ render: (rendering: Rendering) => render(rendering, lent) });
 
 /** Keep `data-theme` of the element at light or dark; returns what ends this. */
 export function followTheme(element: HTMLElement): () => void {
@@ -112,3 +115,13 @@ function parentOf(element: Element): Element | null {
   const root = element.getRootNode();
   return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
 }
+
+/** What the first copy of this version on a page hands to the others: anywidget imports the code anew for each model. */
+const page = globalThis as unknown as Record<symbol, { render(rendering: Rendering): () => void }>;
+
+/** The widget, which lends its own modules to the panels: js/shared.mjs finds out which they need. */
+export default (lent: Lent) => {
+  const key = Symbol.for(`tfprof ${SOURCES_HASH}`);
+  page[key] ??= { render: (rendering) => render(rendering, lent) };
+  return page[key];
+};

@@ -135,7 +135,7 @@ def test_two_builds_of_the_bundle_are_byte_equal_and_are_what_is_shipped(tmp_pat
     for folder in built:
         run("node", "js/build.mjs", str(folder), cwd=ROOT)
     first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in built)
-    assert set(first) == {"widget.js", "opener.js", "pictures.js.gz", "THIRD_PARTY_NOTICES.txt"}
+    assert set(first) == {"widget.js", "opener.js", "panels.js.gz", "charts.js.gz", "THIRD_PARTY_NOTICES.txt"}
     assert second == first
     assert {name: (ROOT / "tfprof_widget" / "static" / name).read_bytes() for name in first} == first
 

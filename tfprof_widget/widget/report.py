@@ -54,8 +54,8 @@ body {{ max-width: 1600px; margin: 16px auto; padding: 0 16px; font: 13px/18px s
 """
 # Whose code is in a result, for those who take it apart.
 _LICENCES = (
-    "<!-- tfprof_widget (Apache-2.0) with code of other packages; their licences are at the end of the part "
-    "'pictures', base64 of gzip, and in tfprof_widget/static/THIRD_PARTY_NOTICES.txt -->"
+    "<!-- tfprof_widget (Apache-2.0) with code of other packages; their licences are at the end of the parts "
+    "'panels' and 'charts', base64 of gzip, and in tfprof_widget/static/THIRD_PARTY_NOTICES.txt -->"
 )
 FASTEST, SMALLEST = 1, 9
 
@@ -76,7 +76,7 @@ def block(exhibit: Shown, traits: Mapping[str, Any] | None = None, live: str = "
     shown = {"title": exhibit.title, "view": exhibit.view, "_about": exhibit.about, **exhibit.options, **(traits or {})}
     described = [dict(graph.to_browser) for graph in exhibit.graphs]
     columns = [graph.pop("columns") for graph in described]
-    state = {"traits": shown, "graphs": described, "charts": json.loads(static_bytes("charts.json"))}
+    state = {"traits": shown, "graphs": described}
     parts = {
         **_assets(),
         "state": gzip.compress(json.dumps(state).encode(), mtime=0),
@@ -94,7 +94,8 @@ def _assets() -> Mapping[str, bytes]:
     """The parts that are the same in every result."""
     return {
         "widget": gzip.compress(static_bytes("widget.js"), SMALLEST, mtime=0),
-        "pictures": static_bytes("pictures.js.gz"),
+        "panels": static_bytes("panels.js.gz"),
+        "charts": static_bytes("charts.js.gz"),
         "page": gzip.compress(page_template().encode(), mtime=0),
     }
 

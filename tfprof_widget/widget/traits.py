@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from functools import cache
 from os import PathLike
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class Assets(anywidget.AnyWidget):
-    """What all widgets of a kernel share, sent once: what draws, the charts' specifications, the page of a report."""
+    """What all widgets of a kernel share, sent once: the code of panels and charts, the page of a report."""
 
     _esm = "export default {}"
-    pictures = traitlets.Bytes().tag(sync=True)
-    charts = traitlets.Dict().tag(sync=True)
+    panels = traitlets.Bytes().tag(sync=True)
+    charts = traitlets.Bytes().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)
 
 
@@ -154,12 +153,12 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
 
 
 def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
-    """Answer the front end: js/src/assets.ts asks for the pictures, js/src/rest/asking.ts for what was cut."""
+    """Answer the front end: js/src/data/model.ts asks for the code, js/src/views/cut_graph.tsx for what was cut."""
     match message:
-        case {"ask": "pictures"}:
+        case {"ask": "code"}:
             # Of a front end that cannot look up the widget that has them: marimo, anywidget before 0.11.
             assets = shared_assets()
-            widget.send({"told": "pictures", "charts": assets.charts, "page": assets.page}, [assets.pictures])
+            widget.send({"told": "code", "page": assets.page}, [assets.panels, assets.charts])
         case {"ask": "rest", "graph": int(graph), "wanted": dict(wanted)}:
             _send_rest(widget, graph, Wanted.of(wanted))
 
@@ -180,8 +179,8 @@ def shared_assets() -> Assets:
     """The assets of this kernel's widgets, made anew where they were closed."""
     shared = _shared()
     if not shared or shared[0].comm is None:
-        charts = json.loads(static_bytes("charts.json"))
-        shared[:] = [Assets(pictures=static_bytes("pictures.js.gz"), charts=charts, page=page_template())]
+        panels, charts = (static_bytes(f"{name}.js.gz") for name in ("panels", "charts"))
+        shared[:] = [Assets(panels=panels, charts=charts, page=page_template())]
     return shared[0]
 
 

@@ -1,5 +1,3 @@
-//
-
 import { expect, test } from "vitest";
 import { withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";

@@ -1,5 +1,3 @@
-//
-
 import { describe, expect, test } from "vitest";
 import { busyRanges, sortedByKey, type Track, useOf } from "./lanes.ts";
 import { executionsOf } from "./testing.ts";

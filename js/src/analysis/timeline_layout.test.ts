@@ -1,5 +1,3 @@
-//
-
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../data/profile.ts";
 import { profileOf } from "../engine/testing.ts";

@@ -1,5 +1,3 @@
-//
-
 import { describe, expect, test } from "vitest";
 import type { Link, MovedTensor } from "../data/graphs.ts";
 import { withDefaults } from "../data/options.ts";

@@ -1,10 +1,9 @@
-//
-
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Listener, type Model, sharedAssets } from "./model.ts";
 
 const BYTES = Uint8Array.of(31, 139, 8);
-const TOLD = { told: "pictures", charts: { costs: { mark: "bar" } }, page: "<!doctype html>" };
+const MORE_BYTES = Uint8Array.of(31, 139, 9);
+const TOLD = { told: "code", page: "<!doctype html>" };
 
 /** A model that keeps what was said to Python, and what to call when Python says something. */
 function fakeModel(traits: Record<string, unknown> = {}) {
@@ -33,12 +32,12 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test("assets come from the widget that all share, and nobody asks the kernel", async () => {
-  const shared = fakeModel({ pictures: BYTES, charts: TOLD.charts, page: TOLD.page });
+  const shared = fakeModel({ panels: BYTES, charts: MORE_BYTES, page: TOLD.page });
   const { model, said } = fakeModel({ _assets: "anywidget:abc" });
   const getModel = vi.fn(async () => shared.model);
   expect(await sharedAssets(model, { getModel })).toEqual({
-    pictures: BYTES,
-    charts: TOLD.charts,
+    panels: BYTES,
+    charts: MORE_BYTES,
     page: TOLD.page,
   });
   expect(getModel).toHaveBeenCalledWith("anywidget:abc");
@@ -53,11 +52,11 @@ describe.each([
     const { model, said, heard, tell } = fakeModel();
     const assets = sharedAssets(model, source);
     await vi.advanceTimersByTimeAsync(0);
-    expect(said).toEqual([{ ask: "pictures" }]);
+    expect(said).toEqual([{ ask: "code" }]);
     tell({ told: "something else" }, new DataView(new ArrayBuffer(1)));
-    const bytes = new DataView(BYTES.buffer);
-    tell(TOLD, bytes);
-    expect(await assets).toEqual({ pictures: bytes, charts: TOLD.charts, page: TOLD.page });
+    const [panels, charts] = [new DataView(BYTES.buffer), new DataView(MORE_BYTES.buffer)];
+    tell(TOLD, panels, charts);
+    expect(await assets).toEqual({ panels, charts, page: TOLD.page });
     expect(heard()).toEqual([]);
   });
 

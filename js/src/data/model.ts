@@ -1,7 +1,5 @@
 // The widget's other end: the traits of its model, and the code that comes after the first paint.
 
-import type { VisualizationSpec } from "vega-embed";
-
 /** The model of the widget: its traits, by the names that Python gives them. */
 export interface Model {
   get(name: string): unknown;
@@ -18,10 +16,9 @@ export type Listener = (message?: unknown, buffers?: readonly DataView[]) => voi
 
 /** What is shipped once for all widgets of a notebook. */
 export interface Assets {
-  /** The bundle of js/src/panels.ts, gzipped. */
-  readonly pictures: Uint8Array | DataView;
-  /** The chart specifications of tfprof_widget/widget/charts.py, by name. */
-  readonly charts: Readonly<Record<string, VisualizationSpec>>;
+  /** The bundles of js/src/panels.ts and js/src/charts.ts, gzipped. */
+  readonly panels: Uint8Array | DataView;
+  readonly charts: Uint8Array | DataView;
   /** The page of a report, with places for its parts; see tfprof_widget/widget/report.py. */
   readonly page: string;
 }
@@ -30,13 +27,13 @@ export interface Assets {
 const PATIENCE_MILLISECONDS = 10_000;
 
 /** What anywidget 0.11 and later give a view to find other models with. */
-export interface ModelSource {
+interface ModelSource {
   getModel(reference: string): Promise<Model>;
 }
 
-/** What Python answers who asks for the assets; the bundle is the bytes beside it. */
-interface Told extends Omit<Assets, "pictures"> {
-  readonly told: "pictures";
+/** What Python answers who asks for the assets; the bundles are the bytes beside it. */
+interface Told extends Pick<Assets, "page"> {
+  readonly told: "code";
 }
 
 /** The assets out of the shared widget; the kernel is asked where that cannot be reached. */
@@ -44,8 +41,8 @@ export async function sharedAssets(model: Model, source: ModelSource | undefined
   const shared = await source?.getModel(String(model.get("_assets"))).catch(() => undefined);
   if (!shared) return askedAssets(model);
   return {
-    pictures: shared.get("pictures") as Uint8Array,
-    charts: shared.get("charts") as Assets["charts"],
+    panels: shared.get("panels") as Uint8Array,
+    charts: shared.get("charts") as Uint8Array,
     page: shared.get("page") as string,
   };
 }
@@ -53,11 +50,11 @@ export async function sharedAssets(model: Model, source: ModelSource | undefined
 function askedAssets(model: Model): Promise<Assets> {
   return new Promise((resolve, reject) => {
     const hear: Listener = (message, buffers) => {
-      const { told, charts, page } = message as Told;
-      const pictures = buffers?.[0];
-      if (told !== "pictures" || !pictures) return;
+      const { told, page } = message as Told;
+      const [panels, charts] = buffers ?? [];
+      if (told !== "code" || !panels || !charts) return;
       leave();
-      resolve({ pictures, charts, page });
+      resolve({ panels, charts, page });
     };
     const giveUp = (): void => {
       leave();
@@ -71,6 +68,14 @@ function askedAssets(model: Model): Promise<Assets> {
       model.off("msg:custom", hear);
     };
     model.on("msg:custom", hear);
-    model.send?.({ ask: "pictures" });
+    model.send?.({ ask: "code" });
   });
+}
+
+/** What anywidget gives a view; `assets` is the opener's own way to hand them over, for there is no kernel. */
+export interface Rendering {
+  readonly model: Model;
+  readonly el: HTMLElement;
+  readonly host?: ModelSource;
+  readonly assets?: () => Promise<Assets>;
 }

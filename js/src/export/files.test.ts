@@ -1,5 +1,3 @@
-//
-
 import { describe, expect, test } from "vitest";
 import { withDefaults } from "../data/options.ts";
 import { evaluate } from "../engine/evaluate.ts";

@@ -3,7 +3,8 @@
 import { MEASURES } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
 import { visibleLines } from "../lib/format.ts";
-import type { ChartView } from "../state/store.ts";
+import { fromBase64 } from "../lib/packing.ts";
+import type { Drawing } from "../state/bundles.ts";
 
 type CsvColumn = readonly [name: string, cell: (row: number) => string];
 
@@ -63,34 +64,25 @@ const SCALE = 2;
 const MAIN = "costs";
 
 /** How the charts are called, the main one first and always. */
-export function chartNames(views: ReadonlyMap<string, unknown>): readonly { label: string; name: string }[] {
-  const others = [...views.keys()].filter((name) => name !== MAIN);
+export function chartNames(
+  drawings: ReadonlyMap<string, unknown>,
+): readonly { label: string; name: string }[] {
+  const others = [...drawings.keys()].filter((name) => name !== MAIN);
   return [{ label: "Chart", name: MAIN }, ...others.map((name) => ({ label: `Chart of ${name}`, name }))];
 }
 
 /** A chart as SVG. */
-export async function svg(view: ChartView, surface: string): Promise<Blob> {
-  const text = await standing(view, surface, () => view.toSVG());
+export async function svg(drawing: Drawing, surface: string): Promise<Blob> {
   // Controls are no XML, even as numbers.
-  return new Blob([visibleLines(text)], { type: "image/svg+xml" });
+  return new Blob([visibleLines(await drawing.toSvg(surface))], { type: "image/svg+xml" });
 }
 
 /** A chart as PNG. */
-export async function picture(view: ChartView, surface: string): Promise<Blob> {
-  const address = await standing(view, surface, () => view.toImageURL("png", SCALE));
+export async function png(drawing: Drawing, surface: string): Promise<Blob> {
+  const address = await drawing.toPng(surface, SCALE);
   // The picture is in the address itself; a saved page may not fetch even that.
-  const encoded = atob(address.slice(address.indexOf(",") + 1));
-  return new Blob([Uint8Array.from(encoded, (character) => character.charCodeAt(0))], { type: "image/png" });
-}
-
-async function standing<Made>(view: ChartView, surface: string, make: () => Promise<Made>): Promise<Made> {
-  const usual = view.background();
-  view.background(surface);
-  try {
-    return await make();
-  } finally {
-    view.background(usual);
-  }
+  const bytes = fromBase64(address.slice(address.indexOf(",") + 1));
+  return new Blob([bytes as BlobPart], { type: "image/png" });
 }
 
 // Long enough for a browser to have taken the file over.

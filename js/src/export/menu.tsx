@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { isTable, type Store } from "../state/store.ts";
 import { chromeTraceParts } from "./chrome_trace.ts";
-import { chartNames, collected, csvParts, download, fileName, picture, svg } from "./files.ts";
+import { chartNames, collected, csvParts, download, fileName, png, svg } from "./files.ts";
 import { escaped, packedParts, page, staticTable } from "./page.ts";
 
 type Told = (count: number) => void;
@@ -79,25 +79,25 @@ function exportsOf(store: Store, surface: string): readonly Export[] {
   ];
 }
 
-function chartExports({ chartViews }: Store, surface: string): readonly Export[] {
-  const names = chartNames(chartViews);
+function chartExports({ drawings }: Store, surface: string): readonly Export[] {
+  const names = chartNames(drawings.value);
   return names.flatMap(({ label, name }): Export[] => {
-    const view = chartViews.get(name);
-    const lacking = view ? undefined : "no chart is shown";
+    const drawing = drawings.value.get(name);
+    const lacking = drawing ? undefined : "no chart is shown";
     return [
       {
         label: `${label} as SVG`,
         shown: name,
         extension: "svg",
         lacking,
-        content: async () => (view ? svg(view, surface) : new Blob()),
+        content: async () => (drawing ? svg(drawing, surface) : new Blob()),
       },
       {
         label: `${label} as PNG`,
         shown: name,
         extension: "png",
         lacking,
-        content: async () => (view ? picture(view, surface) : new Blob()),
+        content: async () => (drawing ? png(drawing, surface) : new Blob()),
       },
     ];
   });

@@ -5,6 +5,7 @@ import { OPTIONS } from "../data/protocol.ts";
 import { isMeasure, type Measure } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
 import { short, visibleLines } from "../lib/format.ts";
+import { base64, gzipped } from "../lib/packing.ts";
 
 /** What goes into the template: text that is already HTML. */
 export interface Places {
@@ -40,34 +41,20 @@ export async function packedParts(model: Model, assets: Assets): Promise<string>
   const state = {
     traits: Object.fromEntries(TRAITS.map((name) => [name, model.get(name)])),
     graphs: graphs.map(({ columns: _, ...graph }) => graph),
-    charts: assets.charts,
   };
   const parts: [name: string, content: Blob][] = [
-    ["widget", await zipped(String(model.get("_esm")))],
-    ["pictures", new Blob([assets.pictures as BlobPart])],
-    ["page", await zipped(assets.page)],
-    ["state", await zipped(JSON.stringify(state))],
+    ["widget", await gzipped(String(model.get("_esm")))],
+    ["panels", new Blob([assets.panels as BlobPart])],
+    ["charts", new Blob([assets.charts as BlobPart])],
+    ["page", await gzipped(assets.page)],
+    ["state", await gzipped(JSON.stringify(state))],
   ];
   for (const [index, { columns }] of graphs.entries())
-    parts.push([`columns-${index}`, await zipped(columns)]);
+    parts.push([`columns-${index}`, await gzipped(columns)]);
   const scripts = parts.map(async ([name, content]) => {
     return `<script type="text/plain" data-part="${name}">${await base64(content)}</script>`;
   });
   return (await Promise.all(scripts)).join("");
-}
-
-function zipped(content: BlobPart): Promise<Blob> {
-  return new Response(new Blob([content]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
-}
-
-/** The browser's own base64, which does not block. */
-function base64(content: Blob): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(String(reader.result).replace(/^.*?,/, ""));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(content);
-  });
 }
 
 // As many as tfprof_widget/output/html.py writes.

@@ -1,58 +1,58 @@
-//
-
 import { expect, test, vi } from "vitest";
-import type { Assets } from "../data/model.ts";
-import { Bundle, loadPanels, once } from "./bundles.ts";
+import { Bundle, moduleOf, once } from "./bundles.ts";
 
-const LENT = ["a function", "a class"];
-const BUNDLE = "export default function(lent){ return { given: lent, name: 'µ' } }";
+const SOURCE = "export const name = 'µ';";
 
-async function assetsOf(source: string): Promise<Assets> {
+async function packed(source: string): Promise<DataView> {
   const stream = new Blob([source]).stream().pipeThrough(new CompressionStream("gzip"));
-  const packed = new Uint8Array(await new Response(stream).arrayBuffer());
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   // As a buffer that came with other bytes before it.
-  const message = new Uint8Array(packed.length + 5);
-  message.set(packed, 5);
-  return { pictures: new DataView(message.buffer, 5), charts: {}, page: "" };
+  const message = new Uint8Array(bytes.length + 5);
+  message.set(bytes, 5);
+  return new DataView(message.buffer, 5);
 }
 
-test("the bundle is given this widget's own modules", async () => {
-  const pictures = await loadPanels<Record<string, unknown>>(await assetsOf(BUNDLE), LENT);
-  expect(pictures.given).toBe(LENT);
-  expect(pictures.name).toBe("µ");
+test("packed code is a module", async () => {
+  expect((await moduleOf<{ name: string }>(await packed(SOURCE))).name).toBe("µ");
 });
 
-test("a bundle that is cut off says so", async () => {
-  const whole = await assetsOf(BUNDLE);
-  const { buffer, byteOffset, byteLength } = whole.pictures;
-  const cut = { ...whole, pictures: new DataView(buffer, byteOffset, byteLength - 20) };
-  await expect(loadPanels(cut, LENT)).rejects.toThrow("what draws it is damaged or incomplete");
+test("code that is cut off says so", async () => {
+  const { buffer, byteOffset, byteLength } = await packed(SOURCE);
+  const cut = new DataView(buffer, byteOffset, byteLength - 20);
+  await expect(moduleOf(cut)).rejects.toThrow("its code is damaged or incomplete");
 });
 
 test("what no page lets be imported says why, and what does it", async () => {
-  await expect(loadPanels(await assetsOf("export default ("), LENT)).rejects.toThrow(
-    "widget.save_report(path)",
-  );
+  await expect(moduleOf(await packed("export default ("))).rejects.toThrow("widget.save_report(path)");
 });
 
-test("what comes later is loaded once, however often it is asked for", async () => {
-  const load = vi.fn(async () => "pictures");
-  const later = new Bundle(load);
-  expect(later.arrival.value).toEqual({});
+test("code is loaded once, whatever the number of widgets that ask for it", async () => {
+  const load = vi.fn(async () => "panels");
+  const bundle = new Bundle<string>();
+  const [one, other] = [bundle.from(load), bundle.from(load)];
+  expect(one.arrived.value).toEqual({});
   expect(load).not.toHaveBeenCalled();
-  await Promise.all([later.ask(), later.ask()]);
-  await later.ask();
-  expect(later.arrival.value).toEqual({ value: "pictures" });
+  await Promise.all([one.ask(), one.ask(), other.ask()]);
+  await other.ask();
+  expect(other.arrived.value).toEqual({ code: "panels" });
   expect(load).toHaveBeenCalledTimes(1);
 });
 
 test("what failed says why, and is tried again when it is asked for again", async () => {
-  const load = vi.fn(async () => "pictures").mockRejectedValueOnce(new Error("no kernel"));
-  const later = new Bundle(load);
+  const load = vi.fn(async () => "panels").mockRejectedValueOnce(new Error("no kernel"));
+  const later = new Bundle<string>().from(load);
   await later.ask();
-  expect(later.arrival.value).toEqual({ problem: "no kernel" });
+  expect(later.arrived.value).toEqual({ problem: "no kernel" });
   await later.ask();
-  expect(later.arrival.value).toEqual({ value: "pictures" });
+  expect(later.arrived.value).toEqual({ code: "panels" });
+});
+
+test("a widget that has the code at hand loads it for one that waits in vain", async () => {
+  const bundle = new Bundle<string>();
+  const waiting = bundle.from(() => Promise.reject(new Error("no kernel")));
+  const other = bundle.from(async () => "panels");
+  await Promise.all([waiting.ask(), other.ask()]);
+  expect(waiting.arrived.value).toEqual({ code: "panels" });
 });
 
 test("a promise is kept for all, a broken one for nobody", async () => {

@@ -1,75 +1,94 @@
-// Loads the code that comes after the first paint, once, and lends it the modules that it shares with the widget.
+// Loads the code that comes after the first paint, once for all widgets of a page, and says what that code exports.
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { Assets } from "../data/model.ts";
+import { gunzippedText, importedText } from "../lib/packing.ts";
 
-/** What the names that the bundle imports of the widget's modules stand for, in the order that js/shared.mjs gives them. */
+/** What the names that the panels import of the widget's modules stand for, in the order that js/shared.mjs gives them. */
 export type Lent = readonly unknown[];
 
-/** The bundle as js/build.mjs wraps it. */
-interface LaterModule<Exports> {
-  readonly default: (lent: Lent) => Exports;
+/** Rows by the name of the data that a specification reads them from. */
+export type ChartData = Readonly<Record<string, readonly object[]>>;
+
+/** What a chart shows, and how high its plot is for that. */
+export interface ChartContent {
+  readonly data: ChartData;
+  readonly height: number;
 }
 
-/** The panels, drawn with this widget's own engine, state and Preact. */
-export async function loadPanels<Exports>({ pictures }: Assets, lent: Lent): Promise<Exports> {
-  const later = await imported<LaterModule<Exports>>(await unpacked(pictures));
-  return later.default(lent);
+/** Where the axes end, in pixels within the chart. */
+export interface PlotBox {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
 }
 
-async function unpacked(packed: Uint8Array | DataView): Promise<string> {
-  const bytes = new Uint8Array(packed.buffer, packed.byteOffset, packed.byteLength);
-  const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text().catch(() => {
-    throw new Error("what draws it is damaged or incomplete; run the cell or write the page again");
-  });
+/** What a tooltip says, line by line. */
+export type Lines = readonly (readonly [title: string, text: string])[];
+
+/** A drawn chart, and the pictures that can be made of it. */
+export interface Drawing {
+  /** Show these rows; what was asked for while the last ones were drawn is drawn next. */
+  show(content: ChartContent): void;
+  /** Fit the chart to its place. */
+  fit(): void;
+  /** Take the chart away. */
+  finalize(): void;
+  toSvg(surface: string): Promise<string>;
+  /** A picture as the address of its data, so many pixels to one of CSS. */
+  toPng(surface: string, scale: number): Promise<string>;
 }
 
-async function imported<Module>(source: string): Promise<Module> {
-  const blob = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  try {
-    return await import(/* @vite-ignore */ blob);
-  } catch (refused) {
-    // A page's policy may forbid the one and allow the other.
-    return import(
-      /* @vite-ignore */ `data:text/javascript;charset=utf-8,${encodeURIComponent(source)}`
-    ).catch(() => {
-      throw new Error(
-        `this page does not let scripts be loaded (${refused}); widget.save_report(path) writes one that does`,
-      );
-    });
-  } finally {
-    URL.revokeObjectURL(blob);
-  }
+/** What js/src/charts.ts exports. */
+export interface ChartLibrary {
+  /** Draw a chart, by its name in tfprof_widget/widget/charts.py, with its first rows; pointer and plot are told. */
+  draw(
+    place: HTMLElement,
+    name: string,
+    content: ChartContent,
+    onPointed: (event: MouseEvent, lines: Lines) => void,
+    onPlot: (plot: PlotBox) => void,
+  ): Promise<Drawing>;
 }
 
 /** What has come, or why it has not; neither while nothing is known yet. */
-interface Arrived<Value> {
-  readonly value?: Value;
+interface Arrived<Code> {
+  readonly code?: Code;
   readonly problem?: string;
 }
 
-/** Loads at most once at a time; asked again after a failure, it tries again. */
-export class Bundle<Value> {
-  private readonly signal: Signal<Arrived<Value>> = signal({});
-  private isLoading = false;
+/** Code as one widget sees it: whether it is there, and how to have it loaded. */
+export interface Later<Code> {
+  readonly arrived: ReadonlySignal<Arrived<Code>>;
+  ask(): Promise<void>;
+}
 
-  constructor(private readonly load: () => Promise<Value>) {}
+/** Code that is loaded at most once a page: from the first widget that asks and has it at hand. */
+export class Bundle<Code> {
+  readonly #arrived: Signal<Arrived<Code>> = signal({});
+  #turn: Promise<void> = Promise.resolve();
 
-  get arrival(): ReadonlySignal<Arrived<Value>> {
-    return this.signal;
+  /** The bundle for a widget that loads it so; asked again after a failure, it tries again. */
+  from(load: () => Promise<Code>): Later<Code> {
+    let isAsking = false;
+    const ask = async (): Promise<void> => {
+      if (isAsking || this.#arrived.peek().code) return;
+      isAsking = true;
+      // One after the other: what the first one loads is there for all.
+      this.#turn = this.#turn.then(() => this.#load(load));
+      await this.#turn;
+      isAsking = false;
+    };
+    return { arrived: this.#arrived, ask };
   }
 
-  /** Have it loaded, unless it is or will be. */
-  async ask(): Promise<void> {
-    if (this.isLoading || this.signal.peek().value) return;
-    this.isLoading = true;
+  async #load(load: () => Promise<Code>): Promise<void> {
+    if (this.#arrived.peek().code) return;
     try {
-      this.signal.value = { value: await this.load() };
+      this.#arrived.value = { code: await load() };
     } catch (error) {
-      this.signal.value = { problem: error instanceof Error ? error.message : String(error) };
+      this.#arrived.value = { problem: error instanceof Error ? error.message : String(error) };
     }
-    this.isLoading = false;
   }
 }
 
@@ -84,4 +103,12 @@ export function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
     });
     return promised;
   };
+}
+
+/** The module of a gzipped source text. */
+export async function moduleOf<Module>(packed: Uint8Array | DataView): Promise<Module> {
+  const source = await gunzippedText(packed).catch(() => {
+    throw new Error("its code is damaged or incomplete; run the cell or write the page again");
+  });
+  return importedText(source);
 }

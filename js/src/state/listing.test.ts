@@ -1,5 +1,3 @@
-//
-
 import { describe, expect, test } from "vitest";
 import { withDefaults } from "../data/options.ts";
 import type { Options, ViewName } from "../data/protocol.ts";

@@ -1,5 +1,3 @@
-//
-
 import { expect, test } from "vitest";
 import { profileOf } from "../engine/testing.ts";
 import { nodesBehind, selectionAfter } from "./selection.ts";

@@ -8,7 +8,7 @@ import { OptionError } from "../data/options.ts";
 import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import type { View } from "../engine/view.ts";
-import type { Bundle } from "./bundles.ts";
+import type { ChartLibrary, Drawing, Later } from "./bundles.ts";
 
 /** A view, and why it is not the one asked for, if it is not: then it is the last good one. */
 interface Evaluation {
@@ -21,14 +21,6 @@ interface Problem {
   /** The option's name as Python writes it; empty where none is to blame. */
   readonly option: string;
   readonly reason: string;
-}
-
-/** What Vega's View has for a picture of itself. */
-export interface ChartView {
-  toSVG(scale?: number): Promise<string>;
-  toImageURL(type: "png", scale?: number): Promise<string>;
-  background(): string;
-  background(colour: string): unknown;
 }
 
 /** A panel of the second bundle. */
@@ -60,7 +52,8 @@ export interface Panels {
 interface Host {
   readonly model: Model;
   readonly assets: () => Promise<Assets>;
-  readonly panels: Bundle<Panels>;
+  readonly panels: Later<Panels>;
+  readonly charts: Later<ChartLibrary>;
 }
 
 /** Where the result goes is not the widget's to know. */
@@ -103,7 +96,7 @@ export class Store {
   readonly table: ReadonlySignal<ViewName>;
   readonly evaluation: ReadonlySignal<Evaluation>;
   /** The charts that are drawn now, by name, for whoever wants them as pictures. */
-  readonly chartViews = new Map<string, ChartView>();
+  readonly drawings: Signal<ReadonlyMap<string, Drawing>> = signal(new Map());
   readonly filters = new Folding();
   readonly #graphs: Signal<readonly Graph[]>;
   readonly #cleanups: (() => void)[] = [];
@@ -149,6 +142,14 @@ export class Store {
   /** Change some options at once. */
   set(changes: Partial<Options>): void {
     this.options.value = { ...this.options.value, ...changes };
+  }
+
+  /** A chart is drawn, or with null gone again. */
+  drawn(name: string, drawing: Drawing | null): void {
+    const drawings = new Map(this.drawings.peek());
+    if (drawing) drawings.set(name, drawing);
+    else drawings.delete(name);
+    this.drawings.value = drawings;
   }
 
   /** Undo all links to the model. */

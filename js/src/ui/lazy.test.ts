@@ -1,5 +1,3 @@
-//
-
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { afterPaint } from "./lazy.tsx";
 

@@ -14,14 +14,14 @@ interface Props {
 /** The panel; the first one on the screen has the bundle loaded, once that is painted and the browser has a moment. */
 export function Lazy({ store, panel, placeholder = <Waiting />, unavailable = Unavailable }: Props) {
   const { panels } = store.host;
-  const { value, problem } = panels.arrival.value;
+  const { code, problem } = panels.arrived.value;
   useEffect(() => {
     const loading = afterPaint(() => panels.ask());
     loading.ask();
     return loading.cancel;
   }, [panels]);
-  if (value) {
-    const Panel = value.panels[panel];
+  if (code) {
+    const Panel = code.panels[panel];
     return <Panel store={store} />;
   }
   return <>{problem === undefined ? placeholder : unavailable(problem)}</>;
@@ -29,7 +29,7 @@ export function Lazy({ store, panel, placeholder = <Waiting />, unavailable = Un
 
 /** The styles of all such panels. */
 export function LazyStyle({ store }: { readonly store: Store }) {
-  return <style>{store.host.panels.arrival.value.value?.style}</style>;
+  return <style>{store.host.panels.arrived.value.code?.style}</style>;
 }
 
 /** What stands for a picture until it is drawn. */

@@ -1,5 +1,3 @@
-//
-
 import { expect, test } from "vitest";
 import type { Evidence } from "../data/graphs.ts";
 import { OPTIONS, type Options } from "../data/protocol.ts";

@@ -1,5 +1,3 @@
-//
-
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Cut } from "../data/graphs.ts";

@@ -9,7 +9,6 @@ import { asRegex } from "../lib/format.ts";
 import { isTable, type Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
 import { Lazy, LazyStyle } from "../ui/lazy.tsx";
-import { PlainCosts } from "./plain_costs.tsx";
 import { TreeTable } from "./table/table.tsx";
 
 /** The whole widget. */
@@ -50,11 +49,7 @@ export function Frame({ store }: { readonly store: Store }) {
         </div>
         {isTable(tab) && (
           <aside class="side" aria-label="charts">
-            <Lazy
-              store={store}
-              panel="Charts"
-              unavailable={(reason) => <PlainCosts store={store} reason={reason} />}
-            />
+            <Lazy store={store} panel="Charts" />
             <Lazy store={store} panel="MiniTimeline" placeholder={null} unavailable={() => null} />
             <Lazy store={store} panel="SelectionPanel" placeholder={null} />
           </aside>

@@ -1,10 +1,10 @@
 // One chart: the picture, its marks as a list for keys and readers, the tooltip, and a table of the numbers where it cannot be drawn.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ChartContent, ChartData, Drawing, Lines, PlotBox } from "../../state/bundles.ts";
 import type { Store } from "../../state/store.ts";
 import { useTheme } from "../../ui/canvas.ts";
 import { Skeleton } from "../../ui/lazy.tsx";
-import { type Content, type Data, Drawn, type Lines, type PlotBox } from "./drawn.ts";
 
 /** What to draw, and what the keyboard and screen readers find in it. */
 interface ChartProps {
@@ -14,7 +14,7 @@ interface ChartProps {
   /** Which of the specifications of tfprof_widget/widget/charts.py. */
   readonly spec: string;
   /** The same object as long as the rows are the same. */
-  readonly data: Data;
+  readonly data: ChartData;
   /** How high the plot is. */
   readonly height: number;
   readonly label: string;
@@ -25,30 +25,31 @@ interface ChartProps {
 /** A chart, or why there is none and its numbers as a plain table. */
 export function Chart({ store, name, spec, data, label, marks, areRows = false, height }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
-  const drawn = useRef<Drawn | null>(null);
+  const drawn = useRef<Drawing | null>(null);
   const [plot, setPlot] = useState<PlotBox | null>(null);
   const [tip, setTip] = useState<Tip | null>(null);
   const [problem, setProblem] = useState("");
   const theme = useTheme(place);
-  const content = useRef<Content>({ data, height });
+  const content = useRef<ChartContent>({ data, height });
   content.current = { data, height };
   // In a layout effect, so that bars and marks change in the same paint.
   useLayoutEffect(() => drawn.current?.show({ data, height }), [data, height]);
   const onPointed = (event: UIEvent, lines: Lines) => setTip(tipAt(event, lines, place.current));
+  const { code, problem: absence } = store.host.charts.arrived.value;
+  useEffect(() => void store.host.charts.ask(), [store]);
   useEffect(() => {
     const element = place.current;
-    if (!element || !theme) return;
+    if (!element || !theme || !code) return;
     let isOver = false;
     const sizes = new ResizeObserver(() => drawn.current?.fit());
     const start = async (): Promise<void> => {
-      const { charts } = await store.host.assets();
       const first = content.current;
-      const found = await Drawn.draw(element, charts, spec, first, onPointed, setPlot);
+      const found = await code.draw(element, spec, first, onPointed, setPlot);
       if (isOver) return found.finalize();
       if (content.current.data !== first.data) found.show(content.current);
       drawn.current = found;
       sizes.observe(element);
-      store.chartViews.set(name, found.view);
+      store.drawn(name, found);
     };
     start().catch((error: unknown) => {
       if (!isOver) setProblem(error instanceof Error ? error.message : String(error));
@@ -56,13 +57,14 @@ export function Chart({ store, name, spec, data, label, marks, areRows = false, 
     return () => {
       isOver = true;
       sizes.disconnect();
-      if (drawn.current) store.chartViews.delete(name);
+      if (drawn.current) store.drawn(name, null);
       drawn.current?.finalize();
       drawn.current = null;
       setTip(null);
     };
-  }, [store, name, spec, theme]);
-  if (problem) return <PlainTable label={label} marks={marks} reason={problem} />;
+  }, [store, name, spec, theme, code]);
+  const reason = problem || (code ? "" : absence);
+  if (reason) return <PlainTable label={label} marks={marks} reason={reason} />;
   return (
     <figure class="chart" aria-label={label} style={{ minHeight: plot ? undefined : `${height}px` }}>
       <div ref={place} class="drawing" aria-hidden="true" />

@@ -1,5 +1,3 @@
-//
-
 import { expect, test } from "vitest";
 import { deviceLabel } from "../../analysis/devices.ts";
 import { whyTimelineIsEmpty } from "../../analysis/emptiness.ts";

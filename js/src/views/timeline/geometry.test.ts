@@ -1,5 +1,3 @@
-//
-
 import { describe, expect, test } from "vitest";
 import { executionsOf } from "../../analysis/testing.ts";
 import { laidOut } from "../../analysis/timeline_layout.ts";

@@ -1,5 +1,3 @@
-//
-
 import { expect, test } from "vitest";
 import { markDistance, markText } from "./paint_axis.ts";
 

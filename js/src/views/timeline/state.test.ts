@@ -1,5 +1,3 @@
-//
-
 import { expect, test } from "vitest";
 import type { Nodes } from "../../data/profile.ts";
 import { either, nodesFound } from "./state.ts";

@@ -1,7 +1,5 @@
-//
-
 import { expect, test } from "vitest";
-import { coloured } from "./drawn.ts";
+import { coloured } from "./charts.ts";
 
 test("names of colours are replaced, however deep, and nothing else", () => {
   const spec = {
