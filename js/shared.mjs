@@ -66,9 +66,9 @@ async function importedNames(entry, modules, options) {
   });
   const statements = new TextDecoder()
     .decode(contents)
-    .matchAll(/^import (.*) from "(.*)";$|^import \* .*$/gm);
+    .matchAll(/^import (\{[^}]*\}|.*) from "(.*)";$|^import \* .*$/gm); // a long list has lines of its own
   const names = [...statements].flatMap(([statement, clause, module]) => {
-    const [, list] = clause?.match(/^\{(.*)\}$/) ?? [];
+    const [, list] = clause?.match(/^\{([^}]*)\}$/) ?? [];
     if (!list) throw new Error(`only names can be lent to another bundle: ${statement}`);
     return list.split(",").map((each) => `${module} ${each.trim().split(" as ")[0]}`);
   });

@@ -6,7 +6,10 @@ const REPEATS = 31;
 
 const { outputFiles } = await build({
   stdin: {
-    contents: 'export * from "./evaluate.ts"; export * from "../data/options.ts";',
+    contents: [
+      'import { extend } from "./evaluate.ts"; import { EXTENSION } from "./extension.ts"; extend(EXTENSION);',
+      'export * from "./evaluate.ts"; export * from "../data/options.ts";',
+    ].join(""),
     resolveDir: "js/src/engine",
     loader: "ts",
   },

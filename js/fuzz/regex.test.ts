@@ -2,7 +2,8 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Regex, RegexError } from "../src/engine/regex.ts";
+import { Regex } from "../src/engine/regex.ts";
+import { RegexError } from "../src/engine/regex_classes.ts";
 import { PATIENCE_MILLISECONDS, runs, undocumented } from "./runs.ts";
 
 const PIECES = [

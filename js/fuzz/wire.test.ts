@@ -6,8 +6,11 @@ import packed from "../../tests/conformance/columns.jsonl?raw";
 import { OptionError, ProfileError, withDefaults } from "../src/data/options.ts";
 import { VIEWS } from "../src/data/protocol.ts";
 import { decode } from "../src/data/wire.ts";
-import { evaluate } from "../src/engine/evaluate.ts";
+import { evaluate, extend } from "../src/engine/evaluate.ts";
+import { EXTENSION } from "../src/engine/extension.ts";
 import { PATIENCE_MILLISECONDS, runs, undocumented } from "./runs.ts";
+
+extend(EXTENSION);
 
 const HEAD_BYTES = 8;
 const NUMBERS = [0, 1, 2, 8, -1, -2, 127, 2 ** 20, 2 ** 31 - 1, -(2 ** 31), 2 ** 53, 1e308, 0.5, Number.NaN];

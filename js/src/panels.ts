@@ -1,6 +1,10 @@
-// The entry of the second bundle: the panels that the first paint can do without, with Vega, shipped once for all widgets of a notebook.
+// The entry of the second bundle: the panels that the first paint can do without, and what the engine can do besides.
 
+import { regionsOf, sourceOf } from "./analysis/frames.ts";
+import { extend } from "./engine/evaluate.ts";
+import { EXTENSION } from "./engine/extension.ts";
 import { ExportMenu } from "./export/menu.tsx";
+import { readFrames } from "./state/listing.ts";
 import type { Panels } from "./state/store.ts";
 import charts from "./styles/charts.css";
 import chips from "./styles/chips.css";
@@ -26,6 +30,9 @@ import { EmptyTable, ZoomPath } from "./views/table/messages.tsx";
 import { MiniTimeline } from "./views/timeline/mini_timeline.tsx";
 import { Timeline } from "./views/timeline/timeline.tsx";
 import { WorkersPanel } from "./views/workers/workers.tsx";
+
+extend(EXTENSION);
+readFrames({ regionsOf, sourceOf });
 
 /** All panels by name. */
 export const panels: Panels["panels"] = {

@@ -67,8 +67,9 @@ def test_they_go_with_the_code_wherever_it_goes() -> None:
         named |= set(re.findall(r"^// (\S+ \d\S*) \([^()]+\)$", code, re.MULTILINE))
     assert named == {name for name, _ in HEADING.findall(NOTICES.read_text(encoding="utf-8"))}
     exhibit = Shown.of_profile(demo_profile())
+    told = "<!-- tfprof_widget .*their licences are at the end of the parts 'panels' and 'charts'"
     for result in (report(exhibit), block(exhibit), page_template()):
-        assert len(re.findall("<!-- tfprof_widget .*their licences are at the end of the parts 'panels' and 'charts'", result)) == 1
+        assert len(re.findall(told, result)) == 1
 
 
 def test_the_package_says_under_which_licences_it_comes(wheel: Path) -> None:

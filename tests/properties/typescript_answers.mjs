@@ -17,9 +17,10 @@ const PARTS = {
 
 const { outputFiles } = await build({
   stdin: {
-    contents: Object.entries(PARTS)
-      .map(([file, name]) => `export { ${name} } from "${file}";`)
-      .join("\n"),
+    contents: [
+      'import { extend } from "./evaluate.ts"; import { EXTENSION } from "./extension.ts"; extend(EXTENSION);',
+      ...Object.entries(PARTS).map(([file, name]) => `export { ${name} } from "${file}";`),
+    ].join("\n"),
     resolveDir: join(import.meta.dirname, "../../js/src/engine"),
     loader: "ts",
   },

@@ -51,6 +51,11 @@ export function frameNamed(profile: Profile, name: string): PythonFrame | undefi
   return named.get(name.endsWith(GRADIENT) ? name.slice(0, -GRADIENT.length) : name);
 }
 
+/** The line of source of a row of a code view, empty where it is not known. */
+export function sourceOf(view: View, row: number): string {
+  return frameNamed(view.profile, view.name(row))?.source ?? "";
+}
+
 /** The stack in which a node was created, outermost frame first; empty where it is not known. */
 export function stackOf(profile: Profile, node: number): readonly PythonFrame[] {
   const { stack, stacks } = profile.traces;

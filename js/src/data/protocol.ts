@@ -78,13 +78,12 @@ export interface Options {
   readonly timing: Timing;
 }
 
-/** What is known of an option: its names, what kind of value it takes, its default, its help, its bounds. */
+/** What is known of an option: its names, what kind of value it takes, its default, its bounds. */
 export interface OptionDescription {
   readonly key: keyof Options;
   readonly name: string;
   readonly kind: "integer" | "flag" | "choice" | "choices" | "regexes" | "text";
   readonly default: Options[keyof Options];
-  readonly help: string;
   /** Of an integer, if it is not 0. */
   readonly minimum?: number;
   readonly choices?: readonly string[];
@@ -95,43 +94,42 @@ function optionRow(
   name: string,
   kind: OptionDescription["kind"],
   usual: OptionDescription["default"],
-  help: string,
   bounds: Pick<OptionDescription, "minimum" | "choices"> = {},
 ): OptionDescription {
   const key = name.replace(/_./g, (start) => start.charAt(1).toUpperCase()) as keyof Options;
-  return { key, name, kind, default: usual, help, ...bounds };
+  return { key, name, kind, default: usual, ...bounds };
 }
 
 /** The row of an option that shows only what reaches it. */
-function threshold(name: string, unit: string): OptionDescription {
-  return optionRow(name, "integer", 0, `Show only rows with at least this ${unit}.`);
+function threshold(name: string): OptionDescription {
+  return optionRow(name, "integer", 0);
 }
 
 export const OPTIONS: readonly OptionDescription[] = [
-  optionRow("max_depth", "integer", 100, "Show rows down to this depth; in op view, so many rows after the first."),
-  threshold("min_bytes", "many bytes requested from the allocator"),
-  threshold("min_peak_bytes", "many bytes held at the peak"),
-  threshold("min_residual_bytes", "many bytes still held when the op ended"),
-  threshold("min_output_bytes", "many bytes of output"),
-  threshold("min_micros", "execution time in microseconds, accelerator and CPU together"),
-  threshold("min_accelerator_micros", "execution time on accelerators in microseconds"),
-  threshold("min_cpu_micros", "execution time on CPUs in microseconds"),
-  threshold("min_params", "many parameters"),
-  threshold("min_float_ops", "many float operations"),
-  threshold("min_occurrence", "many runs (scope and graph view) or graph nodes (op view)"),
-  optionRow("step", "integer", -1, "The step to show; -1 is the mean of the steps in which a node ran.", { minimum: -1 }),
-  optionRow("run_name_regexes", "regexes", [".*"], "Let step -1 be the mean of the runs whose name matches."),
-  optionRow("worker_regexes", "regexes", [".*"], "Count the steps of the workers whose name matches one of these."),
-  optionRow("across_workers", "choice", "mean", "Show of several workers the mean, the sum of what each takes a step, or the slowest.", { choices: ACROSS_WORKERS }),
-  optionRow("order_by", "choice", "name", "Order the rows under one parent by this, largest first.", { choices: ORDERS }),
-  optionRow("account_type_regexes", "regexes", [".*"], "Count the nodes of which a type matches one of these."),
-  optionRow("start_name_regexes", "regexes", [".*"], "Start to show at the nodes whose name matches one of these."),
-  optionRow("trim_name_regexes", "regexes", [], "Show nothing below the nodes whose name matches one of these."),
-  optionRow("show_name_regexes", "regexes", [".*"], "Show only nodes whose name matches one of these."),
-  optionRow("hide_name_regexes", "regexes", [], "Hide the nodes whose name matches one of these."),
-  optionRow("device_regexes", "regexes", [".*"], "Show only nodes whose device matches one of these."),
-  optionRow("account_displayed_op_only", "flag", false, "Let the totals count the shown rows only."),
-  optionRow("select", "choices", ["micros"], "The columns to print.", { choices: COLUMNS }),
-  optionRow("output", "text", "stdout", "Where the result goes: stdout, none, file:, timeline: or pprof:outfile=NAME."),
-  optionRow("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", { choices: TIMINGS }),
+  optionRow("max_depth", "integer", 100),
+  threshold("min_bytes"),
+  threshold("min_peak_bytes"),
+  threshold("min_residual_bytes"),
+  threshold("min_output_bytes"),
+  threshold("min_micros"),
+  threshold("min_accelerator_micros"),
+  threshold("min_cpu_micros"),
+  threshold("min_params"),
+  threshold("min_float_ops"),
+  threshold("min_occurrence"),
+  optionRow("step", "integer", -1, { minimum: -1 }),
+  optionRow("run_name_regexes", "regexes", [".*"]),
+  optionRow("worker_regexes", "regexes", [".*"]),
+  optionRow("across_workers", "choice", "mean", { choices: ACROSS_WORKERS }),
+  optionRow("order_by", "choice", "name", { choices: ORDERS }),
+  optionRow("account_type_regexes", "regexes", [".*"]),
+  optionRow("start_name_regexes", "regexes", [".*"]),
+  optionRow("trim_name_regexes", "regexes", []),
+  optionRow("show_name_regexes", "regexes", [".*"]),
+  optionRow("hide_name_regexes", "regexes", []),
+  optionRow("device_regexes", "regexes", [".*"]),
+  optionRow("account_displayed_op_only", "flag", false),
+  optionRow("select", "choices", ["micros"], { choices: COLUMNS }),
+  optionRow("output", "text", "stdout"),
+  optionRow("timing", "choice", "exact", { choices: TIMINGS }),
 ];

@@ -87,11 +87,11 @@ export function codeForest(profile: Profile, tree: Tree, options: Options): Fore
 /** A tree of frames, and where in it each stack ends. */
 class Growing {
   readonly root = newPlace(ROOT_NAME);
-  private readonly leaves = new Map<string, CodePlace>();
-  private readonly names: readonly string[];
+  readonly #leaves = new Map<string, CodePlace>();
+  readonly #names: readonly string[];
 
   constructor(private readonly traces: Traces) {
-    this.names = Array.from(traces.file, (file, index) =>
+    this.#names = Array.from(traces.file, (file, index) =>
       frameName(
         traces.strings[file] as string,
         traces.line[index] as number,
@@ -103,16 +103,16 @@ class Growing {
   /** The innermost frame of a stack, grown into the tree when first met. */
   leaf(stack: number, suffix: string): CodePlace {
     const key = `${stack}${suffix}`;
-    const found = this.leaves.get(key) ?? this.grow(stack, suffix);
-    this.leaves.set(key, found);
+    const found = this.#leaves.get(key) ?? this.#grow(stack, suffix);
+    this.#leaves.set(key, found);
     return found;
   }
 
-  private grow(stack: number, suffix: string): CodePlace {
+  #grow(stack: number, suffix: string): CodePlace {
     const { start, values } = this.traces.stacks;
     let found = this.root;
     for (const each of values.subarray(start[stack], start[stack + 1])) {
-      const name = (this.names[each] as string) + suffix;
+      const name = (this.#names[each] as string) + suffix;
       const child = found.children.get(name) ?? newPlace(name);
       found.children.set(name, child);
       found = child;

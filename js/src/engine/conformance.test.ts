@@ -7,10 +7,13 @@ import { withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
 import { OPTIONS, type ViewName } from "../data/protocol.ts";
 import { decode } from "../data/wire.ts";
-import { evaluate } from "./evaluate.ts";
+import { evaluate, extend } from "./evaluate.ts";
+import { EXTENSION } from "./extension.ts";
 import { type Measure, measures } from "./measures.ts";
 import { ROOT_NAME } from "./tree.ts";
 import { inputShapes, type View } from "./view.ts";
+
+extend(EXTENSION);
 
 type Fields = Record<string, unknown>;
 type Row = [depth: number, fields: Fields];

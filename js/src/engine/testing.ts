@@ -3,11 +3,14 @@
 import { withDefaults } from "../data/options.ts";
 import type { Lists, Profile, StepTotals, Traces, Transfers } from "../data/profile.ts";
 import type { Options, ViewName } from "../data/protocol.ts";
-import { evaluate } from "./evaluate.ts";
+import { evaluate, extend } from "./evaluate.ts";
+import { EXTENSION } from "./extension.ts";
 import type { Measure } from "./measures.ts";
 import { byteOrder } from "./order.ts";
 import type { Tree } from "./tree.ts";
 import type { View } from "./view.ts";
+
+extend(EXTENSION);
 
 /** A table of transfers without rows. */
 export const NO_TRANSFERS: Transfers = {

@@ -46,7 +46,7 @@ export class View {
   readonly sums: Sums;
   /** The places of the rows in the tree of `forest`. */
   readonly places: Indices;
-  private readonly made = new Map<string, unknown>();
+  readonly #made = new Map<string, unknown>();
 
   constructor(private readonly shown: Shown) {
     this.profile = shown.profile;
@@ -81,12 +81,12 @@ export class View {
 
   /** The row above each row, -1 for none. */
   get parent(): Indices {
-    return this.once("parent", this.shown.parent);
+    return this.#once("parent", this.shown.parent);
   }
 
   /** The number of rows above each row. */
   get depth(): Indices {
-    return this.once("depth", () => {
+    return this.#once("depth", () => {
       const depth = new Int32Array(this.rows);
       for (let row = 0; row < depth.length; row++) {
         const above = this.parent[row] as number;
@@ -98,17 +98,17 @@ export class View {
 
   /** The graph node of each row of scope and graph view, -1 for a row that stands for none or for several. */
   get node(): Indices {
-    return this.once("node", () => gatheredIndices(this.forest.tree.single, this.places));
+    return this.#once("node", () => gatheredIndices(this.forest.tree.single, this.places));
   }
 
   /** Whether a row counts itself, or is there only for the sake of what is below it. */
   get accounted(): Flags {
-    return this.once("accounted", () => gatheredFlags(this.forest.accounted, this.places));
+    return this.#once("accounted", () => gatheredFlags(this.forest.accounted, this.places));
   }
 
   /** How many graph nodes each row has itself. */
   get memberCount(): Indices {
-    return this.once("memberCount", () => gatheredIndices(this.forest.tree.rowCount, this.places));
+    return this.#once("memberCount", () => gatheredIndices(this.forest.tree.rowCount, this.places));
   }
 
   /** The graph nodes that a row itself counts, in the order of their names. */
@@ -120,12 +120,12 @@ export class View {
 
   /** A measure of each row itself. */
   own(measure: Measure): Numbers {
-    return this.once(`own ${measure}`, () => gatheredNumbers(this.sums.own(measure), this.places));
+    return this.#once(`own ${measure}`, () => gatheredNumbers(this.sums.own(measure), this.places));
   }
 
   /** A measure of each row and what is below it; in op view, after it. */
   total(measure: Measure): Numbers {
-    return this.once(`total ${measure}`, () => this.shown.totals.total(measure));
+    return this.#once(`total ${measure}`, () => this.shown.totals.total(measure));
   }
 
   /** The total of the whole, which is the root's. */
@@ -135,12 +135,12 @@ export class View {
 
   /** How many graph nodes the total of each row counts. */
   get definitions(): Numbers {
-    return this.once("definitions", () => this.shown.totals.definitions());
+    return this.#once("definitions", () => this.shown.totals.definitions());
   }
 
   /** How many accounted places below each row are not shown. */
   get hidden(): Numbers {
-    return this.once("hidden", () => this.shown.totals.hidden());
+    return this.#once("hidden", () => this.shown.totals.hidden());
   }
 
   /** How many units of a measure's column make one microsecond, byte, run, ... */
@@ -148,9 +148,9 @@ export class View {
     return this.sums.measures.unit(measure);
   }
 
-  private once<Found>(key: string, make: () => Found): Found {
-    if (!this.made.has(key)) this.made.set(key, make());
-    return this.made.get(key) as Found;
+  #once<Found>(key: string, make: () => Found): Found {
+    if (!this.#made.has(key)) this.#made.set(key, make());
+    return this.#made.get(key) as Found;
   }
 }
 

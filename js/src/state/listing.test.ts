@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { regionsOf, sourceOf } from "../analysis/frames.ts";
 import { withDefaults } from "../data/options.ts";
 import type { Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
@@ -16,9 +17,12 @@ import {
   matchingRows,
   nextMatch,
   type Rule,
+  readFrames,
   rowOf,
   UNFOLDED,
 } from "./listing.ts";
+
+readFrames({ regionsOf, sourceOf });
 
 const MODEL = profileOf(`
   big/a/one   = MatMul() 60us

@@ -1,6 +1,6 @@
 // Lists the rows of a view that are visible after folding, zooming and searching; over arrays, for trees are large.
 
-import { type Regions, regionsOf } from "../analysis/frames.ts";
+import type { Regions } from "../analysis/frames.ts";
 import { type Flags, gatheredIndices, type Indices, type Numbers } from "../engine/columns.ts";
 import { isMeasure, type Measure } from "../engine/measures.ts";
 import type { Tree } from "../engine/tree.ts";
@@ -32,11 +32,30 @@ export interface Listing {
   readonly whole: number;
 }
 
+/** What the panels know of the Python frames that are the rows of a code view. */
+interface FrameReader {
+  regionsOf(view: View): Regions;
+  /** The line of source of a row, empty where it is not known. */
+  sourceOf(view: View, row: number): string;
+}
+
+let frames: FrameReader | undefined;
+
+/** Read Python frames so; it comes with the code view, after the first paint. */
+export function readFrames(reader: FrameReader): void {
+  frames = reader;
+}
+
+/** The line of source of a row of a code view. */
+export function sourceOfRow(view: View, row: number): string {
+  return frames?.sourceOf(view, row) ?? "";
+}
+
 const LEADS: readonly Measure[] = ["micros", "bytes", "output_bytes", "float_ops", "params", "runs"];
 
 /** The listing of a view. */
 export function listingOf(view: View, reading: FoldState): Listing {
-  const regions = view.kind === "code" && reading.isMerging ? regionsOf(view) : null;
+  const regions = view.kind === "code" && reading.isMerging ? (frames?.regionsOf(view) ?? null) : null;
   const outline = outlineOf(view.parent, regions?.merged ?? null);
   const lead = leadOf(view);
   const total = view.total(lead);

@@ -3,6 +3,7 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { Profile } from "../data/profile.ts";
 import { viewTree } from "../engine/evaluate.ts";
+import { NotLoaded } from "../engine/matching.ts";
 import { compareNames } from "../engine/order.ts";
 import { chosenSteps } from "../engine/steps.ts";
 import { ROOT_NAME } from "../engine/tree.ts";
@@ -14,7 +15,19 @@ const computedFor = new WeakMap<Store, ReadonlySignal<Uint8Array | null>>();
 /** A flag a graph node of the shown graph that is behind the selection, null where nothing is selected. */
 export function selectedNodes(store: Store): ReadonlySignal<Uint8Array | null> {
   const found =
-    computedFor.get(store) ?? computed(() => nodesBehind(store.shown.profile, store.selection.value));
+    computedFor.get(store) ??
+    computed(() => {
+      const { profile } = store.shown;
+      const names = store.selection.value;
+      try {
+        return nodesBehind(profile, names);
+      } catch (error) {
+        if (!(error instanceof NotLoaded)) throw error;
+        // Of frames it needs the code view; that comes after the first paint.
+        void store.host.panels.arrived.value;
+        return null;
+      }
+    });
   computedFor.set(store, found);
   return found;
 }

@@ -7,6 +7,7 @@ import type { Assets, Model } from "../data/model.ts";
 import { OptionError } from "../data/options.ts";
 import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
+import { NotLoaded } from "../engine/matching.ts";
 import type { View } from "../engine/view.ts";
 import type { ChartLibrary, Drawing, Later } from "./bundles.ts";
 
@@ -167,9 +168,16 @@ export class Store {
         good.set(key, result);
         return { view: result, problem: null };
       } catch (error) {
+        if (error instanceof NotLoaded) return { view: good.get(key) ?? null, problem: this.#absence() };
         return { view: good.get(key) ?? null, problem: problemOf(error) };
       }
     });
+  }
+
+  /** Why the code that comes after the first paint is not there, null while it may still come. */
+  #absence(): Problem | null {
+    const { problem } = this.host.panels.arrived.value;
+    return problem === undefined ? null : { option: "", reason: problem };
   }
 
   /** A signal that follows a trait and that the trait follows. */

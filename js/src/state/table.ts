@@ -32,10 +32,10 @@ export class TableState {
   /** The rows that match, and the place among them of the active one, -1 if it is none. */
   readonly matches: ReadonlySignal<Indices>;
   readonly match: ReadonlySignal<number>;
-  private readonly readings: Signal<ReadonlyMap<string, FoldState>> = signal(new Map());
-  private anchor = -1;
+  readonly #readings: Signal<ReadonlyMap<string, FoldState>> = signal(new Map());
+  #anchor = -1;
   /** What was selected last in the table itself. */
-  private chosen: readonly string[] = [];
+  #chosen: readonly string[] = [];
 
   constructor(readonly store: Store) {
     this.listing = computed(() => {
@@ -64,7 +64,7 @@ export class TableState {
     const { size, origin } = view.forest.tree;
     const fresh = { rule: TELLING, zoom: 0, isMerging: true };
     return (
-      this.readings.value.get(this.key(view)) ?? {
+      this.#readings.value.get(this.#key(view)) ?? {
         ...fresh,
         marks: new Uint8Array((origin?.at(-1) ?? size) + 1),
       }
@@ -74,12 +74,12 @@ export class TableState {
   /** Fold or unfold one row. */
   fold({ view }: Listing, row: number, isFolded: boolean): void {
     const { marks } = this.reading(view);
-    this.read(view, { marks: marked(marks, [lastingPlace(view, row)], isFolded ? FOLDED : UNFOLDED) });
+    this.#read(view, { marks: marked(marks, [lastingPlace(view, row)], isFolded ? FOLDED : UNFOLDED) });
   }
 
   /** Fold all rows by a rule, whatever was done to them by hand. */
   foldBy({ view }: Listing, rule: Rule): void {
-    this.read(view, { rule, marks: new Uint8Array(this.reading(view).marks.length) });
+    this.#read(view, { rule, marks: new Uint8Array(this.reading(view).marks.length) });
   }
 
   /** Show the subtree of a row alone; of the root or none, all. */
@@ -88,7 +88,7 @@ export class TableState {
     if (row > 0 && !outline.isParent[row]) return;
     batch(() => {
       if (row > 0) this.fold(listing, row, false);
-      this.read(view, { zoom: row > 0 ? lastingPlace(view, row) : 0 });
+      this.#read(view, { zoom: row > 0 ? lastingPlace(view, row) : 0 });
       if (row >= 0) this.active.value = lastingPlace(view, row);
       this.reveals.value++;
     });
@@ -96,7 +96,7 @@ export class TableState {
 
   /** Show library frames one by one, or merged into one row. */
   merge({ view }: Listing, isMerging: boolean): void {
-    this.read(view, { isMerging });
+    this.#read(view, { isMerging });
   }
 
   /** Let the keys act on this row, and bring it into sight. */
@@ -110,30 +110,30 @@ export class TableState {
   /** Select a row alone, or with `add` besides what is selected, or with `extend` all rows from the one selected last. */
   select({ view, seen }: Listing, row: number, { add = false, extend = false } = {}): void {
     const { selection } = this.store;
-    const anchor = seen.indexOf(rowOf(view, this.anchor));
+    const anchor = seen.indexOf(rowOf(view, this.#anchor));
     this.active.value = lastingPlace(view, row);
     if (extend && anchor >= 0) {
       const [from = 0, to = 0] = [anchor, seen.indexOf(row)].sort((one, other) => one - other);
-      this.chosen = Array.from(seen.subarray(from, to + 1), (each) => view.name(each));
+      this.#chosen = Array.from(seen.subarray(from, to + 1), (each) => view.name(each));
     } else {
-      this.anchor = this.active.value;
+      this.#anchor = this.active.value;
       const name = view.name(row);
       const others = add ? selection.value.filter((each) => each !== name) : [];
-      this.chosen = add && others.length < selection.value.length ? others : [...others, name];
+      this.#chosen = add && others.length < selection.value.length ? others : [...others, name];
     }
-    selection.value = this.chosen;
+    selection.value = this.#chosen;
   }
 
   /** Bring into sight what was selected elsewhere: a bar, a slice of the timeline, a name in a piece of advice. */
   follow(listing: Listing): void {
     const names = this.store.selection.value;
     const isKnown =
-      names.length === this.chosen.length && names.every((name, at) => name === this.chosen[at]);
-    this.chosen = names;
+      names.length === this.#chosen.length && names.every((name, at) => name === this.#chosen[at]);
+    this.#chosen = names;
     if (isKnown) return;
     const place = listing.view.forest.tree.names.indexOf(names[0] ?? "");
     const row = place < 0 ? -1 : listing.view.places.indexOf(place);
-    if (row >= 0) this.reveal(listing, row);
+    if (row >= 0) this.#reveal(listing, row);
   }
 
   /** Go to the next match of the search, or the one before; a fresh search may find the active row itself. */
@@ -142,11 +142,11 @@ export class TableState {
     if (!listing) return;
     const from = Math.max(rowOf(listing.view, this.active.value), 0);
     const row = nextMatch(this.matches.value, from, direction, isFresh);
-    if (row >= 0) this.reveal(listing, row);
+    if (row >= 0) this.#reveal(listing, row);
   }
 
   /** Unfold what hides a row, and go to it. */
-  private reveal(listing: Listing, row: number): void {
+  #reveal(listing: Listing, row: number): void {
     const { view, outline } = listing;
     const { marks, isMerging, zoom } = this.reading(view);
     const hiding: number[] = [];
@@ -157,7 +157,7 @@ export class TableState {
       if (up === listing.top) isInSight = true;
     }
     batch(() => {
-      this.read(view, {
+      this.#read(view, {
         marks: marked(marks, hiding, UNFOLDED),
         isMerging: isMerging && !outline.merged?.[row],
         zoom: isInSight ? zoom : 0,
@@ -166,12 +166,12 @@ export class TableState {
     });
   }
 
-  private read(view: View, changes: Partial<FoldState>): void {
+  #read(view: View, changes: Partial<FoldState>): void {
     const next = { ...this.reading(view), ...changes };
-    this.readings.value = new Map(this.readings.peek()).set(this.key(view), next);
+    this.#readings.value = new Map(this.#readings.peek()).set(this.#key(view), next);
   }
 
-  private key({ kind }: View): string {
+  #key({ kind }: View): string {
     return `${this.store.graph.value} ${this.store.shown.cuts} ${kind}`;
   }
 }

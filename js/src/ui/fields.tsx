@@ -3,6 +3,7 @@
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import { OPTION_HELP } from "../data/option_help.ts";
 import { OPTIONS, type OptionDescription, type Options } from "../data/protocol.ts";
 import { joinRegexes, splitRegexes } from "../lib/typed_text.ts";
 import type { Store } from "../state/store.ts";
@@ -45,8 +46,8 @@ export function setOption({ store, option }: ControlProps, value: Options[keyof 
 export function fieldAttributes(option: OptionDescription, reason: string | null = null) {
   return {
     id: `option-${option.name}`,
-    title: option.help,
-    "aria-description": option.help,
+    title: OPTION_HELP[option.key],
+    "aria-description": OPTION_HELP[option.key],
     ...(reason !== null && { "aria-invalid": true, "aria-errormessage": `problem-${option.name}` }),
   };
 }
@@ -130,7 +131,7 @@ export function ChoiceField(control: ControlProps) {
   const chosen = useOption<string>(control).value;
   return (
     <div class="choice">
-      <label for={`option-${option.name}`} title={option.help}>
+      <label for={`option-${option.name}`} title={OPTION_HELP[option.key]}>
         {option.name}
       </label>
       <select
@@ -173,7 +174,7 @@ export function FlagField(control: ControlProps) {
   const { option } = control;
   const value = useOption<boolean>(control).value;
   return (
-    <label class="flag" title={option.help}>
+    <label class="flag" title={OPTION_HELP[option.key]}>
       <input
         {...fieldAttributes(option)}
         type="checkbox"
@@ -202,7 +203,7 @@ export function RegexField(control: ControlProps & { readonly completions?: read
   };
   return (
     <div class="regexes">
-      <label for={`option-${option.name}`} title={option.help}>
+      <label for={`option-${option.name}`} title={OPTION_HELP[option.key]}>
         {option.name}
       </label>
       <input

@@ -1,6 +1,7 @@
 // A number to drag, with a box to type it: the slider goes from stop to stop, the box takes any value.
 
 import { type ReadonlySignal, signal, useComputed } from "@preact/signals";
+import { OPTION_HELP } from "../data/option_help.ts";
 import type { OptionDescription } from "../data/protocol.ts";
 import { isMeasure, type Measure, type Measures } from "../engine/measures.ts";
 import type { Tree } from "../engine/tree.ts";
@@ -44,9 +45,9 @@ export function Slider(control: ControlProps) {
         <input
           type="range"
           aria-labelledby={`label-${option.name}`}
-          aria-description={option.help}
+          aria-description={OPTION_HELP[option.key]}
           aria-valuetext={spokenNumber(value, unitOf(option.name))}
-          title={option.help}
+          title={OPTION_HELP[option.key]}
           min={0}
           max={last}
           step={1}
@@ -130,7 +131,7 @@ export function NumberField({ stops, ...control }: Props) {
   return (
     <>
       <div class="number">
-        <label id={`label-${option.name}`} for={`option-${option.name}`} title={option.help}>
+        <label id={`label-${option.name}`} for={`option-${option.name}`} title={OPTION_HELP[option.key]}>
           {option.name}
         </label>
         <input

@@ -139,27 +139,27 @@ export class CutRequests {
   readonly asked: Signal<RequestState> = signal({});
   /** What was asked last. */
   last: Wanted = {};
-  private next: Wanted | undefined;
-  private answered: (() => void) | undefined;
-  private patience: ReturnType<typeof setTimeout> | undefined;
+  #next: Wanted | undefined;
+  #answered: (() => void) | undefined;
+  #patience: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly store: Store,
     private readonly patienceMilliseconds = PATIENCE_MILLISECONDS,
   ) {
-    store.host.model.on("msg:custom", this.hear);
+    store.host.model.on("msg:custom", this.#hear);
   }
 
   /** Have this whole; `then` is called when it is shown. */
   ask(wanted: Wanted, then?: () => void): void {
-    this.answered = then;
+    this.#answered = then;
     if (this.asked.peek().progress !== undefined) {
-      this.next = wanted;
+      this.#next = wanted;
       return;
     }
     this.last = wanted;
     this.asked.value = { progress: "asking the kernel" };
-    this.wait();
+    this.#wait();
     this.store.host.model.send?.({ ask: "rest", graph: this.store.graph.peek(), wanted });
   }
 
@@ -170,34 +170,34 @@ export class CutRequests {
 
   /** Hear no more. */
   dispose(): void {
-    clearTimeout(this.patience);
-    this.store.host.model.off("msg:custom", this.hear);
+    clearTimeout(this.#patience);
+    this.store.host.model.off("msg:custom", this.#hear);
   }
 
-  private readonly hear: Listener = (message, buffers) => {
+  readonly #hear: Listener = (message, buffers) => {
     const told = message as Told;
     if (told.told === "progress") {
       this.asked.value = { progress: told.text };
-      this.wait();
+      this.#wait();
     }
-    if (told.told === "failed") this.end({ problem: told.reason });
+    if (told.told === "failed") this.#end({ problem: told.reason });
     const columns = buffers?.[0];
     if (told.told === "rest" && columns) {
       const { graph, notes, cut } = told;
       this.store.replace(graph, { columns, notes, cut });
-      this.end({});
+      this.#end({});
     }
   };
 
-  private wait(): void {
-    clearTimeout(this.patience);
-    this.patience = setTimeout(() => this.end({ problem: SILENCE }), this.patienceMilliseconds);
+  #wait(): void {
+    clearTimeout(this.#patience);
+    this.#patience = setTimeout(() => this.#end({ problem: SILENCE }), this.patienceMilliseconds);
   }
 
-  private end(asked: RequestState): void {
-    clearTimeout(this.patience);
-    const { next, answered } = this;
-    [this.next, this.answered] = [undefined, undefined];
+  #end(asked: RequestState): void {
+    clearTimeout(this.#patience);
+    const [next, answered] = [this.#next, this.#answered];
+    [this.#next, this.#answered] = [undefined, undefined];
     this.asked.value = asked;
     if (next && !asked.problem) this.ask(next, answered);
     else if (!asked.problem) answered?.();

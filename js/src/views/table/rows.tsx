@@ -3,10 +3,16 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows far down are not in the page, and a table element would lay out those that are
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus and names the active row, for the rows come and go
 
-import { frameNamed } from "../../analysis/frames.ts";
 import type { Order } from "../../data/protocol.ts";
 import { visible } from "../../lib/format.ts";
-import { cutAtMatch, EVERYTHING, type Listing, type Rule, TELLING } from "../../state/listing.ts";
+import {
+  cutAtMatch,
+  EVERYTHING,
+  type Listing,
+  type Rule,
+  sourceOfRow,
+  TELLING,
+} from "../../state/listing.ts";
 import type { TableState } from "../../state/table.ts";
 import { secondary, type TableColumn } from "./columns.ts";
 
@@ -232,8 +238,7 @@ function Name({
   }
   const name = visible(shownName(listing, row));
   const slash = view.kind === "code" ? 0 : name.lastIndexOf("/") + 1;
-  const aside =
-    view.kind === "code" ? frameNamed(view.profile, view.name(row))?.source : secondary(view, row);
+  const aside = view.kind === "code" ? sourceOfRow(view, row) : secondary(view, row);
   return (
     <span class="label">
       {slash > 0 && (

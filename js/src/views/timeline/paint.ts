@@ -25,8 +25,8 @@ import type { TimelineState } from "./state.ts";
 
 /** Paints a timeline; it keeps its buffers from one painting to the next. */
 class Painter {
-  private readonly runs = new Spans();
-  private tops = new Int32Array(0);
+  readonly #runs = new Spans();
+  #tops = new Int32Array(0);
 
   constructor(private readonly context: CanvasRenderingContext2D) {}
 
@@ -41,7 +41,7 @@ class Painter {
     context.fillRect(0, 0, width, height);
     paintGrid(context, plot, layout, palette);
     paintRange(context, plot, state.range.value, palette);
-    this.paintLanes(state, rows, plot, ratio, palette);
+    this.#paintLanes(state, rows, plot, ratio, palette);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     for (const row of rows) paintLabel(context, plot, state, row, palette);
     for (const row of rows) {
@@ -51,7 +51,7 @@ class Painter {
     paintHead(context, plot, layout, palette, (step) => state.stepLabel(step));
   }
 
-  private paintLanes(
+  #paintLanes(
     state: TimelineState,
     rows: readonly SeenRow[],
     plot: TimeArea,
@@ -61,19 +61,19 @@ class Painter {
     const lanes = state.painted.value;
     const { step } = state.slices.value;
     const width = Math.round((plot.right - plot.left) * ratio);
-    if (this.tops.length < lanes.length) this.tops = new Int32Array(lanes.length);
-    this.runs.clear();
+    if (this.#tops.length < lanes.length) this.#tops = new Int32Array(lanes.length);
+    this.#runs.clear();
     let height = 0;
     for (const row of rows) {
       const painted = lanes[row.lane];
       if (!painted) continue;
       height = Math.round(sliceHeight(row) * ratio);
-      this.tops[row.lane] = Math.round((row.y + 1) * ratio);
-      addLaneSpans(this.runs, row.lane, painted, plot.viewport, width, step);
+      this.#tops[row.lane] = Math.round((row.y + 1) * ratio);
+      addLaneSpans(this.#runs, row.lane, painted, plot.viewport, width, step);
     }
-    const ground = { left: Math.round(plot.left * ratio), tops: this.tops, height, ratio };
-    paintSpans(this.context, this.runs, ground, palette);
-    paintNames(this.context, this.runs, ground, palette, (lane, slice) => {
+    const ground = { left: Math.round(plot.left * ratio), tops: this.#tops, height, ratio };
+    paintSpans(this.context, this.#runs, ground, palette);
+    paintNames(this.context, this.#runs, ground, palette, (lane, slice) => {
       const name = state.nameAt({ lane, slice });
       return name.slice(name.lastIndexOf("/") + 1);
     });

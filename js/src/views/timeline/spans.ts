@@ -34,11 +34,11 @@ export class Spans {
   /** Add a run of a lane. Pixels of short slices continue the run before where that has their colour. */
   add(left: number, right: number, lane: number, slice: number, colour: number): void {
     const last = this.length - 1;
-    if (slice < 0 && last >= 0 && this.continues(last, left, lane, colour)) {
+    if (slice < 0 && last >= 0 && this.#continues(last, left, lane, colour)) {
       this.right[last] = right;
       return;
     }
-    if (this.length === this.left.length) this.grow();
+    if (this.length === this.left.length) this.#grow();
     this.left[this.length] = left;
     this.right[this.length] = right;
     this.lane[this.length] = lane;
@@ -47,7 +47,7 @@ export class Spans {
     this.length += 1;
   }
 
-  private continues(last: number, left: number, lane: number, colour: number): boolean {
+  #continues(last: number, left: number, lane: number, colour: number): boolean {
     return (
       this.right[last] === left &&
       this.colour[last] === colour &&
@@ -56,7 +56,7 @@ export class Spans {
     );
   }
 
-  private grow(): void {
+  #grow(): void {
     const size = this.left.length * 2;
     this.left = enlarged(this.left, size);
     this.right = enlarged(this.right, size);

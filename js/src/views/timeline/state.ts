@@ -54,7 +54,7 @@ export class TimelineState {
   readonly current: Signal<SlicePosition | null> = signal(null);
   readonly range: Signal<Viewport | null> = signal(null);
 
-  private settled: Layout;
+  #settled: Layout;
 
   constructor(readonly store: Store) {
     this.profile = computed(() => store.shown.profile);
@@ -71,14 +71,14 @@ export class TimelineState {
     );
     this.uses = computed(() => this.usesOf(fitted(this.layout.value.end)));
     this.meantSlices = computed(() => (this.meant.value ? highlightedIn(this.painted.value) : null));
-    this.settled = this.layout.value;
-    this.seen = signal(fitted(this.settled.end));
+    this.#settled = this.layout.value;
+    this.seen = signal(fitted(this.#settled.end));
   }
 
   /** Look at the whole and forget what belonged to another layout, if there is another one. */
   settle(): void {
-    if (this.settled === this.layout.value) return;
-    this.settled = this.layout.value;
+    if (this.#settled === this.layout.value) return;
+    this.#settled = this.layout.value;
     this.seen.value = fitted(this.layout.value.end);
     this.hovered.value = null;
     this.current.value = null;
