@@ -6,19 +6,9 @@ import { EXTENSION } from "./engine/extension.ts";
 import { ExportMenu } from "./export/menu.tsx";
 import { readFrames } from "./state/listing.ts";
 import type { Panels } from "./state/store.ts";
-import charts from "./styles/charts.css";
-import chips from "./styles/chips.css";
-import choices from "./styles/choices.css";
-import controls from "./styles/controls.css";
-import empty from "./styles/empty.css";
-import fields from "./styles/fields.css";
-import menu from "./styles/menu.css";
+import drawings from "./styles/drawings.css";
+import filters from "./styles/filters.css";
 import panelStyles from "./styles/panels.css";
-import pointed from "./styles/pointed.css";
-import rest from "./styles/rest.css";
-import slider from "./styles/slider.css";
-import strip from "./styles/strip.css";
-import timeline from "./styles/timeline.css";
 import workers from "./styles/workers.css";
 import { AdvicePanel } from "./views/advice.tsx";
 import { Charts } from "./views/charts/charts.tsx";
@@ -51,19 +41,4 @@ export const panels: Panels["panels"] = {
 };
 
 /** Their styles, which apply after those of the widget. */
-export const style: Panels["style"] = [
-  controls,
-  fields,
-  slider,
-  empty,
-  strip,
-  pointed,
-  chips,
-  choices,
-  menu,
-  charts,
-  timeline,
-  panelStyles,
-  rest,
-  workers,
-].join("\n");
+export const style: Panels["style"] = [filters, panelStyles, drawings, workers].join("\n");

@@ -1,6 +1,6 @@
 // What an op type does, in six words: the colours of charts and timeline go by it.
 
-/** The categories; the one at index `i` has the colour `--category-{i + 1}`. */
+/** The categories, and the custom property that has the colour of each. */
 export const CATEGORIES = [
   "matrix product, convolution",
   "gradient, update",
@@ -8,6 +8,14 @@ export const CATEGORIES = [
   "memory, layout",
   "input",
   "other",
+] as const;
+export const CATEGORY_COLOURS = [
+  "--op-product",
+  "--op-gradient",
+  "--op-elementwise",
+  "--op-layout",
+  "--op-input",
+  "--op-other",
 ] as const;
 
 const OTHER = CATEGORIES.length - 1;

@@ -2,14 +2,13 @@
 
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { CATEGORIES } from "../analysis/op_categories.ts";
+import { CATEGORY_COLOURS } from "../analysis/op_categories.ts";
 
 /** Colours as CSS writes them. */
 export interface Palette {
   readonly text: string;
   readonly dim: string;
   readonly surface: string;
-  readonly panel: string;
   readonly line: string;
   readonly groove: string;
   readonly accent: string;
@@ -22,18 +21,17 @@ export interface Palette {
 /** The palette that holds for an element. */
 export function paletteOf(element: Element): Palette {
   const style = getComputedStyle(element);
-  const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
   return {
-    text: colour("text"),
-    dim: colour("dim"),
-    surface: colour("surface"),
-    panel: colour("panel"),
-    line: colour("line"),
-    groove: colour("groove"),
-    accent: colour("accent"),
-    ink: colour("ink"),
-    transfer: colour("transfer"),
-    categories: CATEGORIES.map((_, index) => colour(`category-${index + 1}`)),
+    text: colour("--text"),
+    dim: colour("--dim"),
+    surface: colour("--surface"),
+    line: colour("--line"),
+    groove: colour("--groove"),
+    accent: colour("--accent"),
+    ink: colour("--ink"),
+    transfer: colour("--transfer"),
+    categories: CATEGORY_COLOURS.map(colour),
     font: style.fontFamily,
   };
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { whyTimelineIsEmpty } from "../../analysis/emptiness.ts";
-import { CATEGORIES } from "../../analysis/op_categories.ts";
+import { CATEGORIES, CATEGORY_COLOURS } from "../../analysis/op_categories.ts";
 import { shortTime } from "../../lib/format.ts";
 import type { Store } from "../../state/store.ts";
 import {
@@ -40,7 +40,7 @@ export function Timeline({ store }: { readonly store: Store }) {
       <ul class="legend" aria-label="colours">
         {CATEGORIES.map((category, index) => (
           <li key={category}>
-            <i style={{ background: `var(--category-${index + 1})` }} />
+            <i style={{ background: `var(${CATEGORY_COLOURS[index]})` }} />
             {category}
           </li>
         ))}

@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { CATEGORY_COLOURS } from "../../analysis/op_categories.ts";
 import {
   type ComparedPart,
   type ComparedRow,
@@ -190,7 +191,7 @@ export const COLOURS = 6;
 
 /** The colour of a worker among so many. */
 function workerColour(index: number, of: number): string {
-  return of > COLOURS ? "color-mix(in srgb, var(--own) 60%, transparent)" : `var(--category-${index + 1})`;
+  return of > COLOURS ? "color-mix(in srgb, var(--own) 60%, transparent)" : `var(${CATEGORY_COLOURS[index]})`;
 }
 
 /** A dot a worker and a tick at the mean; the numbers stand beside it, so a screen reader passes it over. */
