@@ -37,7 +37,6 @@ def test_the_entries_are_like_those_around_them() -> None:
         ", parameter_servers", ""
     )
     assert checker.replace("Debugging", "Layout").replace("debugging", "layout") in runner.splitlines()
-    panel = (ROOT / "js" / "src" / "views" / "advice.tsx").read_text(encoding="utf-8")
-    shape = r"^  \w+Checker: \{\n    title: .*,\n    looksFor: .*,\n  \},$"
+    shape = r'^    "\w+Checker": Words\(\n        ".*",\n        ".*",\n    \),$'
     assert len(re.findall(shape, WORDS, re.MULTILINE)) == 1
-    assert len(re.findall(shape, panel, re.MULTILINE)) > 1
+    assert len(re.findall(shape, runner, re.MULTILINE)) > 1

@@ -1,5 +1,6 @@
 // Says why a table or a timeline is empty, and what would fill it: never a blank.
 
+import { sameValue } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
 import { OPTIONS, type OptionDescription, type Options } from "../data/protocol.ts";
 import { OWN_THRESHOLDS, THRESHOLD_OPTIONS } from "../engine/display.ts";
@@ -55,7 +56,7 @@ export function remedyFor(name: string): Remedy | null {
 }
 
 function isSet({ key, default: usual }: OptionDescription, options: Options): boolean {
-  return JSON.stringify(options[key]) !== JSON.stringify(usual);
+  return !sameValue(options[key], usual);
 }
 
 function reset(options: readonly OptionDescription[]): Partial<Options> {

@@ -137,7 +137,7 @@ describe("comparedColumns", () => {
 });
 
 function link(source: string, target: string, bytes: number, kind = "RecvTensor"): Link {
-  return { source, target, kind, count: 1, bytes, transfer_nanos: 10, wait_nanos: 2 };
+  return { source, target, kind, count: 1, bytes, transferNanos: 10, waitNanos: 2 };
 }
 
 const LINKS = [
@@ -153,8 +153,8 @@ test("what went one way by any means is one cell", () => {
   expect(cell("b", "a")).toMatchObject({
     count: 2,
     bytes: 120,
-    transfer_nanos: 20,
-    wait_nanos: 4,
+    transferNanos: 20,
+    waitNanos: 4,
     kinds: ["RecvTensor", "copy"],
   });
   expect(cell("a", "c")).toBeUndefined();
@@ -175,15 +175,15 @@ const TRANSFERS: readonly MovedTensor[] = [
   ["w", 100, 50, 0],
   ["x", 900, 900, 7],
   ["a", 100, 10, 3],
-].map(([tensor, bytes, transfer_nanos, wait_nanos]) => ({
+].map(([tensor, bytes, transferNanos, waitNanos]) => ({
   tensor: tensor as string,
   kind: "RecvTensor",
   source: "/job:ps",
   target: "/job:worker",
   count: 1,
   bytes: bytes as number,
-  transfer_nanos: transfer_nanos as number,
-  wait_nanos: wait_nanos as number,
+  transferNanos: transferNanos as number,
+  waitNanos: waitNanos as number,
 }));
 
 test.each<[TransferColumn, boolean, string]>([

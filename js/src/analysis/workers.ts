@@ -183,8 +183,8 @@ function added(before: Cell, link: Link): Cell {
     kinds: [...new Set([...before.kinds, link.kind])],
     count: before.count + link.count,
     bytes: before.bytes + link.bytes,
-    transfer_nanos: before.transfer_nanos + link.transfer_nanos,
-    wait_nanos: before.wait_nanos + link.wait_nanos,
+    transferNanos: before.transferNanos + link.transferNanos,
+    waitNanos: before.waitNanos + link.waitNanos,
   };
 }
 
@@ -223,9 +223,9 @@ const VALUES: Readonly<Record<TransferColumn, (transfer: MovedTensor) => string 
   target: ({ target }) => target,
   count: ({ count }) => count,
   bytes: ({ bytes }) => bytes,
-  time: ({ transfer_nanos }) => transfer_nanos,
-  rate: ({ bytes, transfer_nanos }) => (transfer_nanos > 0 ? bytes / transfer_nanos : 0),
-  wait: ({ wait_nanos }) => wait_nanos,
+  time: ({ transferNanos }) => transferNanos,
+  rate: ({ bytes, transferNanos }) => (transferNanos > 0 ? bytes / transferNanos : 0),
+  wait: ({ waitNanos }) => waitNanos,
 };
 
 /** The transfers, sorted; those that are equal stay in their order. */

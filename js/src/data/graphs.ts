@@ -15,6 +15,9 @@ export interface Fact {
 /** What a checker says: plain text from tfprof's own, findings from the others. */
 export interface Advice {
   readonly checker: string;
+  readonly title: string;
+  /** What it looks for, and what it needs to be able to say something. */
+  readonly looksFor: string;
   readonly reports: readonly (string | Finding)[];
 }
 
@@ -67,7 +70,27 @@ export interface Graph extends Omit<Description, "columns"> {
 
 /** The graphs of a model. */
 export function graphsOf(model: Model): readonly Graph[] {
-  return ((model.get("_graphs") as readonly Description[] | undefined) ?? []).map(graphOf);
+  return ((model.get("_graphs") as readonly PythonDescription[] | undefined) ?? []).map((graph) =>
+    graphOf({
+      ...(graph as unknown as Description),
+      advice: camelCased(graph.advice) as readonly Advice[],
+      cluster: camelCased(graph.cluster) as Cluster | null,
+    }),
+  );
+}
+
+/** A graph as it comes: what has a name of several words is spelled as in Python. */
+type PythonDescription = Readonly<Record<keyof Description, unknown>>;
+
+/** The same with names spelled as here; the options of evidence are looked up by the names that Python has for them. */
+function camelCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(camelCased);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, each]) => [
+    name.replace(/_./g, (start) => start.charAt(1).toUpperCase()),
+    name === "options" ? each : camelCased(each),
+  ]);
+  return Object.fromEntries(entries);
 }
 
 /** A graph of a description. */
@@ -88,18 +111,18 @@ export interface Task {
   readonly task: string;
   readonly parameters: number;
   readonly variables: number;
-  readonly operation_nanos: number;
-  readonly busy_nanos: number;
-  readonly idle_nanos: number;
-  readonly sent_bytes: number;
-  readonly received_bytes: number;
-  readonly transfer_nanos: number;
-  readonly wait_nanos: number;
+  readonly operationNanos: number;
+  readonly busyNanos: number;
+  readonly idleNanos: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  readonly transferNanos: number;
+  readonly waitNanos: number;
   /** In which part of the time of its transfers it computed; null where it had none. */
   readonly overlap: number | null;
-  readonly offset_nanos: number;
-  readonly offset_error_nanos: number | null;
-  readonly waited_for_nanos: number;
+  readonly offsetNanos: number;
+  readonly offsetErrorNanos: number | null;
+  readonly waitedForNanos: number;
 }
 
 /** What went from one to another. */
@@ -109,8 +132,8 @@ interface Moved {
   readonly kind: string;
   readonly count: number;
   readonly bytes: number;
-  readonly transfer_nanos: number;
-  readonly wait_nanos: number;
+  readonly transferNanos: number;
+  readonly waitNanos: number;
 }
 
 /** All that went from one task to another in one way. */
@@ -126,9 +149,9 @@ export interface Cluster {
   readonly tasks: readonly Task[];
   readonly links: readonly Link[];
   readonly transfers: readonly MovedTensor[];
-  readonly transfers_left_out: number;
+  readonly transfersLeftOut: number;
   /** The most parameters that a server holds, and the mean of all. */
-  readonly parameter_balance: { readonly largest: number; readonly mean: number } | null;
+  readonly parameterBalance: { readonly largest: number; readonly mean: number } | null;
   readonly straggler: { readonly task: string; readonly text: string } | null;
   readonly steps: number;
   readonly notes: readonly string[];

@@ -26,6 +26,11 @@ export function withDefaults(given: Partial<Options> = {}): Options {
   return { ...defaults, ...given } as unknown as Options;
 }
 
+/** Whether two values of an option, or two sets of options, are the same. */
+export function sameValue(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
 /** Say what is wrong with the first option that has no value of its kind. */
 export function checkOptions(options: Options): void {
   for (const option of OPTIONS) {

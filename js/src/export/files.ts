@@ -2,15 +2,13 @@
 
 import { MEASURES } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
-import { visibleLines } from "../lib/format.ts";
+import { uncomputed, visibleLines } from "../lib/format.ts";
 import { fromBase64 } from "../lib/packing.ts";
 import type { Drawing } from "../state/bundles.ts";
 
 type CsvColumn = readonly [name: string, cell: (row: number) => string];
 
 const ROWS_A_PART = 2000;
-// What makes a spreadsheet compute a cell instead of showing it; see OWASP on CSV injection.
-const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /** The lines of a view, some at a time. */
 export function* csvParts(view: View): Generator<string> {
@@ -27,7 +25,7 @@ export function* csvParts(view: View): Generator<string> {
 
 /** A text as a cell that is shown as it is, and never computed. */
 export function textCell(text: string): string {
-  const shown = FORMULA.test(text) ? `'${text}` : text;
+  const shown = uncomputed(text);
   return shown !== text || /[",\r\n]/.test(text) ? `"${shown.replaceAll('"', '""')}"` : text;
 }
 

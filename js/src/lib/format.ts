@@ -109,3 +109,11 @@ export function visibleLines(text: string): string {
 export function asRegex(name: string): string {
   return name.replace(/[()[\]{}?*+\-|^$\\.&~# \t\n\r\v\f]/g, "\\$&");
 }
+
+// What makes a spreadsheet compute a cell instead of showing it; see OWASP on CSV injection.
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+/** The text of a cell that is shown as it is, and never computed. */
+export function uncomputed(text: string): string {
+  return FORMULA.test(text) ? `'${text}` : text;
+}

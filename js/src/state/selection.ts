@@ -10,12 +10,10 @@ import { ROOT_NAME } from "../engine/tree.ts";
 import type { Store } from "./store.ts";
 
 const FRAME = /:\d+:/;
-const computedFor = new WeakMap<Store, ReadonlySignal<Uint8Array | null>>();
 
 /** A flag a graph node of the shown graph that is behind the selection, null where nothing is selected. */
 export function selectedNodes(store: Store): ReadonlySignal<Uint8Array | null> {
-  const found =
-    computedFor.get(store) ??
+  return store.kept("selected nodes", () =>
     computed(() => {
       const { profile } = store.shown;
       const names = store.selection.value;
@@ -27,9 +25,8 @@ export function selectedNodes(store: Store): ReadonlySignal<Uint8Array | null> {
         void store.host.panels.arrived.value;
         return null;
       }
-    });
-  computedFor.set(store, found);
-  return found;
+    }),
+  );
 }
 
 /** A flag a graph node that is behind one of the names: the node itself, those of a scope, of an op type, or of a frame. */
@@ -88,15 +85,17 @@ export function selectionAfter(selection: readonly string[], name: string, adds:
 
 /** The indices of the steps that the options choose, separated by commas; as in the tables, the last that there were. */
 export function stepsShown(store: Store): ReadonlySignal<string> {
-  const good = new Map<Profile, string>();
-  return computed(() => {
-    const { profile } = store.shown;
-    try {
-      good.set(profile, chosenSteps(profile, store.options.value).join());
-    } catch {
-      // The control of the option says what is wrong with it.
-    }
-    return good.get(profile) ?? [...profile.steps.keys()].join();
+  return store.kept("steps shown", () => {
+    const good = new Map<Profile, string>();
+    return computed(() => {
+      const { profile } = store.shown;
+      try {
+        good.set(profile, chosenSteps(profile, store.options.value).join());
+      } catch {
+        // The control of the option says what is wrong with it.
+      }
+      return good.get(profile) ?? [...profile.steps.keys()].join();
+    });
   });
 }
 

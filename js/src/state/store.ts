@@ -4,7 +4,7 @@ import { batch, computed, effect, type ReadonlySignal, type Signal, signal } fro
 import type { ComponentChildren } from "preact";
 import { type Description, type Graph, graphOf, graphsOf } from "../data/graphs.ts";
 import type { Assets, Model } from "../data/model.ts";
-import { OptionError } from "../data/options.ts";
+import { OptionError, sameValue } from "../data/options.ts";
 import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { NotLoaded } from "../engine/matching.ts";
@@ -50,7 +50,7 @@ export interface Panels {
 }
 
 /** Where a widget gets its data and its code from. */
-interface Host {
+export interface Host {
   readonly model: Model;
   readonly assets: () => Promise<Assets>;
   readonly panels: Later<Panels>;
@@ -99,6 +99,7 @@ export class Store {
   /** The charts that are drawn now, by name, for whoever wants them as pictures. */
   readonly drawings: Signal<ReadonlyMap<string, Drawing>> = signal(new Map());
   readonly filters = new Folding();
+  readonly #kept = new Map<string, unknown>();
   readonly #graphs: Signal<readonly Graph[]>;
   readonly #cleanups: (() => void)[] = [];
 
@@ -143,6 +144,12 @@ export class Store {
   /** Change some options at once. */
   set(changes: Partial<Options>): void {
     this.options.value = { ...this.options.value, ...changes };
+  }
+
+  /** What a panel keeps under a name while another tab is looked at; `make` makes it when it is first asked for. */
+  kept<State>(name: string, make: () => State): State {
+    if (!this.#kept.has(name)) this.#kept.set(name, make());
+    return this.#kept.get(name) as State;
   }
 
   /** A chart is drawn, or with null gone again. */
@@ -201,7 +208,7 @@ export class Store {
       TRAITS.map((option) => option.name),
       () => {
         const now = read();
-        if (!same(now, linked.peek())) linked.value = now;
+        if (!sameValue(now, linked.peek())) linked.value = now;
       },
     );
     this.#send(model, () => Object.fromEntries(TRAITS.map(({ key, name }) => [name, linked.value[key]])));
@@ -220,7 +227,9 @@ export class Store {
   #send(model: Model, values: () => Record<string, unknown>): void {
     this.#cleanups.push(
       effect(() => {
-        const changed = Object.entries(values()).filter(([name, value]) => !same(model.get(name), value));
+        const changed = Object.entries(values()).filter(
+          ([name, value]) => !sameValue(model.get(name), value),
+        );
         for (const [name, value] of changed) model.set(name, value);
         if (changed.length) model.save_changes();
       }),
@@ -236,8 +245,4 @@ export function isTable(tab: Tab): tab is ViewName {
 function problemOf(error: unknown): Problem {
   if (error instanceof OptionError) return { option: error.option, reason: error.reason };
   return { option: "", reason: error instanceof Error ? error.message : String(error) };
-}
-
-function same(one: unknown, other: unknown): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }

@@ -18,6 +18,7 @@ import {
   TELLING,
   UNFOLDED,
 } from "./listing.ts";
+import { selectionAfter } from "./selection.ts";
 import type { Store } from "./store.ts";
 
 /** The trees of a store. */
@@ -118,8 +119,7 @@ export class TableState {
     } else {
       this.#anchor = this.active.value;
       const name = view.name(row);
-      const others = add ? selection.value.filter((each) => each !== name) : [];
-      this.#chosen = add && others.length < selection.value.length ? others : [...others, name];
+      this.#chosen = add ? selectionAfter(selection.value, name, true) : [name];
     }
     selection.value = this.#chosen;
   }
@@ -176,11 +176,7 @@ export class TableState {
   }
 }
 
-const states = new WeakMap<Store, TableState>();
-
 /** The trees of a store, as they were left when another tab was looked at. */
 export function tableOf(store: Store): TableState {
-  const found = states.get(store) ?? new TableState(store);
-  states.set(store, found);
-  return found;
+  return store.kept("table", () => new TableState(store));
 }

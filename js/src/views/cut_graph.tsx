@@ -7,6 +7,7 @@ import type { Cut, Description } from "../data/graphs.ts";
 import type { Listener } from "../data/model.ts";
 import type { Profile } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
+import { isEverything } from "../engine/matching.ts";
 import type { Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
 
@@ -222,7 +223,6 @@ interface MergedRow {
 
 // As tfprof_widget/widget/cut_tables.py writes them.
 const NAME = /^(?:(.*)\/)?\(([\d,]+) more [^/]*\)$/s;
-const EVERYTHING = JSON.stringify([".*"]);
 
 /** The row of this name, null where it is a node's own. */
 export function mergedRow({ nodes }: Profile, name: string): MergedRow | null {
@@ -233,8 +233,8 @@ export function mergedRow({ nodes }: Profile, name: string): MergedRow | null {
 
 /** What the options want whole that may not be: a step's executions, and nodes whose names match. */
 export function wantedBy({ step, showNameRegexes, startNameRegexes }: Options, cut: Cut): Wanted {
-  const show = JSON.stringify(showNameRegexes) === EVERYTHING ? undefined : showNameRegexes;
-  const start = JSON.stringify(startNameRegexes) === EVERYTHING ? undefined : startNameRegexes;
+  const show = isEverything(showNameRegexes) ? undefined : showNameRegexes;
+  const start = isEverything(startNameRegexes) ? undefined : startNameRegexes;
   return {
     ...(step >= 0 && !cut.steps.includes(step) && { step }),
     ...(cut.rows > 0 && show?.length && { show_name_regexes: show }),

@@ -1,7 +1,8 @@
 // The filters: the main options, all others, and the changed ones as chips.
 
-import { useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { hasSeveralWorkers, workersAmong } from "../analysis/devices.ts";
+import { sameValue } from "../data/options.ts";
 import { OPTIONS, type OptionDescription, type Options } from "../data/protocol.ts";
 import { asRegex } from "../lib/format.ts";
 import { joinRegexes, spokenNumber, unitOf } from "../lib/typed_text.ts";
@@ -121,7 +122,7 @@ function OfWorkers({ store }: { readonly store: Store }) {
 }
 
 function Folded({ store }: { readonly store: Store }) {
-  const isOpen = useSignal(false);
+  const isOpen = store.kept("all options", () => signal(false));
   return (
     <details
       open={isOpen.value}
@@ -222,5 +223,5 @@ function written({ name, kind }: OptionDescription, value: Options[keyof Options
 
 /** The options whose value is not the one they started with. */
 function changedOptions({ options, initial }: Store): readonly OptionDescription[] {
-  return OPTIONS.filter(({ key }) => JSON.stringify(options.value[key]) !== JSON.stringify(initial[key]));
+  return OPTIONS.filter(({ key }) => !sameValue(options.value[key], initial[key]));
 }

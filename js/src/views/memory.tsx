@@ -26,7 +26,7 @@ const HEIGHT = 200;
 /** The memory of the chosen step, or of the one with the most where the mean of several is chosen. */
 export function MemoryPanel({ store }: { readonly store: Store }) {
   const { profile } = store.shown;
-  const shown = useMemo(() => stepsShown(store), [store]);
+  const shown = stepsShown(store);
   const steps = stepsOf(shown.value);
   const most = stepWithMostMemory(profile, steps);
   const step = most >= 0 ? most : (steps[0] ?? 0);

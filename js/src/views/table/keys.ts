@@ -1,6 +1,7 @@
 // Keys of the tree grid, and the rows that are copied as text.
 
 import type { View } from "../../engine/view.ts";
+import { uncomputed } from "../../lib/format.ts";
 import { EVERYTHING, type Listing, rowOf } from "../../state/listing.ts";
 import type { TableState } from "../../state/table.ts";
 import type { TableColumn } from "./columns.ts";
@@ -109,13 +110,16 @@ export function copyRows(
 /** The rows as lines, each the name and the values in microseconds, bytes, runs and so on. */
 export function tabSeparated(view: View, columns: readonly TableColumn[], rows: Iterable<number>): string {
   const line = (row: number): string =>
-    [view.name(row), ...columns.map(({ plain }) => plain(row))].map(cell).join("\t");
+    [
+      cell(view.name(row)),
+      ...columns.map(({ plain, isText }) => (isText ? cell(plain(row)) : plain(row))),
+    ].join("\t");
   return Array.from(rows, line).join("\n");
 }
 
 /** Texts come from anywhere: none may make two cells by a tab in it, or be computed by a spreadsheet. */
 function cell(text: string): string {
-  return text.replace(/[\t\r\n]+/g, " ").replace(/^(?=[=+@]|-\D)/, "'");
+  return uncomputed(text.replace(/[\t\r\n]+/g, " "));
 }
 
 /**

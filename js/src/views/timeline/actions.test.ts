@@ -34,6 +34,7 @@ beforeEach(() => {
     options: signal(options),
     selection: signal([]),
     search: signal(""),
+    kept: (_: string, make: () => unknown) => make(),
   } as unknown as Store;
   state = new TimelineState(store);
 });
@@ -91,34 +92,34 @@ describe("keys", () => {
     expect(state.spanOf(state.current.value ?? { lane: 0, slice: 0 }).from).toBe(50 + 312);
     press("N");
     expect(state.spanOf(state.current.value ?? { lane: 0, slice: 0 }).from).toBe(50);
-    expect(state.meantSlices.value).toBe(2);
+    expect(state.highlightedSlices.value).toBe(2);
   });
 
   test("brackets go from step to step, Home shows all", () => {
     press("]");
-    expect(state.seen.value).toEqual({ from: 0, to: 312 }); // 300 and 2 % of air at both sides, moved into the whole
+    expect(state.visibleTime.value).toEqual({ from: 0, to: 312 }); // 300 and 2 % of air at both sides, moved into the whole
     press("]");
-    expect(state.seen.value).toEqual({ from: END - 312, to: END });
+    expect(state.visibleTime.value).toEqual({ from: END - 312, to: END });
     press("[ Home");
-    expect(state.seen.value).toEqual({ from: 0, to: END });
+    expect(state.visibleTime.value).toEqual({ from: 0, to: END });
   });
 
   test("g marks the longest time in which nothing ran, f shows what is marked", () => {
     press("g");
     expect(state.range.value).toEqual({ from: 100, to: 200 });
-    expect(state.seen.value).toEqual({ from: 0, to: 312 }); // the gap, as much on either side, and 2 % of air
+    expect(state.visibleTime.value).toEqual({ from: 0, to: 312 }); // the gap, as much on either side, and 2 % of air
     press("Home f");
-    expect(state.seen.value.to - state.seen.value.from).toBe(200); // the least there is
+    expect(state.visibleTime.value.to - state.visibleTime.value.from).toBe(200); // the least there is
   });
 
   test("w and s zoom, a and d pan", () => {
     press("w");
-    expect(state.seen.value.to - state.seen.value.from).toBeCloseTo(0.7 * END);
-    const before = state.seen.value.from;
+    expect(state.visibleTime.value.to - state.visibleTime.value.from).toBeCloseTo(0.7 * END);
+    const before = state.visibleTime.value.from;
     press("d");
-    expect(state.seen.value.from).toBeGreaterThan(before);
+    expect(state.visibleTime.value.from).toBeGreaterThan(before);
     press("a a s s");
-    expect(state.seen.value).toEqual({ from: 0, to: END });
+    expect(state.visibleTime.value).toEqual({ from: 0, to: END });
   });
 
   test("other keys, and those with ctrl, are left to the page", () => {
@@ -134,15 +135,15 @@ describe("the state", () => {
     store.options.value = { ...store.options.value, step: 1 };
     state.settle();
     expect(state.layout.value.steps).toEqual([{ step: 1, from: 0, to: 300 }]);
-    expect([chosen(), state.seen.value]).toEqual([null, { from: 0, to: 300 }]);
+    expect([chosen(), state.visibleTime.value]).toEqual([null, { from: 0, to: 300 }]);
   });
 
   test("settling in the same layout changes nothing", () => {
     press("]");
-    const { seen } = state;
-    const before = seen.value;
+    const { visibleTime } = state;
+    const before = visibleTime.value;
     state.settle();
-    expect(seen.value).toBe(before);
+    expect(visibleTime.value).toBe(before);
   });
 
   test("an option that chooses no step does not lay out anew", () => {

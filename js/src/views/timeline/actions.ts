@@ -1,5 +1,6 @@
 // What keys, pointer and wheel do on the timeline.
 
+import { selectionAfter } from "../../state/selection.ts";
 import {
   across,
   along,
@@ -32,18 +33,18 @@ export function onTimelineKey(state: TimelineState, event: KeyboardEvent): boole
 
 /** Zoom around what is chosen if it is seen, else around the middle. */
 export function zoom(state: TimelineState, factor: number): void {
-  const { from, to } = state.seen.value;
+  const { from, to } = state.visibleTime.value;
   const current = state.current.value && state.spanOf(state.current.value);
   const middle = current ? (current.from + current.to) / 2 : -1;
   const at = middle >= from && middle <= to ? middle : (from + to) / 2;
-  state.seen.value = zoomed(state.seen.value, factor, at, state.layout.value.end);
+  state.visibleTime.value = zoomed(state.visibleTime.value, factor, at, state.layout.value.end);
 }
 
 /** See all, or the marked range. */
-export function seeAll(state: TimelineState): void {
+export function showAll(state: TimelineState): void {
   const { end } = state.layout.value;
   const range = state.range.value;
-  state.seen.value = range ? around(range, end) : fitted(end);
+  state.visibleTime.value = range ? around(range, end) : fitted(end);
 }
 
 /** Choose a slice and bring it into sight. */
@@ -51,28 +52,33 @@ export function choose(state: TimelineState, place: SlicePosition | null): void 
   if (!place) return;
   const { from, to } = state.spanOf(place);
   state.current.value = place;
-  state.seen.value = showing(state.seen.value, from, to, state.layout.value.end);
+  state.visibleTime.value = showing(state.visibleTime.value, from, to, state.layout.value.end);
 }
 
 /** Go to the next slice that is searched for or selected, or to the one before. */
 export function chooseHighlighted(state: TimelineState, by: 1 | -1): void {
-  if (!state.meant.value) return;
+  if (!state.highlighted.value) return;
   choose(
     state,
-    nextHighlighted(state.lanes.value, (lane, slice) => state.isMeant(lane, slice), state.current.value, by),
+    nextHighlighted(
+      state.lanes.value,
+      (lane, slice) => state.isHighlighted(lane, slice),
+      state.current.value,
+      by,
+    ),
   );
 }
 
 /** See the next step, or the one before. */
 export function chooseStep(state: TimelineState, by: 1 | -1): void {
   const { steps, end } = state.layout.value;
-  const { from, to } = state.seen.value;
+  const { from, to } = state.visibleTime.value;
   const middle = (from + to) / 2;
   const isWhole = from <= 0 && to >= end;
   const here = steps.findIndex((step) => step.to >= middle);
   const next = isWhole ? (by > 0 ? 0 : steps.length - 1) : here + by;
   const step = steps[Math.min(Math.max(next, 0), steps.length - 1)];
-  if (step) state.seen.value = around(step, end);
+  if (step) state.visibleTime.value = around(step, end);
 }
 
 /** Select the nodes of a slice, alone or together with what is selected already. */
@@ -84,14 +90,12 @@ export function select(state: TimelineState, place: SlicePosition | null, togeth
   }
   const name = state.nodeAt(place);
   if (!name) return;
-  const others = selection.value.filter((each) => each !== name);
-  if (!together) selection.value = [name];
-  else selection.value = others.length < selection.value.length ? others : [...others, name];
+  selection.value = together ? selectionAfter(selection.value, name, true) : [name];
 }
 
 function pan(state: TimelineState, by: number): void {
-  const { from, to } = state.seen.value;
-  state.seen.value = panned(state.seen.value, by * (to - from), state.layout.value.end);
+  const { from, to } = state.visibleTime.value;
+  state.visibleTime.value = panned(state.visibleTime.value, by * (to - from), state.layout.value.end);
 }
 
 /** Along a lane; with `extending` the range grows from the slice chosen before to the one chosen now. */
@@ -109,7 +113,7 @@ function step(state: TimelineState, by: number, extending: boolean): void {
 }
 
 function firstSeen(state: TimelineState): SlicePosition | null {
-  const { from, to } = state.seen.value;
+  const { from, to } = state.visibleTime.value;
   const lanes = state.lanes.value;
   for (let lane = 0; lane < lanes.length; lane++) {
     const found = sliceAt(lanes, lane, from, to - from);
@@ -124,13 +128,13 @@ function cross(state: TimelineState, by: 1 | -1): void {
 }
 
 /** Mark the longest time in which the device of the chosen slice, else the first, did nothing; see it and what is around it. */
-export function seeGap({ current, layout, range, rows, seen, uses }: TimelineState): void {
+export function showGap({ current, layout, range, rows, visibleTime, uses }: TimelineState): void {
   const track = rows.value.find(({ lane }) => lane === current.value?.lane)?.track ?? 0;
   const gap = uses.value[track]?.longestGap;
   if (!gap) return;
   const air = gap.to - gap.from;
   range.value = gap;
-  seen.value = around({ from: gap.from - air, to: gap.to + air }, layout.value.end);
+  visibleTime.value = around({ from: gap.from - air, to: gap.to + air }, layout.value.end);
 }
 
 function clear(state: TimelineState): void {
@@ -147,15 +151,15 @@ const ACTIONS: Readonly<Record<string, (state: TimelineState, shift: boolean) =>
   "-": (state) => zoom(state, 1 / ZOOM),
   a: (state) => pan(state, -PAN),
   d: (state) => pan(state, PAN),
-  f: seeAll,
+  f: showAll,
   Home: (state) => {
-    state.seen.value = fitted(state.layout.value.end);
+    state.visibleTime.value = fitted(state.layout.value.end);
   },
   ArrowRight: (state, shift) => step(state, 1, shift),
   ArrowLeft: (state, shift) => step(state, -1, shift),
   ArrowDown: (state) => cross(state, 1),
   ArrowUp: (state) => cross(state, -1),
-  g: seeGap,
+  g: showGap,
   n: (state, shift) => chooseHighlighted(state, shift ? -1 : 1),
   "]": (state) => chooseStep(state, 1),
   "[": (state) => chooseStep(state, -1),
@@ -166,7 +170,7 @@ const ACTIONS: Readonly<Record<string, (state: TimelineState, shift: boolean) =>
 
 /** Where the pointer listens, and how large what it is over is. */
 interface PointerArea {
-  readonly glass: HTMLElement;
+  readonly overlay: HTMLElement;
   readonly scroller: HTMLElement;
   readonly frame: () => CanvasSize;
 }
@@ -181,7 +185,7 @@ const LINE = 16;
 interface Press {
   readonly x: number;
   readonly y: number;
-  readonly seen: Viewport;
+  readonly visibleTime: Viewport;
   readonly scrolled: number;
   readonly marks: boolean;
   moved: boolean;
@@ -189,15 +193,15 @@ interface Press {
 
 /** Let pointer and wheel move a timeline; returns what ends this. */
 export function followPointer(state: TimelineState, stage: PointerArea): () => void {
-  const { glass } = stage;
+  const { overlay } = stage;
   let press: Press | null = null;
   const listeners: { [Type in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Type]) => void } = {
     pointerdown: (event) => {
       if (event.button !== 0) return;
-      glass.setPointerCapture(event.pointerId);
+      overlay.setPointerCapture(event.pointerId);
       const { x, y } = positionIn(stage, event);
       const scrolled = stage.scroller.scrollTop;
-      press = { x, y, seen: state.seen.value, scrolled, marks: event.shiftKey, moved: false };
+      press = { x, y, visibleTime: state.visibleTime.value, scrolled, marks: event.shiftKey, moved: false };
     },
     pointermove: (event) => {
       const { x, y } = positionIn(stage, event);
@@ -220,23 +224,23 @@ export function followPointer(state: TimelineState, stage: PointerArea): () => v
     pointerleave: () => hover(state, null),
     dblclick: () => {
       if (state.current.value)
-        state.seen.value = around(state.spanOf(state.current.value), state.layout.value.end);
+        state.visibleTime.value = around(state.spanOf(state.current.value), state.layout.value.end);
     },
     wheel: (event) => turn(state, stage, event),
   };
   for (const [type, listener] of Object.entries(listeners)) {
-    glass.addEventListener(type, listener as EventListener, { passive: false });
+    overlay.addEventListener(type, listener as EventListener, { passive: false });
   }
   return () => {
     for (const [type, listener] of Object.entries(listeners))
-      glass.removeEventListener(type, listener as EventListener);
+      overlay.removeEventListener(type, listener as EventListener);
   };
 }
 
 /** The time at a distance from the left of the canvas. */
 function timeAt(state: TimelineState, { frame }: PointerArea, x: number): number {
   const { gutter, width } = frame();
-  const { from, to } = state.seen.value;
+  const { from, to } = state.visibleTime.value;
   return from + ((x - gutter) / Math.max(width - gutter, 1)) * (to - from);
 }
 
@@ -251,7 +255,7 @@ function placeAt(state: TimelineState, stage: PointerArea, x: number, y: number)
   if (x < gutter || y < head) return null;
   const row = rowAt(state.rows.value, y - head + stage.scroller.scrollTop);
   if (!row || row.lane < 0) return null;
-  const { from, to } = state.seen.value;
+  const { from, to } = state.visibleTime.value;
   const near = (NEAR / Math.max(width - gutter, 1)) * (to - from);
   return sliceAt(state.lanes.value, row.lane, timeAt(state, stage, x), near);
 }
@@ -278,9 +282,9 @@ function drag(state: TimelineState, stage: PointerArea, press: Press, x: number,
     return;
   }
   const { gutter, width } = stage.frame();
-  const { from, to } = press.seen;
+  const { from, to } = press.visibleTime;
   const by = ((press.x - x) / Math.max(width - gutter, 1)) * (to - from);
-  state.seen.value = panned(press.seen, by, state.layout.value.end);
+  state.visibleTime.value = panned(press.visibleTime, by, state.layout.value.end);
   stage.scroller.scrollTop = press.scrolled + press.y - y;
 }
 
@@ -289,16 +293,21 @@ function turn(state: TimelineState, stage: PointerArea, event: WheelEvent): void
   const unit = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? 1 : LINE;
   const { end } = state.layout.value;
   const { gutter, width } = stage.frame();
-  const { from, to } = state.seen.value;
+  const { from, to } = state.visibleTime.value;
   const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
-  const isFocused = (stage.glass.getRootNode() as Document | ShadowRoot).activeElement === stage.glass;
+  const isFocused = (stage.overlay.getRootNode() as Document | ShadowRoot).activeElement === stage.overlay;
   if (event.ctrlKey || event.metaKey || (isFocused && !isSideways)) {
     const { x } = positionIn(stage, event);
     const factor = Math.exp(event.deltaY * unit * WHEEL);
-    state.seen.value = zoomed(state.seen.value, factor, timeAt(state, stage, Math.max(x, gutter)), end);
+    state.visibleTime.value = zoomed(
+      state.visibleTime.value,
+      factor,
+      timeAt(state, stage, Math.max(x, gutter)),
+      end,
+    );
   } else if (isSideways) {
     const by = ((event.deltaX || event.deltaY) * unit * (to - from)) / Math.max(width - gutter, 1);
-    state.seen.value = panned(state.seen.value, by, end);
+    state.visibleTime.value = panned(state.visibleTime.value, by, end);
   } else return;
   hover(state, null);
   event.preventDefault();

@@ -108,7 +108,7 @@ function factsWith(transfers: readonly Partial<MovedTensor>[]): readonly (readon
 }
 
 test("what is known of a transfer: its way, its rate, and how long it is waited for", () => {
-  const told = { tensor: "w:0", source: PS, target: WORKER, wait_nanos: 1500 };
+  const told = { tensor: "w:0", source: PS, target: WORKER, waitNanos: 1500 };
   expect(factsWith([{ ...told, target: "/job:other" }, told])).toEqual([
     ["transfer", "RecvTensor"],
     ["from", "ps 1 · CPU:0"],

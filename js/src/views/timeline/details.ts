@@ -88,7 +88,7 @@ export function transferFacts(
   const micros = nanos / NANOS_A_MICRO_2;
   const wait = state.store.shown.cluster?.transfers.find(
     (each) => each.tensor === tensor && each.source === source && each.target === target,
-  )?.wait_nanos;
+  )?.waitNanos;
   const facts: (readonly [string, string])[] = [
     ["transfer", nameOf(transfers.kinds, transfers.kind)],
     ["from", placed(source)],

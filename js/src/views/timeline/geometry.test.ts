@@ -51,7 +51,7 @@ test("across the lanes to what is nearest in time", () => {
 });
 
 describe("nextHighlighted", () => {
-  const isMeant = (lane: number, slice: number): boolean => lane === 1 || slice === 2; // executions 1, 3 and 4
+  const isHighlighted = (lane: number, slice: number): boolean => lane === 1 || slice === 2; // executions 1, 3 and 4
   const order = [
     { lane: 1, slice: 0 },
     { lane: 1, slice: 1 },
@@ -59,20 +59,20 @@ describe("nextHighlighted", () => {
   ];
 
   test("goes by start through all lanes, and round", () => {
-    expect(nextHighlighted(lanes, isMeant, null, 1)).toEqual(order[0]);
-    expect(nextHighlighted(lanes, isMeant, order[0] ?? null, 1)).toEqual(order[1]);
-    expect(nextHighlighted(lanes, isMeant, order[1] ?? null, 1)).toEqual(order[2]);
-    expect(nextHighlighted(lanes, isMeant, order[2] ?? null, 1)).toEqual(order[0]);
+    expect(nextHighlighted(lanes, isHighlighted, null, 1)).toEqual(order[0]);
+    expect(nextHighlighted(lanes, isHighlighted, order[0] ?? null, 1)).toEqual(order[1]);
+    expect(nextHighlighted(lanes, isHighlighted, order[1] ?? null, 1)).toEqual(order[2]);
+    expect(nextHighlighted(lanes, isHighlighted, order[2] ?? null, 1)).toEqual(order[0]);
   });
 
   test("and back", () => {
-    expect(nextHighlighted(lanes, isMeant, null, -1)).toEqual(order[2]);
-    expect(nextHighlighted(lanes, isMeant, order[2] ?? null, -1)).toEqual(order[1]);
-    expect(nextHighlighted(lanes, isMeant, order[0] ?? null, -1)).toEqual(order[2]);
+    expect(nextHighlighted(lanes, isHighlighted, null, -1)).toEqual(order[2]);
+    expect(nextHighlighted(lanes, isHighlighted, order[2] ?? null, -1)).toEqual(order[1]);
+    expect(nextHighlighted(lanes, isHighlighted, order[0] ?? null, -1)).toEqual(order[2]);
   });
 
-  test("starts from a slice that is not meant", () => {
-    expect(nextHighlighted(lanes, isMeant, { lane: 0, slice: 1 }, 1)).toEqual(order[1]);
+  test("starts from a slice that is not highlighted", () => {
+    expect(nextHighlighted(lanes, isHighlighted, { lane: 0, slice: 1 }, 1)).toEqual(order[1]);
   });
 
   test("what starts together comes lane by lane", () => {
@@ -84,7 +84,7 @@ describe("nextHighlighted", () => {
     expect(nextHighlighted(two, all, { lane: 1, slice: 0 }, -1)).toEqual({ lane: 0, slice: 0 });
   });
 
-  test("there is none where nothing is meant", () => {
+  test("there is none where nothing is highlighted", () => {
     expect(nextHighlighted(lanes, () => false, null, 1)).toBeNull();
   });
 });

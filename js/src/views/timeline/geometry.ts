@@ -38,10 +38,10 @@ export function across(lanes: readonly Lane[], place: SlicePosition, by: 1 | -1)
   return sliceAt(lanes, lane, middleOf(lanes, place), Number.POSITIVE_INFINITY) ?? place;
 }
 
-/** The next slice (1) or the one before (-1) that is meant, in the order of their starts; it goes round. */
+/** The next slice (1) or the one before (-1) that is highlighted, in the order of their starts; it goes round. */
 export function nextHighlighted(
   lanes: readonly Lane[],
-  isMeant: (lane: number, slice: number) => boolean,
+  isHighlighted: (lane: number, slice: number) => boolean,
   place: SlicePosition | null,
   by: 1 | -1,
 ): SlicePosition | null {
@@ -55,7 +55,7 @@ export function nextHighlighted(
     const { start } = lanes[lane] as Lane;
     for (let i = 0; i < start.length; i++) {
       const slice = by > 0 ? i : start.length - 1 - i;
-      if (!isMeant(lane, slice)) continue;
+      if (!isHighlighted(lane, slice)) continue;
       const found = { lane, slice, start: start[slice] as number };
       if (!first || !later(found, first)) first = found;
       if (!later(found, at) || samePosition(found, place)) continue;

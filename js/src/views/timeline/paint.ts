@@ -34,7 +34,7 @@ class Painter {
     const { context } = this;
     const { ratio, width, height, gutter } = frame;
     const layout = state.layout.value;
-    const plot = { left: gutter, right: width, bottom: height, viewport: state.seen.value };
+    const plot = { left: gutter, right: width, bottom: height, viewport: state.visibleTime.value };
     const rows = seenRows(state, frame);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = palette.surface;
@@ -247,7 +247,7 @@ export function paintOnChange(
   scroller.addEventListener("scroll", painting.ask, { passive: true });
   const end = effect(() => {
     for (const each of [
-      state.seen,
+      state.visibleTime,
       state.painted,
       state.rows,
       state.uses,

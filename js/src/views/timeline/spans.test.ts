@@ -4,7 +4,7 @@ import { addLaneSpans, GAP, RECEDING, Spans } from "./spans.ts";
 
 type Slice = readonly [start: number, end: number, colour: number];
 
-/** The runs of a lane in a hundred pixels: a letter a category, "-" a gap, "." nothing; a capital is meant, a small one recedes. */
+/** The runs of a lane in a hundred pixels: a letter a category, "-" a gap, "." nothing; a capital is highlighted, a small one recedes. */
 function planned(slices: readonly Slice[], from = 0, to = 1000, step = slices.map(() => 0)): string {
   const lane: Lane = {
     device: 0,
@@ -66,7 +66,7 @@ describe("addLaneSpans", () => {
     ).toBe("A");
   });
 
-  test("what is meant is seen even where most recedes", () => {
+  test("what is highlighted is seen even where most recedes", () => {
     expect(
       planned([
         [0, 8, RECEDING],

@@ -6,7 +6,7 @@ import type { Viewport } from "./geometry.ts";
 
 /** The colour of transfers, after those of the categories. */
 export const TRANSFER = CATEGORIES.length;
-/** The colours of slices that are meant, and of those that recede; the category counts within each. */
+/** The colours of slices that are highlighted, and of those that recede; the category counts within each. */
 export const RECEDING = TRANSFER + 1;
 const COLOURS = 2 * RECEDING;
 /** The colour of the time between two slices. */
@@ -134,7 +134,7 @@ function decide(runs: Spans, pixel: number, lane: number, weight: Float64Array):
   return pixel + 1;
 }
 
-/** The colour that covers most of a pixel, among those that are meant if there are any. */
+/** The colour that covers most of a pixel, among those that are highlighted if there are any. */
 function dominant(weight: Float64Array): number {
   for (let first = 0; first < COLOURS; first += RECEDING) {
     let best = first;

@@ -21,7 +21,7 @@ test("no text is no search", () => {
   expect(nodesFound(NODES, " ")).toBeNull();
 });
 
-test("what is searched for or selected is meant", () => {
+test("what is searched for or selected is highlighted", () => {
   expect(either(null, null)).toBeNull();
   expect(either(Uint8Array.of(1, 0), null)).toEqual(Uint8Array.of(1, 0));
   expect(either(Uint8Array.of(1, 0, 0), Uint8Array.of(0, 0, 1))).toEqual(Uint8Array.of(1, 0, 1));

@@ -24,13 +24,9 @@ import {
 } from "./geometry.ts";
 import { type PaintedLane, RECEDING, TRANSFER } from "./spans.ts";
 
-const states = new WeakMap<Store, TimelineState>();
-
 /** The state of a store's timeline, which outlasts a look at another tab. */
 export function timelineStateOf(store: Store): TimelineState {
-  const found = states.get(store) ?? new TimelineState(store);
-  states.set(store, found);
-  return found;
+  return store.kept("timeline", () => new TimelineState(store));
 }
 
 /** A timeline's state; what is seen, pointed at, chosen and marked is forgotten with the layout it belongs to. */
@@ -41,13 +37,13 @@ export class TimelineState {
   readonly rows: ReadonlySignal<readonly LaneRow[]>;
   readonly lanes: ReadonlySignal<readonly Lane[]>;
   /** The nodes that are searched for or selected, null if there is neither. */
-  readonly meant: ReadonlySignal<Uint8Array | null>;
+  readonly highlighted: ReadonlySignal<Uint8Array | null>;
   readonly painted: ReadonlySignal<readonly PaintedLane[]>;
   /** What each device did in all of the layout. */
   readonly uses: ReadonlySignal<readonly DeviceUse[]>;
   /** How many slices are searched for or selected, null if nothing is. */
-  readonly meantSlices: ReadonlySignal<number | null>;
-  readonly seen: Signal<Viewport>;
+  readonly highlightedSlices: ReadonlySignal<number | null>;
+  readonly visibleTime: Signal<Viewport>;
   readonly hovered: Signal<SlicePosition | null> = signal(null);
   /** Where in the window the pointer is. */
   readonly pointed = signal({ x: 0, y: 0 });
@@ -65,21 +61,23 @@ export class TimelineState {
     this.lanes = computed(() => this.layout.value.tracks.flatMap(({ lanes }) => lanes));
     const selected = selectedNodes(store);
     const found = computed(() => nodesFound(this.profile.value.nodes, store.search.value));
-    this.meant = computed(() => either(found.value, selected.value));
+    this.highlighted = computed(() => either(found.value, selected.value));
     this.painted = computed(() =>
-      paintedLanes(this.profile.value, this.slices.value, this.layout.value, this.meant.value),
+      paintedLanes(this.profile.value, this.slices.value, this.layout.value, this.highlighted.value),
     );
     this.uses = computed(() => this.usesOf(fitted(this.layout.value.end)));
-    this.meantSlices = computed(() => (this.meant.value ? highlightedIn(this.painted.value) : null));
+    this.highlightedSlices = computed(() =>
+      this.highlighted.value ? highlightedIn(this.painted.value) : null,
+    );
     this.#settled = this.layout.value;
-    this.seen = signal(fitted(this.#settled.end));
+    this.visibleTime = signal(fitted(this.#settled.end));
   }
 
   /** Look at the whole and forget what belonged to another layout, if there is another one. */
   settle(): void {
     if (this.#settled === this.layout.value) return;
     this.#settled = this.layout.value;
-    this.seen.value = fitted(this.layout.value.end);
+    this.visibleTime.value = fitted(this.layout.value.end);
     this.hovered.value = null;
     this.current.value = null;
     this.range.value = null;
@@ -131,7 +129,7 @@ export class TimelineState {
   }
 
   /** Whether a slice is searched for or selected. */
-  isMeant(lane: number, slice: number): boolean {
+  isHighlighted(lane: number, slice: number): boolean {
     return (this.painted.value[lane]?.colour[slice] ?? RECEDING) < RECEDING;
   }
 
@@ -164,17 +162,17 @@ export function either(one: Uint8Array | null, other: Uint8Array | null): Uint8A
   return one.map((flag, node) => flag | (other[node] as number));
 }
 
-/** The lanes of a layout, device by device, with their colours; nodes that are not `meant` recede. */
+/** The lanes of a layout, device by device, with their colours; nodes that are not `highlighted` recede. */
 export function paintedLanes(
   { nodes }: Pick<Profile, "nodes">,
   executions: Pick<Slices, "node">,
   layout: Layout,
-  meant: Uint8Array | null,
+  highlighted: Uint8Array | null,
 ): PaintedLane[] {
   const categories = nodes.ops.map(categoryOf);
   const ofNode = Uint8Array.from(nodes.op, (op, node) => {
     const category = categories[op] ?? categoryOf("");
-    return meant && !meant[node] ? category + RECEDING : category;
+    return highlighted && !highlighted[node] ? category + RECEDING : category;
   });
   return layout.tracks.flatMap(({ lanes }) =>
     lanes.map((lane) => {
@@ -182,7 +180,7 @@ export function paintedLanes(
       for (let slice = 0; slice < colour.length; slice++) {
         if (lane.isTransfers) {
           const node = executions.node[lane.execution[slice] as number] as number;
-          colour[slice] = meant && !meant[node] ? TRANSFER + RECEDING : TRANSFER;
+          colour[slice] = highlighted && !highlighted[node] ? TRANSFER + RECEDING : TRANSFER;
           continue;
         }
         colour[slice] = ofNode[executions.node[lane.execution[slice] as number] as number] as number;

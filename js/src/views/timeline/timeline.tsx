@@ -11,8 +11,8 @@ import {
   followPointer,
   followSearchBox,
   onTimelineKey,
-  seeAll,
-  seeGap,
+  showAll,
+  showGap,
   zoom,
 } from "./actions.ts";
 import { detailsOf, rangeText, spokenSlice, useText } from "./details.ts";
@@ -69,11 +69,11 @@ function summaryOf(state: TimelineState): string {
 function TimelineCanvas({ state, summary }: { readonly state: TimelineState; readonly summary: string }) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const glass = useRef<HTMLDivElement>(null);
+  const overlay = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (!scroller.current || !canvas.current || !glass.current) return;
+    if (!scroller.current || !canvas.current || !overlay.current) return;
     const stage = {
-      glass: glass.current,
+      overlay: overlay.current,
       scroller: scroller.current,
       frame: () => canvasSizeOf(stage.scroller),
     };
@@ -92,8 +92,8 @@ function TimelineCanvas({ state, summary }: { readonly state: TimelineState; rea
         <div class="lanes" style={{ height: `${height}px` }}>
           <canvas ref={canvas} role="img" aria-label={summary} />
           <div
-            ref={glass}
-            class="glass"
+            ref={overlay}
+            class="overlay"
             role="listbox"
             aria-label="slices"
             tabIndex={0}
@@ -150,14 +150,14 @@ function besides({ x, y }: { readonly x: number; readonly y: number }): Record<s
 
 /** The same as some keys do, for the pointer. */
 function Toolbar({ state }: { readonly state: TimelineState }) {
-  const meant = state.meantSlices.value;
+  const highlighted = state.highlightedSlices.value;
   return (
     <div class="tools">
       <fieldset aria-label="zoom">
         <Tool name="zoom in" keys="w" act={() => zoom(state, 0.5)} text="+" />
         <Tool name="zoom out" keys="s" act={() => zoom(state, 2)} text="−" />
-        <Tool name="fit" keys="f" act={() => seeAll(state)} text="fit" />
-        <Tool name="longest gap" keys="g" act={() => seeGap(state)} text="gap" />
+        <Tool name="fit" keys="f" act={() => showAll(state)} text="fit" />
+        <Tool name="longest gap" keys="g" act={() => showGap(state)} text="gap" />
       </fieldset>
       {state.layout.value.steps.length > 1 && (
         <fieldset aria-label="steps">
@@ -166,7 +166,7 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
           <Tool name="next step" keys="]" act={() => chooseStep(state, 1)} text="›" />
         </fieldset>
       )}
-      {meant !== null && (
+      {highlighted !== null && (
         <fieldset aria-label="found and selected">
           <Tool
             name="previous found or selected"
@@ -174,7 +174,7 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
             act={() => chooseHighlighted(state, -1)}
             text="‹"
           />
-          {meant.toLocaleString("en")} of {state.layout.value.slices.toLocaleString("en")}
+          {highlighted.toLocaleString("en")} of {state.layout.value.slices.toLocaleString("en")}
           <Tool name="next found or selected" keys="n" act={() => chooseHighlighted(state, 1)} text="›" />
         </fieldset>
       )}

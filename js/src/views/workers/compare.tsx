@@ -1,6 +1,6 @@
 // Workers side by side: a row of the table of differences for each row of a view.
 
-import { useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { CATEGORY_COLOURS } from "../../analysis/op_categories.ts";
 import {
@@ -24,10 +24,13 @@ const PARTS: readonly ComparedPart[] = ["own", "total"];
 
 /** The comparison, and what to compare by. */
 export function CompareWorkers({ store }: { readonly store: Store }) {
-  const kind = useSignal<ViewName>(store.table.peek());
-  const measure = useSignal<Measure>("micros");
-  const part = useSignal<ComparedPart>("own");
-  const from = useSignal<0 | 1>(0);
+  const { kind, measure, part, from } = store.kept("workers compared", () => ({
+    kind: signal<ViewName>(store.table.peek()),
+    measure: signal<Measure>("micros"),
+    part: signal<ComparedPart>("own"),
+    /** Of two workers the one that the other is measured against. */
+    from: signal<0 | 1>(0),
+  }));
   const { profile } = store.shown;
   const options = store.options.value;
   const found = useMemo(() => {

@@ -1,6 +1,6 @@
 // What went between tasks: the matrix of links, and the costliest transfers.
 
-import { useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import {
   byteRate,
@@ -77,7 +77,7 @@ export function LinkTable({ cluster: { links, tasks } }: { readonly cluster: Clu
 
 function LinkCell({ cell, largest }: { readonly cell: Cell | undefined; readonly largest: number }) {
   if (!cell) return <td class="dim">–</td>;
-  const { bytes, count, kinds, transfer_nanos, wait_nanos } = cell;
+  const { bytes, count, kinds, transferNanos, waitNanos } = cell;
   return (
     <td
       style={{ "--depth": `${largest ? Math.round((60 * bytes) / largest) : 0}%` }}
@@ -85,8 +85,8 @@ function LinkCell({ cell, largest }: { readonly cell: Cell | undefined; readonly
     >
       {shortBytes(bytes)}
       <small>
-        {byteRate(bytes, transfer_nanos)}
-        {wait_nanos > 0 && ` · waits ${time(wait_nanos)}`}
+        {byteRate(bytes, transferNanos)}
+        {waitNanos > 0 && ` · waits ${time(waitNanos)}`}
       </small>
     </td>
   );
@@ -107,9 +107,11 @@ const SHOWN_AT_FIRST = 12;
 
 /** A row a tensor; the heads of the columns sort them. */
 export function TransferTable({ store, cluster }: { readonly store: Store; readonly cluster: Cluster }) {
-  const { transfers, transfers_left_out: leftOut } = cluster;
-  const sorting = useSignal<Sorting>({ column: "time", isDescending: true });
-  const isWhole = useSignal(false);
+  const { transfers, transfersLeftOut: leftOut } = cluster;
+  const { sorting, isWhole } = store.kept("transfers", () => ({
+    sorting: signal<Sorting>({ column: "time", isDescending: true }),
+    isWhole: signal(false),
+  }));
   const nodes = useMemo(() => nodesOf(store.shown.profile), [store.shown.profile]);
   if (!transfers.length) return null;
   const sorted = sortedTransfers(transfers, sorting.value);
@@ -142,7 +144,7 @@ export function TransferTable({ store, cluster }: { readonly store: Store; reado
             </tr>
           </thead>
           <tbody>
-            {shown.map(({ tensor, kind, source, target, count, bytes, transfer_nanos, wait_nanos }) => (
+            {shown.map(({ tensor, kind, source, target, count, bytes, transferNanos, waitNanos }) => (
               <tr key={JSON.stringify([tensor, kind, source, target])}>
                 <th scope="row" title={visible(tensor)}>
                   <Tensor store={store} tensor={tensor} node={nodes.get(tensor)} />
@@ -152,9 +154,9 @@ export function TransferTable({ store, cluster }: { readonly store: Store; reado
                 <td title={target}>{placed(target)}</td>
                 <td>{shortCount(count)}</td>
                 <td title={`${bytes.toLocaleString("en")} B`}>{shortBytes(bytes)}</td>
-                <td>{time(transfer_nanos)}</td>
-                <td>{byteRate(bytes, transfer_nanos)}</td>
-                <td>{time(wait_nanos)}</td>
+                <td>{time(transferNanos)}</td>
+                <td>{byteRate(bytes, transferNanos)}</td>
+                <td>{time(waitNanos)}</td>
               </tr>
             ))}
           </tbody>

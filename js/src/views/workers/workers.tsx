@@ -47,18 +47,18 @@ interface Figure {
 }
 
 const FIGURES: readonly Figure[] = [
-  { title: "op time", help: "the time of all its ops, added up", text: (task) => time(task.operation_nanos) },
-  { title: "sent", help: "bytes that others got from it", text: (task) => shortBytes(task.sent_bytes) },
-  { title: "received", help: "bytes that it got", text: (task) => shortBytes(task.received_bytes) },
+  { title: "op time", help: "the time of all its ops, added up", text: (task) => time(task.operationNanos) },
+  { title: "sent", help: "bytes that others got from it", text: (task) => shortBytes(task.sentBytes) },
+  { title: "received", help: "bytes that it got", text: (task) => shortBytes(task.receivedBytes) },
   {
     title: "transfers",
     help: "the time in which anything was on its way to it",
-    text: (task) => time(task.transfer_nanos),
+    text: (task) => time(task.transferNanos),
   },
   {
     title: "waits",
     help: "how long it stood still for what was not on its way yet",
-    text: (task) => time(task.wait_nanos),
+    text: (task) => time(task.waitNanos),
   },
   {
     title: "overlap",
@@ -68,12 +68,12 @@ const FIGURES: readonly Figure[] = [
   {
     title: "waited for",
     help: "how long all the others waited for it",
-    text: (task) => time(task.waited_for_nanos),
+    text: (task) => time(task.waitedForNanos),
   },
   {
     title: "clock",
     help: "how far its clock is ahead of the first task's, as transfers tell",
-    text: (task) => offset(task.offset_nanos, task.offset_error_nanos),
+    text: (task) => offset(task.offsetNanos, task.offsetErrorNanos),
   },
 ];
 
@@ -120,7 +120,7 @@ function TaskTable({ cluster }: { readonly cluster: Cluster }) {
                     </span>
                   )}
                 </th>
-                <td class="picture" title={`busy ${time(task.busy_nanos)}, idle ${time(task.idle_nanos)}`}>
+                <td class="picture" title={`busy ${time(task.busyNanos)}, idle ${time(task.idleNanos)}`}>
                   <UseBar task={task} longest={longest} />
                 </td>
                 {FIGURES.map(({ title, text }) => (
@@ -140,15 +140,15 @@ function UseBar({ task, longest }: { readonly task: Task; readonly longest: numb
   return (
     <div class="use">
       <span class="gauge" aria-hidden="true" style={{ inlineSize: share(length, longest) }}>
-        <i class="busy" style={{ inlineSize: share(task.busy_nanos, length) }} />
+        <i class="busy" style={{ inlineSize: share(task.busyNanos, length) }} />
       </span>
-      {percent(length ? task.busy_nanos / length : null)}
+      {percent(length ? task.busyNanos / length : null)}
     </div>
   );
 }
 
-function lengthOf({ busy_nanos, idle_nanos }: Task): number {
-  return busy_nanos + idle_nanos;
+function lengthOf({ busyNanos, idleNanos }: Task): number {
+  return busyNanos + idleNanos;
 }
 
 function share(part: number, whole: number): string {
@@ -156,7 +156,7 @@ function share(part: number, whole: number): string {
 }
 
 /** A bar a task, and the line of the mean of its job; nothing where no task holds parameters. */
-function ParameterTable({ cluster: { tasks, parameter_balance: balance } }: { readonly cluster: Cluster }) {
+function ParameterTable({ cluster: { tasks, parameterBalance: balance } }: { readonly cluster: Cluster }) {
   const largest = tasks.reduce((one, other) => (other.parameters > one.parameters ? other : one));
   if (!largest.parameters) return null;
   const servers = tasks.filter(
