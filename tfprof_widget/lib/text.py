@@ -48,7 +48,7 @@ def written_time(value: int, time_scale: int = 1) -> str:
 
 
 def written_seconds(value: float) -> str:
-    """A time in seconds as the widget writes times, see js/src/lib/short.ts.
+    """A time in seconds as the widget writes times, see js/src/lib/format.ts.
 
     >>> written_seconds(0.04649), written_seconds(8e-4), written_seconds(2e-8), written_seconds(0.0)
     ('46.5 ms', '800 µs', '20 ns', '0 µs')
@@ -146,7 +146,7 @@ class Fact:
         return f"{self.label} {self.value}"
 
 
-# As js/src/views/frames.ts tells them: installed, worked on in place, or Python's own.
+# As js/src/analysis/frames.ts tells them: installed, worked on in place, or Python's own.
 LIBRARIES = re.compile(
     r"(^|/)((site|dist)-packages|tensorflow|keras|tf_keras|tfprof_widget)/|/lib/python[\d.]*/|^<frozen "
 )

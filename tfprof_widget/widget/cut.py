@@ -185,7 +185,7 @@ class LeftOut:
         return tuple(self._notes())
 
     def to_browser(self) -> dict[str, Any]:
-        """As js/src/graphs.ts takes it."""
+        """As js/src/data/graphs.ts takes it."""
         return {"nodes": self.nodes, "kept": self.kept, "rows": self.rows, "steps": list(self.steps)}
 
     def _notes(self) -> Iterator[str]:

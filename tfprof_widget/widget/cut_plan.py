@@ -53,7 +53,7 @@ class Wanted:
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Wanted:
-        """As the front end asks, in js/src/rest/wanted.ts; what is not of the right kind is as if not asked."""
+        """As the front end asks, in js/src/views/cut_graph.tsx; what is not of the right kind is as if not asked."""
         step, scope, op = asked.get("step"), asked.get("scope"), asked.get("op")
         return cls(
             step if isinstance(step, int) else -1,

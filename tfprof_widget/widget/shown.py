@@ -41,7 +41,7 @@ class ShownGraph:
 
     @cached_property
     def to_browser(self) -> Mapping[str, Any]:
-        """As js/src/graphs.ts takes it; made once, for the live widget and for what is saved."""
+        """As js/src/data/graphs.ts takes it; made once, for the live widget and for what is saved."""
         return {
             "name": self.name,
             "runNameRegexes": self.run_name_regexes,

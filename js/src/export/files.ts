@@ -2,8 +2,8 @@
 
 import { MEASURES } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
+import { fromBase64 } from "../lib/encoding.ts";
 import { uncomputed, visibleLines } from "../lib/format.ts";
-import { fromBase64 } from "../lib/packing.ts";
 import type { Drawing } from "../state/bundles.ts";
 
 type CsvColumn = readonly [name: string, cell: (row: number) => string];

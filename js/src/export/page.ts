@@ -4,8 +4,8 @@ import type { Assets, Model } from "../data/model.ts";
 import { OPTIONS } from "../data/protocol.ts";
 import { isMeasure, type Measure } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
+import { base64, gzipped } from "../lib/encoding.ts";
 import { short, visibleLines } from "../lib/format.ts";
-import { base64, gzipped } from "../lib/packing.ts";
 
 /** What goes into the template: text that is already HTML. */
 export interface Places {

@@ -1,9 +1,4 @@
-// Packs and unpacks: gzip, base64, and a module out of its source text, in whichever way the page allows.
-
-/** The bytes of a gzipped text or file. */
-export async function gzipped(content: BlobPart): Promise<Blob> {
-  return new Response(new Blob([content]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
-}
+// Unpacks what was gzipped, and makes a module of a source text, in whichever way the page allows.
 
 /** What was gzipped. */
 export async function gunzipped(packed: Uint8Array | DataView): Promise<Uint8Array> {
@@ -15,21 +10,6 @@ export async function gunzipped(packed: Uint8Array | DataView): Promise<Uint8Arr
 /** The text that was gzipped. */
 export async function gunzippedText(packed: Uint8Array | DataView): Promise<string> {
   return new TextDecoder().decode(await gunzipped(packed));
-}
-
-/** Base64 by the browser itself, which does not block. */
-export function base64(content: Blob): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(String(reader.result).replace(/^.*?,/, ""));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(content);
-  });
-}
-
-/** The bytes that base64 stands for. */
-export function fromBase64(encoded: string): Uint8Array {
-  return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
 }
 
 // Whether this page has refused modules from blobs: each try that it refuses is a complaint in its console.
