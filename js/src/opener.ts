@@ -10,6 +10,8 @@ import { gunzipped, gunzippedText, importedText } from "./lib/packing.ts";
 interface State {
   readonly traits: Readonly<Record<string, unknown>>;
   readonly graphs: readonly Record<string, unknown>[];
+  /** The version of the charts' code, which may lie in another result of the notebook. */
+  readonly charts: string;
 }
 
 /** What js/src/widget.ts exports. */
@@ -50,8 +52,17 @@ async function open(block: HTMLElement): Promise<void> {
   widget.render({
     model,
     el: place,
-    assets: async () => ({ panels: packed(block, "panels"), charts: packed(block, "charts"), page }),
+    assets: async () => ({ panels: packed(block, "panels"), charts: chartsFor(block, state.charts), page }),
   });
+}
+
+/** The packed code of the charts: of the block itself, or of another one, for one has it for all of a notebook. */
+function chartsFor(block: HTMLElement, version: string): Uint8Array | null {
+  const selector = '[data-part="charts"]';
+  const part =
+    block.querySelector(selector) ??
+    document.querySelector(`[data-tfprof] ${selector}[data-version="${version}"]`);
+  return part?.textContent ? fromBase64(part.textContent) : null;
 }
 
 /** Hide what Jupyter says, soon or late, in the place of a widget whose kernel is gone: right before the saved result. */

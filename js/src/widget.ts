@@ -38,7 +38,12 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
     model,
     assets,
     panels: panels.from(async () => (await moduleOf<PanelsModule>((await assets()).panels)).default(lent)),
-    charts: charts.from(async () => moduleOf<ChartLibrary>((await assets()).charts)),
+    charts: charts.from(async () => {
+      const { charts: packed } = await assets();
+      if (!packed)
+        throw new Error("its code is in another result of this notebook; run the cell again to see it");
+      return moduleOf<ChartLibrary>(packed);
+    }),
   });
   const unfollow = followTheme(place);
   hideSavedCopy(el, String(model.get("_id") ?? ""));

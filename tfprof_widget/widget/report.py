@@ -71,14 +71,18 @@ def report(exhibit: Shown, traits: Mapping[str, Any] | None = None) -> str:
     return page.replace("<!--block-->", block(exhibit, traits))
 
 
-def block(exhibit: Shown, traits: Mapping[str, Any] | None = None, live: str = "") -> str:
-    """The exhibit as a piece of HTML; where the live widget of that name is on the page too, it steps aside."""
+def block(exhibit: Shown, traits: Mapping[str, Any] | None = None, live: str = "", has_charts: bool = True) -> str:
+    """The exhibit as a piece of HTML; where the live widget of that name is on the page too, it steps aside.
+
+    The code of the charts is half of it: one result of a notebook has it for the others, which name its version.
+    """
     shown = {"title": exhibit.title, "view": exhibit.view, "_about": exhibit.about, **exhibit.options, **(traits or {})}
     described = [dict(graph.to_browser) for graph in exhibit.graphs]
     columns = [graph.pop("columns") for graph in described]
-    state = {"traits": shown, "graphs": described}
+    state = {"traits": shown, "graphs": described, "charts": charts_version()}
+    assets = _assets() if has_charts else {name: part for name, part in _assets().items() if name != "charts"}
     parts = {
-        **_assets(),
+        **assets,
         "state": gzip.compress(json.dumps(state).encode(), mtime=0),
         **{f"columns-{index}": gzip.compress(each, FASTEST, mtime=0) for index, each in enumerate(columns)},
     }
@@ -100,6 +104,12 @@ def _assets() -> Mapping[str, bytes]:
     }
 
 
+@cache
+def charts_version() -> str:
+    """Tells this code of the charts from that of other versions in the same notebook."""
+    return hashlib.sha256(static_bytes("charts.js.gz")).hexdigest()[:16]
+
+
 def page_template() -> str:
     """The page for a front end that makes reports itself: with places for title, static part and packed parts."""
     inside = (
@@ -119,7 +129,8 @@ def _policy() -> str:
 
 
 def _part(name: str, content: bytes) -> str:
-    return f'<script type="text/plain" data-part="{name}">{base64.b64encode(content).decode()}</script>'
+    version = f' data-version="{charts_version()}"' if name == "charts" else ""
+    return f'<script type="text/plain" data-part="{name}"{version}>{base64.b64encode(content).decode()}</script>'
 
 
 def _static(exhibit: Shown, shown: Mapping[str, Any]) -> str:

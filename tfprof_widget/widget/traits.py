@@ -147,9 +147,41 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
         live = bundle[0] if isinstance(bundle, tuple) else bundle
         if live is None:
             return
-        saved = block(self._exhibit, self._shown(), self._id)
+        saved = block(self._exhibit, self._shown(), self._id, has_charts=_CARRIER.is_chosen(_cell()))
         display({**live, "text/plain": ""}, raw=True)
         display({"text/html": saved, "text/plain": repr(static_view(self.profile, self._shown())[0])}, raw=True)
+
+
+class _Carrier:
+    """The cell whose output has the code of the charts for all results of a notebook.
+
+    Where cells have no names the outputs cannot be told apart, so each has it: else a cell that runs again would take
+    it away from the others.
+
+    >>> carrier = _Carrier()
+    >>> [carrier.is_chosen(cell) for cell in ("a", "b", "a", None, "b")]
+    [True, False, True, True, False]
+    """
+
+    def __init__(self) -> None:
+        self._cell: str | None = None
+
+    def is_chosen(self, cell: str | None) -> bool:
+        """Whether the output of this cell has the code: the first one's has, also when it runs again."""
+        self._cell = self._cell or cell
+        return cell is None or cell == self._cell
+
+
+_CARRIER = _Carrier()
+
+
+def _cell() -> str | None:
+    """The name of the cell that runs, as JupyterLab and Notebook 7 tell it; None elsewhere."""
+    from IPython.core.getipython import get_ipython
+
+    parent: Any = getattr(get_ipython(), "get_parent", dict)()
+    cell = parent.get("metadata", {}).get("cellId") if isinstance(parent, dict) else None
+    return cell if isinstance(cell, str) and cell else None
 
 
 def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:

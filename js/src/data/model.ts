@@ -16,9 +16,10 @@ export type Listener = (message?: unknown, buffers?: readonly DataView[]) => voi
 
 /** What is shipped once for all widgets of a notebook. */
 export interface Assets {
-  /** The bundles of js/src/panels.ts and js/src/charts.ts, gzipped. */
+  /** The bundle of js/src/panels.ts, gzipped. */
   readonly panels: Uint8Array | DataView;
-  readonly charts: Uint8Array | DataView;
+  /** That of js/src/charts.ts; null in a saved result where the one that has it is not on the page. */
+  readonly charts: Uint8Array | DataView | null;
   /** The page of a report, with places for its parts; see tfprof_widget/widget/report.py. */
   readonly page: string;
 }

@@ -42,10 +42,10 @@ export async function packedParts(model: Model, assets: Assets): Promise<string>
     traits: Object.fromEntries(TRAITS.map((name) => [name, model.get(name)])),
     graphs: graphs.map(({ columns: _, ...graph }) => graph),
   };
-  const parts: [name: string, content: Blob][] = [
+  const parts: (readonly [name: string, content: Blob])[] = [
     ["widget", await gzipped(String(model.get("_esm")))],
     ["panels", new Blob([assets.panels as BlobPart])],
-    ["charts", new Blob([assets.charts as BlobPart])],
+    ...(assets.charts ? [["charts", new Blob([assets.charts as BlobPart])] as const] : []),
     ["page", await gzipped(assets.page)],
     ["state", await gzipped(JSON.stringify(state))],
   ];

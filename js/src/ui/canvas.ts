@@ -104,8 +104,8 @@ export function onAppearance(element: HTMLElement, change: () => void): () => vo
   };
 }
 
-/** "light" or "dark", kept up to date; empty until the element is on the page. */
-export function useTheme(place: RefObject<HTMLElement | null>): string {
+/** "light" or "dark", kept up to date; empty until the element is on the page, which `isThere` tells. */
+export function useTheme(place: RefObject<HTMLElement | null>, isThere: boolean): string {
   const [theme, setTheme] = useState("");
   useEffect(() => {
     const root = place.current?.getRootNode();
@@ -116,6 +116,6 @@ export function useTheme(place: RefObject<HTMLElement | null>): string {
     observer.observe(host, { attributeFilter: ["data-theme"] });
     update();
     return () => observer.disconnect();
-  }, [place]);
+  }, [place, isThere]);
   return theme;
 }

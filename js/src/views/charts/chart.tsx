@@ -29,13 +29,14 @@ export function Chart({ store, name, spec, data, label, marks, areRows = false, 
   const [plot, setPlot] = useState<PlotBox | null>(null);
   const [tip, setTip] = useState<Tip | null>(null);
   const [problem, setProblem] = useState("");
-  const theme = useTheme(place);
   const content = useRef<ChartContent>({ data, height });
   content.current = { data, height };
   // In a layout effect, so that bars and marks change in the same paint.
   useLayoutEffect(() => drawn.current?.show({ data, height }), [data, height]);
   const onPointed = (event: UIEvent, lines: Lines) => setTip(tipAt(event, lines, place.current));
   const { code, problem: absence } = store.host.charts.arrived.value;
+  const reason = problem || (code ? "" : absence);
+  const theme = useTheme(place, !reason);
   useEffect(() => void store.host.charts.ask(), [store]);
   useEffect(() => {
     const element = place.current;
@@ -63,7 +64,6 @@ export function Chart({ store, name, spec, data, label, marks, areRows = false, 
       setTip(null);
     };
   }, [store, name, spec, theme, code]);
-  const reason = problem || (code ? "" : absence);
   if (reason) return <PlainTable label={label} marks={marks} reason={reason} />;
   return (
     <figure class="chart" aria-label={label} style={{ minHeight: plot ? undefined : `${height}px` }}>
