@@ -22,7 +22,10 @@ interface WidgetModule {
 // A kernel that is there draws the same result by then, and the saved one stays closed.
 const PATIENCE_MILLISECONDS = 1200;
 
-for (const block of document.querySelectorAll<HTMLElement>("[data-tfprof]:not([data-opened])")) {
+// Results of versions before this one have other parts, and openers of their own.
+const UNOPENED = '[data-tfprof]:not([data-opened]):has(> [data-part="panels"])';
+
+for (const block of document.querySelectorAll<HTMLElement>(UNOPENED)) {
   block.dataset.opened = "";
   open(block).catch((reason: unknown) => {
     const note = block.appendChild(document.createElement("p"));

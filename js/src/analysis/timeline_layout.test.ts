@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Profile } from "../data/profile.ts";
 import { profileOf } from "../engine/testing.ts";
-import { paintedLanes } from "../views/timeline/state.ts";
 import { drawnLane, executionsOf, transferOf } from "./testing.ts";
 import { laidDeviceLabel, laidOut, layoutOf, slicesOf } from "./timeline_layout.ts";
 
@@ -97,15 +96,6 @@ describe("transfers", () => {
     const { tracks, slices, transfers } = layoutOf(profile, [0]);
     expect([slices, transfers]).toEqual([3, 1]);
     expect([...(tracks[1]?.busy.start ?? [])]).toEqual([50]);
-  });
-
-  test("have a colour of their own, and recede with what made them", () => {
-    const layout = layoutOf(profile, [0]);
-    const colours = (meant: Uint8Array | null) =>
-      paintedLanes(profile, slicesOf(profile), layout, meant).map(({ colour }) => colour[0]);
-    expect(colours(null).at(-1)).toBe(6);
-    expect(colours(Uint8Array.of(0, 1)).at(-1)).toBe(13);
-    expect(colours(Uint8Array.of(1, 0)).at(-1)).toBe(6);
   });
 });
 

@@ -1,14 +1,16 @@
+// What keys do to a table: state/table.ts by way of keys.ts.
+
 import { computed, signal } from "@preact/signals";
 import { beforeEach, expect, test } from "vitest";
-import { withDefaults } from "../data/options.ts";
-import type { Options, ViewName } from "../data/protocol.ts";
-import { evaluate } from "../engine/evaluate.ts";
-import { profileOf } from "../engine/testing.ts";
-import { onTableKey } from "../views/table/keys.ts";
-import type { Listing } from "./listing.ts";
-import { lastingPlace } from "./listing.ts";
-import type { Store } from "./store.ts";
-import { TableState } from "./table.ts";
+import { withDefaults } from "../../data/options.ts";
+import type { Options, ViewName } from "../../data/protocol.ts";
+import { evaluate } from "../../engine/evaluate.ts";
+import { profileOf } from "../../engine/testing.ts";
+import type { Listing } from "../../state/listing.ts";
+import { lastingPlace } from "../../state/listing.ts";
+import type { Store } from "../../state/store.ts";
+import { TableState } from "../../state/table.ts";
+import { onTableKey } from "./keys.ts";
 
 const MODEL = profileOf(`
   big/a/one = MatMul() 60us

@@ -1,9 +1,11 @@
+// What is selected, from its names to what its nodes cost: analysis/selected.ts with the flags of selection.ts.
+
 import { expect, test } from "vitest";
+import { selectedOf, shapesOf } from "../analysis/selected.ts";
 import { withDefaults } from "../data/options.ts";
 import { measures } from "../engine/measures.ts";
 import { profileOf } from "../engine/testing.ts";
-import { nodesBehind } from "../state/selection.ts";
-import { selectedOf, shapesOf } from "./selected.ts";
+import { nodesBehind } from "./selection.ts";
 
 const PROFILE = profileOf(`
   a      = MatMul(b) 10us;30us 64B 500flops @gpu
