@@ -39,6 +39,31 @@ CALLED = {
 KEPT = "engine/order.ts"
 LARGE = 300_000
 RESULTS = 5
+RUNS = 20
+MOST_GROWTH_BYTES = 10_000_000
+# What a notebook does when a cell runs again: it imports the widget's code anew, draws, and takes the old output away.
+RUN_AGAIN = """async runs => {
+  const block = document.querySelector("[data-tfprof]");
+  const bytes = part => Uint8Array.from(
+    atob(block.querySelector(`[data-part="${part}"]`).textContent), character => character.charCodeAt(0));
+  const unpacked = part => new Response(
+    new Blob([bytes(part)]).stream().pipeThrough(new DecompressionStream("gzip")));
+  const [source, state] = [await (await unpacked("widget")).text(), await (await unpacked("state")).json()];
+  for (let run = 0; run < runs; run++) {
+    const columns = new Uint8Array(await (await unpacked("columns-0")).arrayBuffer());
+    const values = {...state.traits, _graphs: [{...state.graphs[0], columns}]};
+    const model = {get: name => values[name], set() {}, save_changes() {}, on() {}, off() {}};
+    const address = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
+    const {default: widget} = await import(address);
+    URL.revokeObjectURL(address);
+    const el = document.body.appendChild(document.createElement("div"));
+    const assets = async () => ({panels: bytes("panels"), charts: bytes("charts"), page: ""});
+    const leave = widget.render({model, el, assets});
+    while (!el.firstChild.shadowRoot.querySelector(".hits [role=option]")) await new Promise(requestAnimationFrame);
+    leave();
+    el.remove();
+  }
+}"""
 
 
 def documented() -> list[str]:
@@ -142,6 +167,21 @@ def test_five_results_on_a_page_parse_panels_and_charts_once(chromium: Browser, 
     assert sum(length > LARGE for length in lengths) == 1
     assert lengths.count(widget) == RESULTS
     assert sum(widget < length <= LARGE for length in lengths) == 1
+
+
+def test_a_cell_that_runs_again_and_again_leaves_little(open_profile: Opening) -> None:
+    page = open_profile(demo_profile()).page
+    session = page.context.new_cdp_session(page)
+
+    def held() -> int:
+        for _ in range(3):
+            session.send("HeapProfiler.collectGarbage")
+        return int(session.send("Runtime.getHeapUsage")["usedSize"])
+
+    page.evaluate(RUN_AGAIN, 1)
+    first = held()
+    page.evaluate(RUN_AGAIN, RUNS - 1)
+    assert held() - first <= MOST_GROWTH_BYTES
 
 
 def test_charts_lie_once_in_a_notebook(chromium: Browser, tmp_path: Path) -> None:
