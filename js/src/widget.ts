@@ -1,7 +1,6 @@
 // The entry of the widget: draws a model into an element, follows the theme of the page, and takes the widget away again.
 
 import { render as draw, h } from "preact";
-
 import { type Rendering, sharedAssets } from "./data/model.ts";
 import { Bundle, type ChartLibrary, type Lent, moduleOf, once } from "./state/bundles.ts";
 import { type Panels, Store } from "./state/store.ts";
@@ -37,13 +36,18 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
   const store = new Store({
     model,
     assets,
-    panels: panels.from(async () => (await moduleOf<PanelsModule>((await assets()).panels)).default(lent)),
-    charts: charts.from(async () => {
-      const { charts: packed } = await assets();
-      if (!packed)
+    panels: panels.from(
+      async () => (await assets()).panels,
+      async (packed) => (await moduleOf<PanelsModule>(packed)).default(lent),
+    ),
+    charts: charts.from(
+      async () => {
+        const { charts: packed } = await assets();
+        if (packed) return packed;
         throw new Error("its code is in another result of this notebook; run the cell again to see it");
-      return moduleOf<ChartLibrary>(packed);
-    }),
+      },
+      moduleOf<ChartLibrary>,
+    ),
   });
   const unfollow = followTheme(place);
   hideSavedCopy(el, String(model.get("_id") ?? ""));

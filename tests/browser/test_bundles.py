@@ -93,7 +93,7 @@ def readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def sources(session: CDPSession) -> dict[str, str]:
     """The scripts of a page by their numbers."""
     found: dict[str, str] = {}
-    session.on("Debugger.scriptParsed", lambda told: found.setdefault(told["scriptId"], ""))
+    session.on("Debugger.scriptParsed", lambda script: found.update({script["scriptId"]: ""}))
     session.send("Debugger.enable")
     return {number: session.send("Debugger.getScriptSource", {"scriptId": number})["scriptSource"] for number in found}
 
@@ -109,6 +109,11 @@ def place_of(module: str, source: str) -> dict[str, int] | None:
     if opening.endswith("=> "):
         return {"lineNumber": index, "columnNumber": lines[index].index(opening) + len(opening)}
     return {"lineNumber": index + 1}
+
+
+def draws(screen: Screen) -> None:
+    """Wait until the charts are there."""
+    screen.until(lambda: screen.marks("Time by op type")[:1], ["MatMul"])
 
 
 def follow(page: Page) -> None:
@@ -127,7 +132,7 @@ def follow(page: Page) -> None:
 def test_a_slider_move_goes_through_the_modules_that_the_page_lists(open_profile: Opening) -> None:
     screen = open_profile(demo_profile())
     expect(screen.slider("min_micros")).to_be_visible()
-    screen.until(lambda: screen.marks("Time by op type")[:1], ["MatMul"])
+    draws(screen)
     follow(screen.page)
     screen.slider("min_micros").press("ArrowRight")
     screen.until(lambda: screen.page.evaluate("() => window.route?.includes('views/table/rows.tsx')"), True)
@@ -161,7 +166,7 @@ def test_five_results_on_a_page_parse_panels_and_charts_once(chromium: Browser, 
         page.goto(file.as_uri())
         for index in range(RESULTS):
             screen = Screen(page, page.locator("[data-tfprof]").nth(index)).until_ready()
-            screen.until(lambda screen=screen: screen.marks("Time by op type")[:1], ["MatMul"])
+            draws(screen)
     lengths = [script["length"] for script in told if script["url"].startswith("blob:")]
     widget = len(report.static_bytes("widget.js").decode())
     assert sum(length > LARGE for length in lengths) == 1
@@ -191,7 +196,7 @@ def test_charts_lie_once_in_a_notebook(chromium: Browser, tmp_path: Path) -> Non
         page.goto(written(tmp_path / "both.html", alone, whole).as_uri())
         for index in range(2):
             screen = Screen(page, page.locator("[data-tfprof]").nth(index)).until_ready()
-            screen.until(lambda screen=screen: screen.marks("Time by op type")[:1], ["MatMul"])
+            draws(screen)
 
 
 def test_a_result_without_charts_stands_alone_and_gets_them_when_they_come(chromium: Browser, tmp_path: Path) -> None:
@@ -216,5 +221,5 @@ def test_a_result_without_charts_stands_alone_and_gets_them_when_they_come(chrom
             }""",
             whole,
         )
-        screen.until(lambda: screen.marks("Time by op type")[:1], ["MatMul"])
+        draws(screen)
         assert not re.search("run the cell again", screen.root.inner_text())

@@ -26,32 +26,46 @@ test("what no page lets be imported says why, and what does it", async () => {
   await expect(moduleOf(await packed("export default ("))).rejects.toThrow("widget.save_report(path)");
 });
 
-test("code is loaded once, whatever the number of widgets that ask for it", async () => {
-  const load = vi.fn(async () => "panels");
+const BYTES = Uint8Array.of(31, 139);
+const got = async () => BYTES;
+
+test("code is unpacked once, whatever the number of widgets that ask for it", async () => {
+  const unpack = vi.fn(async () => "panels");
   const bundle = new Bundle<string>();
-  const [one, other] = [bundle.from(load), bundle.from(load)];
+  const [one, other] = [bundle.from(got, unpack), bundle.from(got, unpack)];
   expect(one.arrived.value).toEqual({});
-  expect(load).not.toHaveBeenCalled();
+  expect(unpack).not.toHaveBeenCalled();
   await Promise.all([one.ask(), one.ask(), other.ask()]);
   await other.ask();
   expect(other.arrived.value).toEqual({ code: "panels" });
-  expect(load).toHaveBeenCalledTimes(1);
+  expect(unpack.mock.calls).toEqual([[BYTES]]);
 });
 
 test("what failed says why, and is tried again when it is asked for again", async () => {
-  const load = vi.fn(async () => "panels").mockRejectedValueOnce(new Error("no kernel"));
-  const later = new Bundle<string>().from(load);
-  await later.ask();
-  expect(later.arrived.value).toEqual({ problem: "no kernel" });
-  await later.ask();
-  expect(later.arrived.value).toEqual({ code: "panels" });
+  const get = vi.fn(got).mockRejectedValueOnce(new Error("no kernel"));
+  const unpack = vi.fn(async () => "panels").mockRejectedValueOnce(new Error("damaged"));
+  const later = new Bundle<string>().from(get, unpack);
+  for (const expected of [{ problem: "no kernel" }, { problem: "damaged" }, { code: "panels" }]) {
+    await later.ask();
+    expect(later.arrived.value).toEqual(expected);
+  }
 });
 
-test("a widget that has the code at hand loads it for one that waits in vain", async () => {
+test("a widget that has the bytes waits for no other, and unpacks for all", async () => {
   const bundle = new Bundle<string>();
-  const waiting = bundle.from(() => Promise.reject(new Error("no kernel")));
-  const other = bundle.from(async () => "panels");
-  await Promise.all([waiting.ask(), other.ask()]);
+  let giveUp = (_: Error) => {};
+  const busy = new Promise<Uint8Array>((_, reject) => {
+    giveUp = reject;
+  });
+  const waiting = bundle.from(
+    () => busy,
+    async () => "never",
+  );
+  const asked = waiting.ask();
+  await bundle.from(got, async () => "panels").ask();
+  expect(waiting.arrived.value).toEqual({ code: "panels" });
+  giveUp(new Error("no kernel"));
+  await asked;
   expect(waiting.arrived.value).toEqual({ code: "panels" });
 });
 

@@ -51,6 +51,9 @@ export interface ChartLibrary {
   ): Promise<Drawing>;
 }
 
+/** A gzipped source text. */
+type Packed = Uint8Array | DataView;
+
 /** What has come, or why it has not; neither while nothing is known yet. */
 interface Arrived<Code> {
   readonly code?: Code;
@@ -63,32 +66,35 @@ export interface Later<Code> {
   ask(): Promise<void>;
 }
 
-/** Code that is loaded at most once a page: from the first widget that asks and has it at hand. */
+/** Code that a page unpacks at most once: from the first widget that asks and has its bytes. */
 export class Bundle<Code> {
   readonly #arrived: Signal<Arrived<Code>> = signal({});
   #turn: Promise<void> = Promise.resolve();
 
-  /** The bundle for a widget that loads it so; asked again after a failure, it tries again. */
-  from(load: () => Promise<Code>): Later<Code> {
+  /** The bundle for a widget that gets and unpacks it so; asked again after a failure, it tries again. */
+  from(get: () => Promise<Packed>, unpack: (packed: Packed) => Promise<Code>): Later<Code> {
     let isAsking = false;
     const ask = async (): Promise<void> => {
       if (isAsking || this.#arrived.peek().code) return;
       isAsking = true;
-      // One after the other: what the first one loads is there for all.
-      this.#turn = this.#turn.then(() => this.#load(load));
-      await this.#turn;
+      try {
+        // A kernel may be busy for long, so nobody waits for the bytes of others; unpacking is done in turn, and so once.
+        const packed = await get();
+        const turn = this.#turn.then(() => this.#unpack(() => unpack(packed)));
+        this.#turn = turn.catch(() => {});
+        await turn;
+      } catch (error) {
+        if (!this.#arrived.peek().code) {
+          this.#arrived.value = { problem: error instanceof Error ? error.message : String(error) };
+        }
+      }
       isAsking = false;
     };
     return { arrived: this.#arrived, ask };
   }
 
-  async #load(load: () => Promise<Code>): Promise<void> {
-    if (this.#arrived.peek().code) return;
-    try {
-      this.#arrived.value = { code: await load() };
-    } catch (error) {
-      this.#arrived.value = { problem: error instanceof Error ? error.message : String(error) };
-    }
+  async #unpack(unpack: () => Promise<Code>): Promise<void> {
+    if (!this.#arrived.peek().code) this.#arrived.value = { code: await unpack() };
   }
 }
 
@@ -106,7 +112,7 @@ export function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
 }
 
 /** The module of a gzipped source text. */
-export async function moduleOf<Module>(packed: Uint8Array | DataView): Promise<Module> {
+export async function moduleOf<Module>(packed: Packed): Promise<Module> {
   const source = await gunzippedText(packed).catch(() => {
     throw new Error("its code is damaged or incomplete; run the cell or write the page again");
   });

@@ -200,7 +200,7 @@ function scopeMark(row: ScopeRow, levels: number, store: Store): ChartMark {
   };
 }
 
-const HEIGHT = 72;
+const STEPS_HEIGHT = 72;
 
 /** A bar a step. */
 function StepChart({ store, rows }: { readonly store: Store; readonly rows: readonly StepRow[] }) {
@@ -218,7 +218,7 @@ function StepChart({ store, rows }: { readonly store: Store; readonly rows: read
         data={data}
         label="Time by step"
         marks={rows.map((row, index) => stepMark(row, index / rows.length, 1 / rows.length, store))}
-        height={HEIGHT}
+        height={STEPS_HEIGHT}
       />
     </section>
   );

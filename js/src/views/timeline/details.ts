@@ -69,8 +69,6 @@ function sourceOf(profile: Profile, node: number): string {
   return `${file.slice(file.lastIndexOf("/") + 1)}:${line}  ${source}`.trim();
 }
 
-const NANOS_A_MICRO_2 = 1000;
-
 /** What was moved from where to where, how fast, and how long that is waited for in a step. */
 export function transferFacts(
   state: TimelineState,
@@ -85,7 +83,7 @@ export function transferFacts(
   const tensor = nameOf(transfers.tensors, transfers.tensor);
   const [bytes, nanos] = [transfers.bytes[row] as number, transfers.durationNanos[row] as number];
   const step = transfers.step[row] as number;
-  const micros = nanos / NANOS_A_MICRO_2;
+  const micros = nanos / NANOS_A_MICRO;
   const wait = state.store.shown.cluster?.transfers.find(
     (each) => each.tensor === tensor && each.source === source && each.target === target,
   )?.waitNanos;
@@ -103,14 +101,12 @@ export function transferFacts(
   return facts.filter(([, value]) => value);
 }
 
-const NANOS_A_MICRO_3 = 1000;
-
 /** A device's use in all of the time: how busy it was, and its longest wait. */
 export function useText(use: DeviceUse): string {
   const { busy, work, longestGap: gap } = use;
   return [
     busyText(use),
-    gap ? `longest gap ${shortTime((gap.to - gap.from) / NANOS_A_MICRO_3)}` : "no gap",
+    gap ? `longest gap ${shortTime((gap.to - gap.from) / NANOS_A_MICRO)}` : "no gap",
     busy > 0 && `${(work / busy).toFixed(2)} ops at once`,
     operationsText(use),
   ]
@@ -120,7 +116,7 @@ export function useText(use: DeviceUse): string {
 
 /** A device's use in a range of time. */
 export function rangeText(use: DeviceUse): string {
-  const [work, idle] = [use.work, use.idle].map((nanos) => shortTime(nanos / NANOS_A_MICRO_3));
+  const [work, idle] = [use.work, use.idle].map((nanos) => shortTime(nanos / NANOS_A_MICRO));
   return `${operationsText(use)}, ${busyText(use)}, ${work} of work, ${idle} idle`;
 }
 
