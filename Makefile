@@ -12,7 +12,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install --constraint constraints.txt
 PROTOS := tfprof_widget/_protos/descriptors.binpb
-STATIC := tfprof_widget/static/charts.json
+STATIC := tfprof_widget/static/opener.js
 TWO_AT_A_TIME := --numprocesses 2 --dist loadscope
 FUZZ_SECONDS := 60
 
@@ -52,7 +52,7 @@ format: .venv/develop node_modules/.stamp ## put the sources into the style that
 	npm run --silent format
 
 .PHONY: protocol
-protocol: build ## write js/src/protocol.ts and docs/options.md from the option table
+protocol: build ## write js/src/data/protocol.ts and docs/options.md from the option table
 	$(BIN)/python -m js.generate_protocol
 	$(BIN)/python -m docs.generate_options
 
@@ -65,7 +65,7 @@ conformance: .venv/develop ## make tests/conformance anew from native tfprof's a
 fuzz: .venv/develop node_modules/.stamp ## hunt for faults in everything that reads, for about fifteen minutes
 	$(INSTALL) --group fuzz
 	$(BIN)/python -m tests.slow.fuzz --seconds $(FUZZ_SECONDS) --keep .fuzz
-	VITE_FUZZ_RUNS=10000 npx vitest run --dir js/src/fuzz
+	VITE_FUZZ_RUNS=10000 npx vitest run --dir js/fuzz
 
 .PHONY: soak
 soak: .venv/develop $(STATIC) ## capture for an hour
@@ -126,7 +126,7 @@ lock: ## pin the newest fitting versions in constraints.txt and package-lock.jso
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .venv .fuzz .matrix demo dist mutants node_modules tfprof_widget/_protos tfprof_widget/static
+	rm -rf .venv .fuzz .matrix demo dist mutants node_modules tfprof_widget/_protos tfprof_widget/static js/charts.json
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -158,9 +158,10 @@ $(PROTOS): .venv/pip pyproject.toml hatch_build.py hatch_readme.py protos/compil
 	$(INSTALL) --group charts
 	touch $@
 
-$(STATIC): .venv/charts node_modules/.stamp js/build.mjs js/notices.mjs $(shell find js/src -type f) tfprof_widget/widget/charts.py
+$(STATIC): .venv/charts node_modules/.stamp $(wildcard js/*.mjs) $(shell find js/src -type f) tfprof_widget/widget/charts.py
+	$(BIN)/python -m tfprof_widget.widget.charts js/charts.json
 	npm run --silent build
-	$(BIN)/python -m tfprof_widget.widget.charts $@
+	touch $@
 
 node_modules/.stamp: package.json package-lock.json .npmrc
 	npm ci

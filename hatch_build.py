@@ -9,7 +9,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROTOC = "grpcio-tools>=1.66"
-BUILT_LAST = "tfprof_widget/static/charts.json"
+BUILT_LAST = "tfprof_widget/static/opener.js"
 
 
 class CompileProtos(BuildHookInterface[Any]):

@@ -22,7 +22,7 @@ from tfprof_widget.widget.traits import TfprofWidget
 
 TARGET = Path(__file__).parent / "options.md"
 
-# As js/src/ui groups the controls, which tests/pages/test_option_reference.py compares.
+# As js/src/views groups the controls, which tests/pages/test_option_reference.py compares.
 GROUPS: Mapping[str, Sequence[str]] = {
     "Show nodes with at least": ("min_micros", "min_bytes", "min_float_ops"),
     "Tree": ("max_depth", "order_by"),

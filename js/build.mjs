@@ -1,17 +1,21 @@
-// Bundles what the browser gets into tfprof_widget/static: the widget, the opener of saved results, the pictures,
-// and the notices of those whose code is in them.
+// Bundles what the browser gets into tfprof_widget/static: the widget, its panels, the chart library, the opener of saved
+// results, and the notices of those whose code is in them.
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { relative, resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { build, transform } from "esbuild";
+import { transform } from "esbuild";
+import { compiledCharts } from "./compiled_charts.mjs";
 import { notices } from "./notices.mjs";
+import { bundled, bundledTogether } from "./shared.mjs";
 
 const sources = "js/src";
-// A test has it built elsewhere, to compare.
+// A test has it built elsewhere, to compare, and with --readable as it was written, to follow what is called.
 const destination = process.argv[2] ?? "tfprof_widget/static";
-// Every result in a notebook pays for the widget's size; the pictures, Vega among them, come once.
-const MOST_WIDGET_BYTES = 120_000;
+const isReadable = process.argv[3] === "--readable";
+// Every result in a notebook pays for the widget and its panels; the charts are the larger part by far.
+const MOST_BYTES = { widget: 90_000, panels: 200_000, charts: 500_000 };
 
 const minifiedStyles = {
   name: "minified styles",
@@ -23,78 +27,61 @@ const minifiedStyles = {
   },
 };
 
-/** What js/src/shared.ts imports: the names by module. */
-function sharedModules() {
-  const source = readFileSync(`${sources}/shared.ts`, "utf8");
-  const imports = source.matchAll(/^import \{([^}]*)\} from "(.*)";$/gm);
-  return Object.fromEntries([...imports].map(([, names, path]) => [path.replace(/^\.\//, ""), names]));
+/** Tells the sources from all others: widgets of one version share their code on a page. */
+function sourcesHash() {
+  const hash = createHash("sha256");
+  const modules = readdirSync(sources, { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.(tsx?|css)$/.test(path) && !path.includes(".test."))
+    .map((path) => join(sources, path));
+  for (const path of [...modules, "js/charts.json", "package-lock.json"].sort())
+    hash.update(readFileSync(path));
+  return hash.digest("hex").slice(0, 16);
 }
 
-/** Takes these modules from the argument `shared`; a name that is not there stops the build. */
-function takenFromTheWidget(shared) {
-  return {
-    name: "taken from the widget",
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /./ }, ({ path, resolveDir }) => {
-        const module = path.startsWith(".") ? relative(sources, resolve(resolveDir, path)) : path;
-        return module in shared ? { path: module, namespace: "shared", sideEffects: false } : undefined;
-      });
-      onLoad({ filter: /./, namespace: "shared" }, ({ path }) => ({
-        contents: `export const { ${shared[path]} } = shared;`,
-      }));
-    },
-  };
-}
+const options = {
+  define: { SOURCES_HASH: JSON.stringify(sourcesHash()) },
+  format: "esm",
+  inject: ["js/jsx.mjs"],
+  minify: !isReadable,
+  jsx: "transform",
+  jsxFactory: "h",
+  jsxFragment: "Fragment",
+  // tsconfig.json would have JSX written out longer, and fields that a constructor fills be declared as well.
+  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
+  plugins: [minifiedStyles],
+};
+const specifications = JSON.parse(readFileSync("js/charts.json", "utf8"));
 
-async function bundled(entry, format, options = {}) {
-  const { outputFiles, metafile } = await build({
-    entryPoints: [`${sources}/${entry}`],
-    bundle: true,
-    format,
-    inject: [`${sources}/jsx.ts`],
-    jsx: "transform",
-    jsxFactory: "h",
-    jsxFragment: "Fragment",
-    // tsconfig.json would have JSX written out longer, and fields that a constructor fills be declared as well.
-    tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
-    legalComments: "none",
-    metafile: true,
-    minify: true,
-    outdir: destination,
-    target: "es2022",
-    write: false,
-    ...options,
-    plugins: [minifiedStyles, ...(options.plugins ?? [])],
-  });
-  const [{ inputs }] = Object.values(metafile.outputs);
-  const modules = Object.keys(inputs).filter((path) => inputs[path].bytesInOutput > 0);
-  return { contents: outputFiles[0].contents, modules };
-}
+const [widget, panels] = await bundledTogether("widget.ts", "panels.ts", options);
+// These two draw nothing with Preact, and what is injected would stay in.
+const alone = { ...options, inject: [] };
+const charts = await bundled(
+  { ...alone, define: { COMPILED_CHARTS: JSON.stringify(compiledCharts(specifications)) } },
+  { entryPoints: [`${sources}/charts.ts`] },
+);
+const opener = await bundled(alone, { entryPoints: [`${sources}/opener.ts`], format: "iife" });
 
-const widget = await bundled("widget.ts", "esm");
-const pictures = await bundled("pictures.ts", "iife", {
-  banner: { js: "export default function(shared){" },
-  footer: { js: "return pictures}" },
-  globalName: "pictures",
-  plugins: [takenFromTheWidget(sharedModules())],
-});
-// It draws nothing itself, and what is injected would stay in.
-const opener = await bundled("opener.ts", "iife", { inject: [] });
-
-const twice = pictures.modules.filter((path) => widget.modules.includes(path));
+const twice = [...panels.modules.keys()].filter((path) => widget.modules.has(path));
 if (twice.length) {
-  throw new Error(`in both bundles, so that state would be kept twice; add to js/src/shared.ts: ${twice}`);
+  throw new Error(`in both bundles, so that state would be kept twice: ${twice}`);
 }
-if (widget.contents.length > MOST_WIDGET_BYTES) {
-  throw new Error(`widget.js has ${widget.contents.length} bytes, more than ${MOST_WIDGET_BYTES}`);
+for (const [name, { contents, modules }] of Object.entries({ widget, panels, charts })) {
+  if (isReadable || contents.length <= MOST_BYTES[name]) continue;
+  const largest = [...modules].sort(([, one], [, other]) => other - one).map((each) => each.join(" "));
+  throw new Error(
+    `${name} has ${contents.length} bytes, more than ${MOST_BYTES[name]}:\n${largest.join("\n")}`,
+  );
 }
-const licences = notices([widget, pictures, opener].flatMap((bundle) => bundle.modules));
-// Pages and saved results have all this code in them, so the licences go with it, at the end of the pictures.
-const licensed = [pictures.contents, Buffer.from(licences.replace(/^/gm, "// "))];
+const modules = (...bundles) => bundles.flatMap((bundle) => [...bundle.modules.keys()]);
+/** A bundle with the licences of the packages in it, which go wherever their code goes. */
+const packed = ({ contents }, licences) =>
+  gzipSync(Buffer.concat([contents, Buffer.from(licences.replace(/^/gm, "// "))]), { level: 9 });
+
 mkdirSync(destination, { recursive: true });
+writeFileSync(`${destination}/THIRD_PARTY_NOTICES.txt`, notices(modules(widget, panels, charts, opener)));
 writeFileSync(`${destination}/widget.js`, widget.contents);
-writeFileSync(`${destination}/pictures.js.gz`, gzipSync(Buffer.concat(licensed), { level: 9 }));
+writeFileSync(`${destination}/panels.js.gz`, packed(panels, notices(modules(widget, panels, opener))));
+writeFileSync(`${destination}/charts.js.gz`, packed(charts, notices(modules(charts))));
 // In HTML a script ends where it says so, even inside a string.
 const opening = new TextDecoder().decode(opener.contents);
 writeFileSync(`${destination}/opener.js`, opening.replaceAll("</script", "<\\/script"));
-writeFileSync(`${destination}/THIRD_PARTY_NOTICES.txt`, licences);

@@ -3,17 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 
-// Some packages come with others built in, which no import tells: what of their dependencies is in there and what is not.
-const BUILT_IN = new Set(["delaunator", "fast-json-patch", "robust-predicates", "semver"]);
-const NOT_BUILT_IN = new Set([
-  "@types/estree",
-  "commander",
-  "iconv-lite",
-  "rw",
-  "tslib",
-  "vega-typings",
-  "yargs",
-]);
+// Dependencies of bundled packages of whose code nothing is bundled: types, and what their commands need.
+const NOT_BUNDLED = new Set(["@types/estree", "commander", "iconv-lite", "rw"]);
 
 const FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const COMMENTS = /^[ \t]*\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n?)+/gm;
@@ -26,27 +17,21 @@ export function notices(modules) {
     const [folder] = path.match(FOLDER);
     packages.set(folder, [...(packages.get(folder) ?? []), path]);
   }
-  for (const folder of packages.keys()) {
-    for (const within of builtIn(folder, packages)) {
-      packages.set(within, []);
-    }
-  }
+  for (const folder of packages.keys()) checkDependencies(folder, packages);
   const sections = [...packages].map(([folder, files]) => section(folder, files));
   const opening =
     "What runs in the browser contains code of these packages, under the licences given with each.\n";
   return [opening, ...new Set(sections.sort())].join(`\n${"-".repeat(100)}\n\n`);
 }
 
-/** The folders of a package's dependencies that are within its own files. */
-function builtIn(folder, packages) {
-  const absent = Object.keys(description(folder).dependencies ?? {}).filter(
-    (name) => ![...packages.keys()].some((each) => each.endsWith(`node_modules/${name}`)),
-  );
-  const undecided = absent.filter((name) => !BUILT_IN.has(name) && !NOT_BUILT_IN.has(name));
+/** A package may come with others built in, which no import tells: then somebody has to look. */
+function checkDependencies(folder, packages) {
+  const undecided = Object.keys(description(folder).dependencies ?? {})
+    .filter((name) => ![...packages.keys()].some((each) => each.endsWith(`node_modules/${name}`)))
+    .filter((name) => !NOT_BUNDLED.has(name));
   if (undecided.length) {
     throw new Error(`is their code within ${folder}? Say so in js/notices.mjs: ${undecided}`);
   }
-  return absent.filter((name) => BUILT_IN.has(name)).map((name) => `node_modules/${name}`);
 }
 
 function section(folder, files) {

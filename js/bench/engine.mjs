@@ -6,7 +6,10 @@ const REPEATS = 31;
 
 const { outputFiles } = await build({
   stdin: {
-    contents: 'export * from "./evaluate.ts"; export * from "./options.ts";',
+    contents: [
+      'import { extend } from "./evaluate.ts"; import { EXTENSION } from "./extension.ts"; extend(EXTENSION);',
+      'export * from "./evaluate.ts"; export * from "../data/options.ts";',
+    ].join(""),
     resolveDir: "js/src/engine",
     loader: "ts",
   },
@@ -15,7 +18,7 @@ const { outputFiles } = await build({
   write: false,
 });
 const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-const { evaluate, optionsOf } = await import(source);
+const { evaluate, withDefaults } = await import(source);
 
 /** A generator of the same numbers at each run, from 0 to below a limit. */
 function dice(seed) {
@@ -62,6 +65,7 @@ function randomProfile(count, steps) {
     },
     steps: Array.from({ length: steps }, (_, step) => step),
     stepNames: Array.from({ length: steps }, () => ""),
+    stepWorkers: [],
     stepTotals: {
       node: Int32Array.from({ length: seen }, (_, i) => Math.floor(i / steps)),
       step: Int32Array.from({ length: seen }, (_, i) => i % steps),
@@ -95,7 +99,7 @@ function randomTraces(count, indices, each) {
 
 /** What the front end reads of a view to draw it. */
 function shown(profile, kind, options) {
-  const view = evaluate(profile, kind, optionsOf(options));
+  const view = evaluate(profile, kind, withDefaults(options));
   return view.parent.length + view.depth.length + view.own("micros")[0] + view.total("micros")[0];
 }
 
@@ -125,7 +129,7 @@ for (const count of [2_000, 100_000]) {
   console.log(`${count.toLocaleString("en")} nodes, 3 steps`);
   for (const kind of ["scope", "graph", "code", "op"]) {
     const first = milliseconds(() => shown(profile, kind, { orderBy: "micros" }));
-    const rows = evaluate(profile, kind, optionsOf()).rows.toLocaleString("en");
+    const rows = evaluate(profile, kind, withDefaults()).rows.toLocaleString("en");
     console.log(`  ${kind}: ${rows} rows, first ${first.toFixed(1)}`);
     for (const [name, options] of Object.entries(MOVES)) {
       const work = (i) => milliseconds(() => shown(profile, kind, options(i)));

@@ -7,10 +7,15 @@ import { build } from "esbuild";
 const slices = Number(process.argv[2] ?? 1_000_000);
 const [THREADS, NODES, WIDTH, FRAMES] = [16, 100_000, 2600, 30];
 
-const parts = ["layout", "tones", "plan", "viewport"];
+const parts = [
+  "analysis/timeline_layout",
+  "views/timeline/geometry",
+  "views/timeline/spans",
+  "views/timeline/state",
+];
 const { outputFiles } = await build({
   stdin: {
-    contents: parts.map((part) => `export * from "./js/src/views/timeline/${part}.ts";`).join("\n"),
+    contents: parts.map((part) => `export * from "./js/src/${part}.ts";`).join("\n"),
     resolveDir: ".",
   },
   bundle: true,
@@ -18,22 +23,22 @@ const { outputFiles } = await build({
   write: false,
 });
 const code = Buffer.from(outputFiles[0].contents).toString("base64");
-const { fitted, laidOut, paintedLanes, planLane, Runs, zoomed } = await import(
+const { fitted, laidOut, paintedLanes, addLaneSpans, Spans, zoomed } = await import(
   `data:text/javascript;base64,${code}`
 );
 
 const profile = generated();
 const layout = timed("layout", 5, () => laidOut(profile.executions, [0]));
 const lanes = timed("colours", 5, () => paintedLanes(profile, profile.executions, layout, null));
-const runs = new Runs();
+const spans = new Spans();
 const whole = fitted(layout.end);
 timed("plan, fitted", FRAMES, () => plan(whole));
 timed("plan, a thousandth", FRAMES, () => plan(zoomed(whole, 0.001, layout.end / 2, layout.end)));
 
 function plan(viewport) {
-  runs.clear();
+  spans.clear();
   lanes.forEach((lane, number) => {
-    planLane(runs, number, lane, viewport, WIDTH, profile.executions.step);
+    addLaneSpans(spans, number, lane, viewport, WIDTH, profile.executions.step);
   });
 }
 

@@ -2,20 +2,30 @@
 //
 // It is a script of its own in every saved result, so it opens each one that it finds not yet opened.
 
-import type { Assets, Model } from "./host.ts";
-import type { Rendering } from "./widget.ts";
+import type { Model, Rendering } from "./data/model.ts";
+import { fromBase64 } from "./lib/encoding.ts";
+import { gunzipped, gunzippedText, importedText } from "./lib/packing.ts";
 
 /** What tfprof_widget/widget/report.py packs as the part "state". */
 interface State {
   readonly traits: Readonly<Record<string, unknown>>;
   readonly graphs: readonly Record<string, unknown>[];
-  readonly charts: Assets["charts"];
+  /** The version of the charts' code, which may lie in another result of the notebook. */
+  readonly charts: string;
+}
+
+/** What js/src/widget.ts exports. */
+interface WidgetModule {
+  readonly default: { render(rendering: Rendering): () => void };
 }
 
 // A kernel that is there draws the same result by then, and the saved one stays closed.
 const PATIENCE_MILLISECONDS = 1200;
 
-for (const block of document.querySelectorAll<HTMLElement>("[data-tfprof]:not([data-opened])")) {
+// Results of versions before this one have other parts, and openers of their own.
+const UNOPENED = '[data-tfprof]:not([data-opened]):has(> [data-part="panels"])';
+
+for (const block of document.querySelectorAll<HTMLElement>(UNOPENED)) {
   block.dataset.opened = "";
   open(block).catch((reason: unknown) => {
     const note = block.appendChild(document.createElement("p"));
@@ -34,9 +44,9 @@ async function open(block: HTMLElement): Promise<void> {
   const source = text(block, "widget");
   const [state, { default: widget }, page, ...columns] = await Promise.all([
     text(block, "state").then((json) => JSON.parse(json) as State),
-    source.then(imported),
+    source.then((code) => importedText<WidgetModule>(code)),
     text(block, "page"),
-    ...Array.from({ length: parts }, (_, index) => unpacked(block, `columns-${index}`)),
+    ...Array.from({ length: parts }, (_, index) => gunzipped(packed(block, `columns-${index}`))),
   ]);
   const graphs = state.graphs.map((graph, index) => ({ ...graph, columns: columns[index] }));
   const model = savedModel({ ...state.traits, _graphs: graphs, _esm: await source });
@@ -45,8 +55,17 @@ async function open(block: HTMLElement): Promise<void> {
   widget.render({
     model,
     el: place,
-    assets: async () => ({ pictures: await packed(block, "pictures"), charts: state.charts, page }),
+    assets: async () => ({ panels: packed(block, "panels"), charts: chartsFor(block, state.charts), page }),
   });
+}
+
+/** The packed code of the charts: of the block itself, or of another one, for one has it for all of a notebook. */
+function chartsFor(block: HTMLElement, version: string): Uint8Array | null {
+  const selector = '[data-part="charts"]';
+  const part =
+    block.querySelector(selector) ??
+    document.querySelector(`[data-tfprof] ${selector}[data-version="${version}"]`);
+  return part?.textContent ? fromBase64(part.textContent) : null;
 }
 
 /** Hide what Jupyter says, soon or late, in the place of a widget whose kernel is gone: right before the saved result. */
@@ -87,28 +106,12 @@ function savedModel(traits: Record<string, unknown>): Model {
   };
 }
 
-async function imported(source: string): Promise<{ default: { render(rendering: Rendering): () => void } }> {
-  const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  try {
-    return await import(address);
-  } finally {
-    URL.revokeObjectURL(address);
-  }
-}
-
-async function packed(block: HTMLElement, part: string): Promise<Uint8Array> {
+function packed(block: HTMLElement, part: string): Uint8Array {
   const encoded = block.querySelector(`script[data-part="${part}"]`)?.textContent;
   if (!encoded) throw new Error(`the part ${part} is missing`);
-  return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+  return fromBase64(encoded);
 }
 
-async function unpacked(block: HTMLElement, part: string): Promise<Uint8Array> {
-  const stream = new Blob([(await packed(block, part)) as BlobPart]).stream();
-  return new Uint8Array(
-    await new Response(stream.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer(),
-  );
-}
-
-async function text(block: HTMLElement, part: string): Promise<string> {
-  return new TextDecoder().decode(await unpacked(block, part));
+function text(block: HTMLElement, part: string): Promise<string> {
+  return gunzippedText(packed(block, part));
 }

@@ -1,25 +1,27 @@
-// The entry of the widget: draws a model into an element of the page, and takes it away again.
+// The entry of the widget: draws a model into an element, follows the theme of the page, and takes the widget away again.
 
 import { render as draw, h } from "preact";
-import { App } from "./app.tsx";
-import { type ModelSource, sharedAssets } from "./assets.ts";
-import type { Assets, Model } from "./host.ts";
-import { Later, once } from "./lib/later.ts";
-import { loadedPictures } from "./pictures_loader.ts";
-import { Store } from "./store.ts";
-import { STYLE } from "./styles/index.ts";
-import { followTheme } from "./theme.ts";
+import { type Rendering, sharedAssets } from "./data/model.ts";
+import { Bundle, type ChartLibrary, type Lent, moduleOf, once } from "./state/bundles.ts";
+import { type Panels, Store } from "./state/store.ts";
+import base from "./styles/base.css";
+import table from "./styles/table.css";
+import { Frame } from "./views/frame.tsx";
 
-/** What anywidget gives a view; `assets` is the opener's own way to hand them over, for there is no kernel. */
-export interface Rendering {
-  readonly model: Model;
-  readonly el: HTMLElement;
-  readonly host?: ModelSource;
-  readonly assets?: () => Promise<Assets>;
+// The styles of the first paint, in the order in which they apply.
+const STYLE = [base, table].join("\n");
+
+/** The panels as js/shared.mjs wraps them. */
+interface PanelsModule {
+  readonly default: (lent: Lent) => Panels;
 }
 
+// One of each for all widgets of the page.
+const panels = new Bundle<Panels>();
+const charts = new Bundle<ChartLibrary>();
+
 /** Draw the widget into `el`; returns what takes it away. */
-function render({ model, el, host, assets: given }: Rendering): () => void {
+function render({ model, el, host, assets: given }: Rendering, lent: Lent): () => void {
   const place = el.ownerDocument.createElement("div");
   place.dataset.tfprofLive = String(model.get("_id") ?? "");
   el.append(place);
@@ -31,11 +33,25 @@ function render({ model, el, host, assets: given }: Rendering): () => void {
   const content = el.ownerDocument.createElement("div");
   root.append(sheet, content);
   const assets = once(given ?? (() => sharedAssets(model, host)));
-  const pictures = new Later(async () => loadedPictures(await assets()));
-  const store = new Store({ model, assets, pictures });
+  const store = new Store({
+    model,
+    assets,
+    panels: panels.from(
+      async () => (await assets()).panels,
+      async (packed) => (await moduleOf<PanelsModule>(packed)).default(lent),
+    ),
+    charts: charts.from(
+      async () => {
+        const { charts: packed } = await assets();
+        if (packed) return packed;
+        throw new Error("its code is in another result of this notebook; run the cell again to see it");
+      },
+      moduleOf<ChartLibrary>,
+    ),
+  });
   const unfollow = followTheme(place);
-  takeThePlaceOfSaved(el, String(model.get("_id") ?? ""));
-  draw(h(App, { store }), content);
+  hideSavedCopy(el, String(model.get("_id") ?? ""));
+  draw(h(Frame, { store }), content);
   return () => {
     draw(null, content);
     unfollow();
@@ -45,11 +61,76 @@ function render({ model, el, host, assets: given }: Rendering): () => void {
 }
 
 /** Put away what was saved for the time without a kernel; the opener does the same where the kernel was first. */
-function takeThePlaceOfSaved(el: HTMLElement, id: string): void {
+function hideSavedCopy(el: HTMLElement, id: string): void {
   if (!id) return;
   for (const saved of el.ownerDocument.querySelectorAll<HTMLElement>("[data-tfprof]")) {
     if (saved.dataset.tfprof === id) saved.hidden = true;
   }
 }
 
-export default { render };
+/** Keep `data-theme` of the element at light or dark; returns what ends this. */
+export function followTheme(element: HTMLElement): () => void {
+  const view = element.ownerDocument.defaultView;
+  const preference = view?.matchMedia("(prefers-color-scheme: dark)");
+  const update = (): void => {
+    element.dataset.theme = isDark(element) ? "dark" : "light";
+  };
+  // Notebooks switch themes by a class or attribute of the root or the body, and load the styles a little later.
+  const observer = new MutationObserver(() => {
+    update();
+    view?.setTimeout(update, 200);
+  });
+  for (const watched of [element.ownerDocument.documentElement, element.ownerDocument.body]) {
+    observer.observe(watched, { attributes: true });
+  }
+  preference?.addEventListener("change", update);
+  // Notebooks put a widget into the page after it was drawn, and only then there is something behind it.
+  const arrival = new ResizeObserver(update);
+  arrival.observe(element);
+  update();
+  return () => {
+    observer.disconnect();
+    arrival.disconnect();
+    preference?.removeEventListener("change", update);
+  };
+}
+
+/** Whether the colour behind an element is dark; where there is none, what the reader prefers. */
+function isDark(element: HTMLElement): boolean {
+  const view = element.ownerDocument.defaultView;
+  if (!view) return false;
+  for (let above: Element | null = element; above; above = parentOf(above)) {
+    const { red, green, blue, opacity } = drawn(
+      element.ownerDocument,
+      view.getComputedStyle(above).backgroundColor,
+    );
+    if (opacity > 128) return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+  }
+  const scheme = view.getComputedStyle(element.ownerDocument.documentElement).colorScheme;
+  return scheme.includes("dark") && view.matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/** What a colour comes to on the screen: pages write it in any notation, `oklch(…)` among them. */
+function drawn(document: Document, colour: string) {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  if (!context || !colour) return { red: 0, green: 0, blue: 0, opacity: 0 };
+  context.fillStyle = colour;
+  context.fillRect(0, 0, 1, 1);
+  const [red = 0, green = 0, blue = 0, opacity = 0] = context.getImageData(0, 0, 1, 1).data;
+  return { red, green, blue, opacity };
+}
+
+function parentOf(element: Element): Element | null {
+  const root = element.getRootNode();
+  return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+}
+
+/** What the first copy of this version on a page hands to the others: anywidget imports the code anew for each model. */
+const page = globalThis as unknown as Record<symbol, { render(rendering: Rendering): () => void }>;
+
+/** The widget, which lends its own modules to the panels: js/shared.mjs finds out which they need. */
+export default (lent: Lent) => {
+  const key = Symbol.for(`tfprof ${SOURCES_HASH}`);
+  page[key] ??= { render: (rendering) => render(rendering, lent) };
+  return page[key];
+};

@@ -92,13 +92,13 @@ def test_tasks_are_told_with_what_they_did(cluster: Screen) -> None:
 
 
 def test_parameters_are_shown_in_the_ratio_of_the_documents(cluster: Screen) -> None:
-    """25.81m beside 58.84m; the mean of both is 42.325m."""
+    """25,810,000 beside 58,840,000; the mean of both is 42,325,000."""
     parameters = cluster.root.get_by_role("region", name="parameters", exact=True)
-    expect(parameters).to_contain_text(f"ps 1 holds 58.84m of 84.65m, 1.39 {TIMES} the mean")
+    expect(parameters).to_contain_text(f"ps 1 holds 58.8 M of 84.7 M, 1.39 {TIMES} the mean")
     rows = table(cluster, "Parameters by task").locator("tbody tr")
     assert texts(rows) == [
-        ["ps 0", "", "25.81m", f"0.61 {TIMES}", "1"],
-        ["ps 1", "", "58.84m", f"1.39 {TIMES}", "1"],
+        ["ps 0", "", "25.8 M", f"0.61 {TIMES}", "1"],
+        ["ps 1", "", "58.8 M", f"1.39 {TIMES}", "1"],
     ]
     widths = rows.locator(".gauge > i").evaluate_all("bars => bars.map(bar => bar.getBoundingClientRect().width)")
     assert widths[0] / widths[1] == pytest.approx(25.81 / 58.84, abs=0.01)

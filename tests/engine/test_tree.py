@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tfprof_widget.engine.forest import any_below
+from tfprof_widget.engine.account import any_below
 from tfprof_widget.engine.tree import Tree, above, nearest_above, prefix_sums, subtree_end, subtree_sizes
 
 

@@ -181,7 +181,19 @@ TABLE_TAGS = {"div", "style", "table", "caption", "b", "thead", "tbody", "tfoot"
 PAGE_TAGS = {"html", "head", "meta", "title", "body", "h2", "p", "img", "script"}
 ATTRIBUTES = {
     *("class", "translate", "dir", "scope", "rowspan", "colspan", "style", "title", "lang", "charset", "name"),
-    *("content", "http-equiv", "data-tfprof", "data-static", "data-part", "type", "alt", "width", "height", "src"),
+    *(
+        "content",
+        "http-equiv",
+        "data-tfprof",
+        "data-static",
+        "data-part",
+        "data-version",
+        "type",
+        "alt",
+        "width",
+        "height",
+        "src",
+    ),
 }
 
 

@@ -36,7 +36,7 @@ def test_the_products_are_those_of_the_messages(dumped: Notebook, products: tupl
     assert first.startswith("MatMul ")
     assert first.endswith(" {}|{}".format(*products))
     (prose,) = [cell.source for cell in dumped.client.nb.cells if cell.id == "look-text"]
-    assert "`MatMul` ran {} times though the graph has {} of them".format(*products) in prose
+    assert "`MatMul` ran {} times, though the graph has {} nodes of this type".format(*products) in prose
 
 
 def test_lines_of_code_come_from_the_op_log(dumped: Notebook) -> None:

@@ -1,4 +1,4 @@
-"""Op-type costs of what a view displays, and the bars of their chart; js/src/views/charts tests the same numbers."""
+"""Op-type costs of what a view displays, and the bars of their chart; js/src/analysis tests the same numbers."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from tests.packaging.commands import CONSTRAINTS, ROOT, run
+from tfprof_widget.widget.charts import specifications
 
 PIN = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)")
 # Their scripts for the time of installing, which npm is not let run: what they would do is not needed.
@@ -119,12 +120,17 @@ def test_no_package_may_run_a_script_when_it_is_installed() -> None:
     assert "ignore-scripts=true" in (ROOT / ".npmrc").read_text(encoding="utf-8").splitlines()
 
 
+def test_the_bundle_was_built_with_the_charts_as_they_are() -> None:
+    made = json.loads((ROOT / "js" / "charts.json").read_text(encoding="utf-8"))
+    assert made == specifications(), "the charts have changed: run `make build`"
+
+
 def test_two_builds_of_the_bundle_are_byte_equal_and_are_what_is_shipped(tmp_path: Path) -> None:
     built = (tmp_path / "first", tmp_path / "second")
     for folder in built:
         run("node", "js/build.mjs", str(folder), cwd=ROOT)
     first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in built)
-    assert set(first) == {"widget.js", "opener.js", "pictures.js.gz", "THIRD_PARTY_NOTICES.txt"}
+    assert set(first) == {"widget.js", "opener.js", "panels.js.gz", "charts.js.gz", "THIRD_PARTY_NOTICES.txt"}
     assert second == first
     assert {name: (ROOT / "tfprof_widget" / "static" / name).read_bytes() for name in first} == first
 

@@ -15,9 +15,9 @@ SHIPPED = (
     "recorded/op_log.binpb",
     "recorded/run_meta.binpb",
     "static/THIRD_PARTY_NOTICES.txt",
-    "static/charts.json",
+    "static/charts.js.gz",
     "static/opener.js",
-    "static/pictures.js.gz",
+    "static/panels.js.gz",
     "static/widget.js",
 )
 

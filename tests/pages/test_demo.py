@@ -9,7 +9,7 @@ from tests.pages.commands import finished
 from tests.pages.markdown import ROOT
 
 # What `make` would set up first is there already.
-READY = (".venv/notebooks", "tfprof_widget/static/charts.json")
+READY = (".venv/notebooks", "tfprof_widget/static/opener.js")
 
 
 def test_the_demo_runs_to_its_end_without_asking_anything(tmp_path: Path) -> None:

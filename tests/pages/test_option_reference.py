@@ -8,7 +8,7 @@ from pathlib import Path
 from docs.generate_options import COLUMN_MEANINGS, GROUPS, TARGET, option_reference
 from tfprof_widget.profiles.options import COLUMNS, OPTIONS
 
-CONTROLS = Path(__file__).parents[2] / "js" / "src" / "ui"
+CONTROLS = Path(__file__).parents[2] / "js" / "src" / "views"
 
 
 def test_the_reference_is_fresh() -> None:
@@ -25,16 +25,12 @@ def test_every_column_has_a_meaning() -> None:
 
 
 def test_the_groups_are_those_of_the_widget() -> None:
-    usual = (CONTROLS / "usual_options.ts").read_text(encoding="utf-8")
+    panel = (CONTROLS / "filters.tsx").read_text(encoding="utf-8")
     named = {option.name for option in OPTIONS}
-    of_workers = (CONTROLS / "more_options.tsx").read_text(encoding="utf-8").partition("USUAL")[0]
-    # In the order of the panel, which is that of the files.
-    shown = [name for name in re.findall(r'"(\w+)"', usual + of_workers) if name in named]
+    # In the order of the panel, which is that of the module.
+    shown = [name for name in re.findall(r'"(\w+)"', panel.partition("MAIN_OPTIONS")[0]) if name in named]
     titles = list(GROUPS)
     assert shown == [name for title in titles[:5] for name in GROUPS[title]]
-    panel = usual + "".join(
-        (CONTROLS / f"{name}.tsx").read_text(encoding="utf-8") for name in ("controls", "more_options")
-    )
     assert [title for title in titles if f'"{title}"' not in panel] == ["Not in the widget"]
     more = [option for option in OPTIONS if option.name not in shown and option.kind != "text"]
     assert [option.name for option in more if option.name.startswith("min_")] == list(GROUPS["More thresholds"])

@@ -20,7 +20,7 @@ def test_they_are_of_the_user_interface_as_it_is() -> None:
 def test_every_part_of_the_look_is_watched() -> None:
     names = {path.relative_to(ROOT).as_posix() for path in sources()}
     assert {
-        "js/src/app.tsx",
+        "js/src/views/frame.tsx",
         "js/src/styles/table.css",
         "tfprof_widget/widget/charts.py",
         "docs/screenshots/take.py",

@@ -8,20 +8,20 @@ import { join } from "node:path";
 import { build } from "esbuild";
 
 const PARTS = {
-  "../wire.ts": "decoded",
-  "../protocol.ts": "OPTIONS",
-  "../views/charts/cost_rows.ts": "costRows",
-  "../views/charts/costs.ts": "costsOf",
+  "../data/wire.ts": "decode",
+  "../data/protocol.ts": "OPTIONS",
+  "../analysis/costs.ts": "costRows, costsOf",
   "./evaluate.ts": "evaluate",
   "./measures.ts": "MEASURES",
-  "./options.ts": "optionsOf",
+  "../data/options.ts": "withDefaults",
 };
 
 const { outputFiles } = await build({
   stdin: {
-    contents: Object.entries(PARTS)
-      .map(([file, names]) => `export { ${names} } from "${file}";`)
-      .join("\n"),
+    contents: [
+      'import { extend } from "./evaluate.ts"; import { EXTENSION } from "./extension.ts"; extend(EXTENSION);',
+      ...Object.entries(PARTS).map(([file, name]) => `export { ${name} } from "${file}";`),
+    ].join("\n"),
     resolveDir: join(import.meta.dirname, "../../js/src/engine"),
     loader: "ts",
   },
@@ -30,19 +30,19 @@ const { outputFiles } = await build({
   write: false,
 });
 const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-const { decoded, OPTIONS, costRows, costsOf, evaluate, MEASURES, optionsOf } = await import(source);
+const { decode, OPTIONS, costRows, costsOf, evaluate, MEASURES, withDefaults } = await import(source);
 
 const directory = process.argv[2];
 const profiles = new Map();
 
 function profileOf(file) {
-  if (!profiles.has(file)) profiles.set(file, decoded(new Uint8Array(readFileSync(join(directory, file)))));
+  if (!profiles.has(file)) profiles.set(file, decode(new Uint8Array(readFileSync(join(directory, file)))));
   return profiles.get(file);
 }
 
 function answerTo({ columns, view: kind, options, metrics }) {
   const given = OPTIONS.filter(({ name }) => name in options).map(({ name, key }) => [key, options[name]]);
-  const view = evaluate(profileOf(columns), kind, optionsOf(Object.fromEntries(given)));
+  const view = evaluate(profileOf(columns), kind, withDefaults(Object.fromEntries(given)));
   const byMeasure = (of) => Object.fromEntries(MEASURES.map((measure) => [measure, of(measure)]));
   return {
     names: Array.from({ length: view.rows }, (_, row) => view.name(row)),

@@ -8,12 +8,10 @@ import { join } from "node:path";
 import { build } from "esbuild";
 
 const PARTS = {
-  "lib/short.ts": "share, shortTime",
-  "lib/visible.ts": "visible",
-  "views/frames.ts": "libraryOf",
-  "views/timeline/device_label.ts": "deviceLabel",
-  "views/tree/emptiness.ts": "KEEP_ALL_ROWS",
-  "views/workers/worker_names.ts": "workersAmong",
+  "lib/format.ts": "share, shortTime, visible",
+  "analysis/frames.ts": "libraryOf",
+  "analysis/devices.ts": "deviceLabel, workersAmong",
+  "analysis/emptiness.ts": "KEEP_ALL_ROWS",
 };
 
 const { outputFiles } = await build({

@@ -21,14 +21,14 @@ from tfprof_widget.widget.charts import LIGHT, chart_of, specifications
 
 SPECIFICATIONS = specifications()
 FRONT_END = Path(__file__).parents[2] / "js" / "src"
-STYLES = [FRONT_END / "styles" / name for name in ("base.css", "charts.css")]
+TOKENS = FRONT_END / "styles" / "base.css"
 # Where the front end makes the rows of each chart.
 SOURCES = {
-    "costs": "views/charts/cost_rows.ts",
-    "costs_by_processor": "views/charts/cost_rows.ts",
-    "scopes": "views/charts/scopes.ts",
-    "steps": "views/charts/steps.ts",
-    "steps_by_kind": "views/charts/steps.ts",
+    "costs": "analysis/costs.ts",
+    "costs_by_processor": "analysis/costs.ts",
+    "scopes": "analysis/chart_rows.ts",
+    "steps": "analysis/chart_rows.ts",
+    "steps_by_kind": "analysis/chart_rows.ts",
     "memory": "views/memory.tsx",
 }
 ROWS: dict[str, dict[str, list[dict[str, Any]]]] = {
@@ -109,7 +109,7 @@ def test_colours_are_names_of_the_theme(name: str) -> None:
 
 
 def test_light_colours_are_those_of_the_front_end() -> None:
-    light = "".join(sheet.read_text(encoding="utf-8").partition("}")[0] for sheet in STYLES)
+    light = TOKENS.read_text(encoding="utf-8").partition("}")[0]
     colours = dict(re.findall(r"(--[\w-]+): (#\w+);", light))
     assert {name: colours.get(name) for name in LIGHT} == LIGHT
 

@@ -107,11 +107,11 @@ def test_assets_are_made_anew_after_they_were_closed(widget: TfprofWidget) -> No
 def test_assets_are_told_to_who_asks_and_to_nobody_else(widget: TfprofWidget, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Any] = []
     monkeypatch.setattr(widget, "send", lambda content, buffers: told.append((content, buffers)))
-    for message in ({"ask": "anything"}, {"pictures": "ask"}, {"ask": "pictures"}):
+    for message in ({"ask": "anything"}, {"code": "ask"}, {"ask": "code"}):
         widget._handle_custom_msg(message, [])
     assets = shared_assets()
-    assert told == [({"told": "pictures", "charts": assets.charts, "page": assets.page}, [assets.pictures])]
-    assert b"vega" in gzip.decompress(told[0][1][0])
+    assert told == [({"told": "code", "page": assets.page}, [assets.panels, assets.charts])]
+    assert b"vega" in gzip.decompress(told[0][1][1])
 
 
 def test_markdown_states_how_it_was_measured_and_the_options_in_force(widget: TfprofWidget) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas
 
 RATIOS = ("ratio", "slowest_to_mean")
-# Workers with these names come first, and others are compared with them, as in js/src/views/workers/worker_names.ts.
+# Workers with these names come first, and others are compared with them, as in js/src/analysis/devices.ts.
 _BASE = re.compile(r"(before|base|baseline|old)\b", re.IGNORECASE | re.ASCII)
 _NUMBER = re.compile(r"(\d+)", re.ASCII)
 

@@ -1,10 +1,13 @@
-"""Decides which nodes count and how often, by `account_type_regexes`."""
+"""Decides which nodes count and how often, by `account_type_regexes`, and contracts a tree to what counts."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from tfprof_widget.engine.matching import Names
+from tfprof_widget.engine.tree import Tree, prefix_sums
 from tfprof_widget.lib.arrays import Flags, Integers
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import EVERYTHING, Options
@@ -51,3 +54,37 @@ def row_weights(profile: ProfileData, options: Options) -> Integers:
 def _any_of(lists: Lists, marked: Flags) -> Flags:
     """Whether each list holds a marked value; no list is empty, because every node has its op as a type."""
     return np.logical_or.reduceat(marked[lists.values], lists.start[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """The kept places of a tree with the rows that count, and how often each does.
+
+    A place is kept, but not accounted, if it is there only for the sake of what is below it.
+    """
+
+    tree: Tree
+    accounted: Flags
+    weight: Integers
+
+    @classmethod
+    def of(cls, tree: Tree, accounted: Flags, kept: Flags, weight: Integers) -> Forest:
+        """Contract a tree to the places that are kept and the rows whose weight is not 0; the root always stays."""
+        kept = kept.copy()
+        kept[0] = True
+        accounted[0] = False
+        counted = weight > 0
+        return cls(tree.contracted(kept, counted), accounted[kept], weight[counted])
+
+
+def any_below(tree: Tree, marked: Flags) -> Flags:
+    """Whether a place or any place below it is marked.
+
+    >>> import numpy as np
+    >>> tree = Tree("abcd", np.array([-1, 0, 1, 0]), np.array([]), np.array([]))
+    >>> any_below(tree, np.array([False, False, True, False])).tolist()
+    [True, True, True, False]
+    """
+    count = prefix_sums(marked)
+    result: Flags = count[tree.end] > count[:-1]
+    return result

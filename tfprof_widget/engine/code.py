@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tfprof_widget.engine.account import row_weights
-from tfprof_widget.engine.forest import Forest, any_below
+from tfprof_widget.engine.account import Forest, any_below, row_weights
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
 from tfprof_widget.lib.arrays import Flags, Indices, Integers
 from tfprof_widget.profiles.data import ProfileData

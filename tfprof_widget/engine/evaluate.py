@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tfprof_widget.engine.account import Forest
 from tfprof_widget.engine.code import code_forest, code_tree
 from tfprof_widget.engine.display import Display
-from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.graph import graph_forest, graph_tree
 from tfprof_widget.engine.matching import Names, compiled
 from tfprof_widget.engine.measures import measures

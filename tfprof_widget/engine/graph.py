@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfprof_widget.engine.account import accounted
-from tfprof_widget.engine.forest import Forest
+from tfprof_widget.engine.account import Forest, accounted
 from tfprof_widget.engine.tree import ROOT_NAME, Tree
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfprof_widget.engine.account import row_weights
+from tfprof_widget.engine.account import Forest, row_weights
 from tfprof_widget.engine.display import Display, thresholds
-from tfprof_widget.engine.forest import Forest
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums

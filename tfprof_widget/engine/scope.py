@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tfprof_widget.engine.account import accounted
-from tfprof_widget.engine.forest import Forest, any_below
+from tfprof_widget.engine.account import Forest, accounted, any_below
 from tfprof_widget.engine.matching import Names
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
 from tfprof_widget.lib.arrays import Indices

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tfprof_widget.engine.forest import Forest
+from tfprof_widget.engine.account import Forest
 from tfprof_widget.engine.measures import MEASURES, Measures
 from tfprof_widget.engine.order import ordered
 from tfprof_widget.engine.tree import prefix_sums

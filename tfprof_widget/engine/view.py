@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfprof_widget.engine.forest import Forest
+from tfprof_widget.engine.account import Forest
 from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.tree import nearest_above, subtree_sizes
 from tfprof_widget.lib.arrays import Flags, Indices, Integers

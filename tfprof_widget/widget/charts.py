@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Spec = dict[str, Any]
 
-# The light theme of js/src/styles/base.css, for charts that stand alone.
+# The light theme of js/src/styles/base.css, for charts that stand alone; the colours of ops also tell others apart.
 LIGHT = {
     "--text": "#1f2328",
     "--dim": "#59636e",
@@ -30,14 +30,14 @@ LIGHT = {
     "--line": "#e3e7eb",
     "--accent": "#0b5cad",
     "--own": "#4a8ad6",
-    "--category-1": "#4a8ad6",
-    "--category-2": "#58a998",
-    "--category-3": "#c78a43",
-    "--category-4": "#8e7cc8",
-    "--category-5": "#c86b94",
-    "--category-6": "#7f8b99",
+    "--op-product": "#4a8ad6",
+    "--op-gradient": "#58a998",
+    "--op-elementwise": "#c78a43",
+    "--op-layout": "#8e7cc8",
+    "--op-input": "#c86b94",
+    "--op-other": "#7f8b99",
 }
-CATEGORIES = tuple(name for name in LIGHT if name.startswith("--category-"))
+CATEGORIES = tuple(name for name in LIGHT if name.startswith("--op-"))
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 # The heights of a bar and of a level; whoever draws a chart sets its height by the number of these.
 BAR_HEIGHT = 20
@@ -127,7 +127,7 @@ def _costs(by_processor: bool) -> altair.LayerChart:
         opacity=alt.Opacity("opacity:Q", scale=None),
     )
     if by_processor:
-        colours = alt.Scale(domain=list(PROCESSORS), range=["var(--own)", "var(--category-3)"])
+        colours = alt.Scale(domain=list(PROCESSORS), range=["var(--own)", "var(--op-elementwise)"])
         bars = bars.encode(color=alt.Color("part:N", scale=colours, legend=_legend()))
     labels = base.mark_text(align="left", dx=4, color="var(--text)", aria=False).encode(x="total:Q", text="label:N")
     return alt.LayerChart(layer=[bars, labels], description="Cost by op type, the costliest first")

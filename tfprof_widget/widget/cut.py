@@ -185,7 +185,7 @@ class LeftOut:
         return tuple(self._notes())
 
     def to_browser(self) -> dict[str, Any]:
-        """The numbers that js/src/graphs.ts reads."""
+        """The numbers that js/src/data/graphs.ts reads."""
         return {"nodes": self.nodes, "kept": self.kept, "rows": self.rows, "steps": list(self.steps)}
 
     def _notes(self) -> Iterator[str]:

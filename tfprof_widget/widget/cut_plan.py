@@ -53,7 +53,7 @@ class Wanted:
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Wanted:
-        """Read what js/src/rest/wanted.ts asks for; values of the wrong type count as not given."""
+        """Read what js/src/views/cut_graph.tsx asks for; values of the wrong type count as not given."""
         step, scope, op = asked.get("step"), asked.get("scope"), asked.get("op")
         return cls(
             step if isinstance(step, int) else -1,

@@ -54,8 +54,8 @@ body {{ max-width: 1600px; margin: 16px auto; padding: 0 16px; font: 13px/18px s
 """
 # The notice on the code of other packages, for people who read a saved result.
 _LICENCES = (
-    "<!-- tfprof_widget (Apache-2.0) with code of other packages; their licences are at the end of the part "
-    "'pictures', base64 of gzip, and in tfprof_widget/static/THIRD_PARTY_NOTICES.txt -->"
+    "<!-- tfprof_widget (Apache-2.0) with code of other packages; their licences are at the end of the parts "
+    "'panels' and 'charts', base64 of gzip, and in tfprof_widget/static/THIRD_PARTY_NOTICES.txt -->"
 )
 FASTEST, SMALLEST = 1, 9
 
@@ -71,14 +71,18 @@ def report(shown: Shown, traits: Mapping[str, Any] | None = None) -> str:
     return page.replace("<!--block-->", block(shown, traits))
 
 
-def block(shown: Shown, traits: Mapping[str, Any] | None = None, live: str = "") -> str:
-    """The graphs as a piece of HTML, which hides while the live widget with the id `live` is on the page."""
+def block(shown: Shown, traits: Mapping[str, Any] | None = None, live: str = "", has_charts: bool = True) -> str:
+    """The graphs as a piece of HTML, which hides while the live widget with the id `live` is on the page.
+
+    The code of the charts is half of it: one result of a notebook has it for the others, which name its version.
+    """
     values = {"title": shown.title, "view": shown.view, "_about": shown.about, **shown.options, **(traits or {})}
     described = [dict(graph.to_browser) for graph in shown.graphs]
     columns = [graph.pop("columns") for graph in described]
-    state = {"traits": values, "graphs": described, "charts": json.loads(static_bytes("charts.json"))}
+    state = {"traits": values, "graphs": described, "charts": charts_version()}
+    assets = _assets() if has_charts else {name: part for name, part in _assets().items() if name != "charts"}
     parts = {
-        **_assets(),
+        **assets,
         "state": gzip.compress(json.dumps(state).encode(), mtime=0),
         **{f"columns-{index}": gzip.compress(each, FASTEST, mtime=0) for index, each in enumerate(columns)},
     }
@@ -94,9 +98,16 @@ def _assets() -> Mapping[str, bytes]:
     """The parts that are the same in every result."""
     return {
         "widget": gzip.compress(static_bytes("widget.js"), SMALLEST, mtime=0),
-        "pictures": static_bytes("pictures.js.gz"),
+        "panels": static_bytes("panels.js.gz"),
+        "charts": static_bytes("charts.js.gz"),
         "page": gzip.compress(page_template().encode(), mtime=0),
     }
+
+
+@cache
+def charts_version() -> str:
+    """Tells this code of the charts from that of other versions in the same notebook."""
+    return hashlib.sha256(static_bytes("charts.js.gz")).hexdigest()[:16]
 
 
 def page_template() -> str:
@@ -118,7 +129,8 @@ def _policy() -> str:
 
 
 def _part(name: str, content: bytes) -> str:
-    return f'<script type="text/plain" data-part="{name}">{base64.b64encode(content).decode()}</script>'
+    version = f' data-version="{charts_version()}"' if name == "charts" else ""
+    return f'<script type="text/plain" data-part="{name}"{version}>{base64.b64encode(content).decode()}</script>'
 
 
 def _static(shown: Shown, values: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tfprof_widget.analysis.advisor.finding import Finding
-from tfprof_widget.analysis.advisor.runner import advice_on
+from tfprof_widget.analysis.advisor.runner import WORDS, advice_on
 from tfprof_widget.analysis.cluster.clocks import on_one_clock
 from tfprof_widget.analysis.cluster.summary import summary
 from tfprof_widget.ingest.assemble import assemble
@@ -41,7 +41,7 @@ class ShownGraph:
 
     @cached_property
     def to_browser(self) -> Mapping[str, Any]:
-        """What js/src/graphs.ts reads; made once, for the live widget and the saved page."""
+        """What js/src/data/graphs.ts reads; made once, for the live widget and the saved page."""
         return {
             "name": self.name,
             "runNameRegexes": self.run_name_regexes,
@@ -140,7 +140,15 @@ def _sizes(profile: ProfileData) -> Iterator[Fact]:
 
 def _advice(profile: ProfileData) -> list[dict[str, Any]]:
     reports = advice_on(profile).reports
-    return [{"checker": name, "reports": [_report(each) for each in found]} for name, found in reports.items()]
+    return [
+        {
+            "checker": name,
+            "title": WORDS[name].title,
+            "looks_for": WORDS[name].looks_for,
+            "reports": [_report(each) for each in found],
+        }
+        for name, found in reports.items()
+    ]
 
 
 def _cluster(profile: ProfileData) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from functools import cache
 from os import PathLike
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class Assets(anywidget.AnyWidget):
-    """What all widgets of a kernel share, sent once: the code that draws charts, their specifications, a page."""
+    """What all widgets of a kernel share, sent once: the code of panels and charts, and the page of a report."""
 
     _esm = "export default {}"
-    pictures = traitlets.Bytes().tag(sync=True)
-    charts = traitlets.Dict().tag(sync=True)
+    panels = traitlets.Bytes().tag(sync=True)
+    charts = traitlets.Bytes().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)
 
 
@@ -148,18 +147,50 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
         live = bundle[0] if isinstance(bundle, tuple) else bundle
         if live is None:
             return
-        saved = block(self._shown, self._saved_traits(), self._id)
+        saved = block(self._shown, self._saved_traits(), self._id, has_charts=_CARRIER.is_chosen(_cell()))
         display({**live, "text/plain": ""}, raw=True)
         display({"text/html": saved, "text/plain": repr(static_view(self.profile, self._saved_traits())[0])}, raw=True)
 
 
+class _Carrier:
+    """The cell whose output has the code of the charts for all results of a notebook.
+
+    Where cells have no names the outputs cannot be told apart, so each has it: else a cell that runs again would take
+    it away from the others.
+
+    >>> carrier = _Carrier()
+    >>> [carrier.is_chosen(cell) for cell in ("a", "b", "a", None, "b")]
+    [True, False, True, True, False]
+    """
+
+    def __init__(self) -> None:
+        self._cell: str | None = None
+
+    def is_chosen(self, cell: str | None) -> bool:
+        """Whether the output of this cell has the code: the first one's has, also when it runs again."""
+        self._cell = self._cell or cell
+        return cell is None or cell == self._cell
+
+
+_CARRIER = _Carrier()
+
+
+def _cell() -> str | None:
+    """The name of the cell that runs, as JupyterLab and Notebook 7 tell it; None elsewhere."""
+    from IPython.core.getipython import get_ipython
+
+    parent: Any = getattr(get_ipython(), "get_parent", dict)()
+    cell = parent.get("metadata", {}).get("cellId") if isinstance(parent, dict) else None
+    return cell if isinstance(cell, str) and cell else None
+
+
 def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
-    """Answer the front end: js/src/assets.ts asks for the pictures, js/src/rest/asking.ts for what was cut."""
+    """Answer the front end: js/src/data/model.ts asks for the code, js/src/views/cut_graph.tsx for what was cut."""
     match message:
-        case {"ask": "pictures"}:
+        case {"ask": "code"}:
             # Asked by front ends that cannot look up the widget of the assets: marimo, anywidget before 0.11.
             assets = shared_assets()
-            widget.send({"told": "pictures", "charts": assets.charts, "page": assets.page}, [assets.pictures])
+            widget.send({"told": "code", "page": assets.page}, [assets.panels, assets.charts])
         case {"ask": "rest", "graph": int(graph), "wanted": dict(wanted)}:
             _send_rest(widget, graph, Wanted.of(wanted))
 
@@ -180,8 +211,8 @@ def shared_assets() -> Assets:
     """The assets of this kernel's widgets, made again if they were closed."""
     shared = _shared()
     if not shared or shared[0].comm is None:
-        charts = json.loads(static_bytes("charts.json"))
-        shared[:] = [Assets(pictures=static_bytes("pictures.js.gz"), charts=charts, page=page_template())]
+        panels, charts = (static_bytes(f"{name}.js.gz") for name in ("panels", "charts"))
+        shared[:] = [Assets(panels=panels, charts=charts, page=page_template())]
     return shared[0]
 
 

@@ -1,10 +1,10 @@
-// Which nodes count, and how often: the answer to `account_type_regexes`.
+// Which rows count, and the tree that is left of them (docs/engine.md, section 3).
 
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import type { Flags, Indices } from "./columns.ts";
+import { cacheOf, type Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
+import { type Flags, gatheredFlags, type Indices, positionsOf } from "./columns.ts";
 import { isEverything, Names } from "./matching.ts";
-import { memoryOf } from "./memory.ts";
+import type { Tree } from "./tree.ts";
 
 /** Whether one of each node's types matches one of `account_type_regexes`. */
 export function accounted(profile: Profile, options: Options): Flags {
@@ -22,7 +22,7 @@ export function rowWeights(profile: Profile, options: Options): Indices {
 /** How many of `account_type_regexes` match a type of each node; native counts it once for every one. */
 function timesAccounted(profile: Profile, options: Options): Indices {
   const { types, typeNames, op } = profile.nodes;
-  const names = memoryOf(profile).kept("types", () => new Names(typeNames));
+  const names = cacheOf(profile).kept("types", () => new Names(typeNames));
   const times = new Int32Array(op.length);
   for (const regex of options.accountTypeRegexes) {
     const marked = names.matchingOne("account_type_regexes", regex);
@@ -36,4 +36,46 @@ function timesAccounted(profile: Profile, options: Options): Indices {
     }
   }
   return times;
+}
+
+/** The kept places of a tree with the rows that count; one may be kept for the sake of what is below it only. */
+export interface Forest {
+  readonly tree: Tree;
+  readonly accounted: Flags;
+  readonly weight: Indices;
+}
+
+/** Contract a tree to the places that are kept and the rows whose weight is not 0; the root always stays. */
+export function forestOf(tree: Tree, accounted: Flags, kept: Flags, weight: Indices): Forest {
+  const places = kept.slice();
+  places[0] = 1;
+  const marked = accounted.slice();
+  marked[0] = 0;
+  const counted = Uint8Array.from(weight, (times) => (times > 0 ? 1 : 0));
+  return {
+    tree: tree.contracted(places, counted),
+    accounted: gatheredFlags(marked, positionsOf(places)),
+    weight: weight.filter((times) => times > 0),
+  };
+}
+
+/** Whether a place or any place below it is marked. */
+export function anyBelow(tree: Tree, marked: Flags): Flags {
+  const found = marked.slice();
+  for (let place = found.length - 1; place > 0; place--) {
+    if (found[place]) found[tree.parent[place] as number] = 1;
+  }
+  return found;
+}
+
+/** Whether a place has a row that counts. */
+export function anyRow(tree: Tree, weight: Indices): Flags {
+  const found = new Uint8Array(tree.size);
+  for (let place = 0; place < found.length; place++) {
+    const last = tree.rowStart[place + 1] as number;
+    for (let row = tree.rowStart[place] as number; row < last; row++) {
+      if (weight[row]) found[place] = 1;
+    }
+  }
+  return found;
 }

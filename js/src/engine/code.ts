@@ -1,12 +1,11 @@
 // The code view: the tree of the Python frames in which the nodes were created, gradients under the forward lines.
 
-import type { Profile, Traces } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import { rowWeights } from "./account.ts";
-import { ProfileError } from "./errors.ts";
-import { anyBelow, anyRow, type Forest, forestOf } from "./forest.ts";
+import { ProfileError } from "../data/options.ts";
+import type { Profile, Traces } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
+import { anyBelow, anyRow, type Forest, forestOf, rowWeights } from "./account.ts";
 import { isEverything } from "./matching.ts";
-import { comparisonOf } from "./order.ts";
+import { byteOrder } from "./order.ts";
 import { ROOT_NAME, Tree } from "./tree.ts";
 
 const GRADIENT_SUFFIX = " (gradient)";
@@ -14,9 +13,9 @@ const LONGEST_FUNCTION = 19;
 const KEPT_OF_LONGER = 17;
 
 /** A place of the tree while it grows: children by name, in the order they were first met. */
-interface Frame {
+interface CodePlace {
   readonly name: string;
-  readonly children: Map<string, Frame>;
+  readonly children: Map<string, CodePlace>;
   readonly rows: number[];
 }
 
@@ -66,7 +65,7 @@ export function codeTree(names: readonly string[], traces: Traces): Tree {
     }
   }
   const forwardNames = [...gradients.keys()];
-  for (const name of forwardNames.sort(comparisonOf(forwardNames))) {
+  for (const name of forwardNames.sort(byteOrder(forwardNames))) {
     const stack = forward.get(name);
     if (stack === undefined) continue;
     const { rows } = grown.leaf(stack, GRADIENT_SUFFIX);
@@ -87,12 +86,12 @@ export function codeForest(profile: Profile, tree: Tree, options: Options): Fore
 
 /** A tree of frames, and where in it each stack ends. */
 class Growing {
-  readonly root = frame(ROOT_NAME);
-  private readonly leaves = new Map<string, Frame>();
-  private readonly names: readonly string[];
+  readonly root = newPlace(ROOT_NAME);
+  readonly #leaves = new Map<string, CodePlace>();
+  readonly #names: readonly string[];
 
   constructor(private readonly traces: Traces) {
-    this.names = Array.from(traces.file, (file, index) =>
+    this.#names = Array.from(traces.file, (file, index) =>
       frameName(
         traces.strings[file] as string,
         traces.line[index] as number,
@@ -102,19 +101,19 @@ class Growing {
   }
 
   /** The innermost frame of a stack, grown into the tree when first met. */
-  leaf(stack: number, suffix: string): Frame {
+  leaf(stack: number, suffix: string): CodePlace {
     const key = `${stack}${suffix}`;
-    const found = this.leaves.get(key) ?? this.grow(stack, suffix);
-    this.leaves.set(key, found);
+    const found = this.#leaves.get(key) ?? this.#grow(stack, suffix);
+    this.#leaves.set(key, found);
     return found;
   }
 
-  private grow(stack: number, suffix: string): Frame {
+  #grow(stack: number, suffix: string): CodePlace {
     const { start, values } = this.traces.stacks;
     let found = this.root;
     for (const each of values.subarray(start[stack], start[stack + 1])) {
-      const name = (this.names[each] as string) + suffix;
-      const child = found.children.get(name) ?? frame(name);
+      const name = (this.#names[each] as string) + suffix;
+      const child = found.children.get(name) ?? newPlace(name);
       found.children.set(name, child);
       found = child;
     }
@@ -122,16 +121,16 @@ class Growing {
   }
 }
 
-function frame(name: string): Frame {
+function newPlace(name: string): CodePlace {
   return { name, children: new Map(), rows: [] };
 }
 
-function flattened(root: Frame): Tree {
+function flattened(root: CodePlace): Tree {
   const names: string[] = [];
   const parents: number[] = [];
   const rows: number[] = [];
   const rowStart = [0];
-  const pending: [frame: Frame, parent: number][] = [[root, -1]];
+  const pending: [place: CodePlace, parent: number][] = [[root, -1]];
   for (let each = pending.pop(); each; each = pending.pop()) {
     const [place, parent] = each;
     for (const child of [...place.children.values()].reverse()) pending.push([child, names.length]);
@@ -150,7 +149,7 @@ function flattened(root: Frame): Tree {
 }
 
 function nameRank(names: readonly string[]): Int32Array {
-  const compare = comparisonOf(names);
+  const compare = byteOrder(names);
   const places = names.map((_, place) => place);
   places.sort((one, other) => compare(names[one] as string, names[other] as string));
   const rank = new Int32Array(names.length);

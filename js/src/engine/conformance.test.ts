@@ -3,15 +3,17 @@
 
 import { describe, expect, test } from "vitest";
 import columns from "../../../tests/conformance/columns.jsonl?raw";
-import type { Profile } from "../profile.ts";
-import { OPTIONS, type View as ViewName } from "../protocol.ts";
-import { decoded } from "../wire.ts";
-import { evaluate } from "./evaluate.ts";
+import { withDefaults } from "../data/options.ts";
+import type { Profile } from "../data/profile.ts";
+import { OPTIONS, type ViewName } from "../data/protocol.ts";
+import { decode } from "../data/wire.ts";
+import { evaluate, extend } from "./evaluate.ts";
+import { EXTENSION } from "./extension.ts";
 import { type Measure, measures } from "./measures.ts";
-import { optionsOf } from "./options.ts";
-import { inputShapes } from "./shapes.ts";
 import { ROOT_NAME } from "./tree.ts";
-import type { View } from "./view.ts";
+import { inputShapes, type View } from "./view.ts";
+
+extend(EXTENSION);
 
 type Fields = Record<string, unknown>;
 type Row = [depth: number, fields: Fields];
@@ -43,7 +45,7 @@ const DOCUMENTS = import.meta.glob<string>("../../../tests/conformance/*.json", 
 const PROFILES = new Map<string, Profile>();
 for (const line of columns.trim().split("\n")) {
   const [name, packed] = JSON.parse(line) as [string, string];
-  PROFILES.set(name, decoded(await unpacked(packed)));
+  PROFILES.set(name, decode(await unpacked(packed)));
 }
 const CASES = Object.entries(DOCUMENTS).flatMap(([path, text]) => {
   const name = path.replace(/.*\/|\.json$/g, "");
@@ -59,7 +61,7 @@ describe("native tfprof's answers", () => {
     const given = OPTIONS.filter((option) => option.name in options);
     const values = Object.fromEntries(given.map((option) => [option.key, options[option.name]]));
     const profile = PROFILES.get(name) as Profile;
-    const view = evaluate(profile, kind, optionsOf({ ...values, timing: "tfprof" }));
+    const view = evaluate(profile, kind, withDefaults({ ...values, timing: "tfprof" }));
     expect(rowsOf(view)).toEqual(rows);
   });
 });

@@ -1,10 +1,10 @@
 // What is shown: start, depth, thresholds, show, hide, trim, each on one small tree in the views that are trees.
 
 import { describe, expect, test } from "vitest";
-import type { Options, View as ViewName } from "../protocol.ts";
+import { withDefaults } from "../data/options.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
-import { optionsOf } from "./options.ts";
-import { drawing, profileOf, shown } from "./sketches.ts";
+import { drawing, profileOf, shown } from "./testing.ts";
 
 // The same tree in scope, graph and code view, for what is in a scope is the input of it, and is called by it.
 const PROFILE = profileOf(`
@@ -92,7 +92,8 @@ describe.each(TREES)("in %s view", (kind) => {
       there = Op() 2us @/gpu:1 | a.py:2:f
       never = Op()             | a.py:3:f
     `);
-    const count = (...deviceRegexes: string[]) => evaluate(profile, kind, optionsOf({ deviceRegexes })).rows;
+    const count = (...deviceRegexes: string[]) =>
+      evaluate(profile, kind, withDefaults({ deviceRegexes })).rows;
     expect(count(".*gpu:1")).toBe(2);
     expect(count(".*gpu.*")).toBe(3);
     expect(count(".*gpu.*", "")).toBe(4);
@@ -124,7 +125,9 @@ test.each(["scope", "graph"] as const)("totals may be of what is shown only, in 
 
 test.each(TREES)("a row that counts itself is told from one that is there for others, in %s view", (kind) => {
   const profile = profileOf("a/b = Op() 1us | m.py:1:f > m.py:2:g\nc = Op(a/b) 1us | m.py:3:h");
-  const accounted = (options: Partial<Options>) => [...evaluate(profile, kind, optionsOf(options)).accounted];
+  const accounted = (options: Partial<Options>) => [
+    ...evaluate(profile, kind, withDefaults(options)).accounted,
+  ];
   expect(accounted({})).toEqual(kind === "graph" ? [0, 1, 1] : [0, 1, 1, 1]);
 });
 
@@ -135,14 +138,14 @@ test("code view heeds that by the exact clock only, as natively", () => {
 });
 
 test.each(["scope", "graph"] as const)("what a total counts and what of it is hidden, in %s view", (kind) => {
-  const view = evaluate(PROFILE, kind, optionsOf({ hideNameRegexes: ["a/b.*"] }));
+  const view = evaluate(PROFILE, kind, withDefaults({ hideNameRegexes: ["a/b.*"] }));
   expect(Array.from(view.definitions)).toEqual([5, 4, 1, 1]);
   expect(Array.from(view.hidden)).toEqual([2, 2, 0, 0]);
   expect([view.kept, view.of]).toEqual([3, 5]);
 });
 
 test("what is above a row is the row that it is shown under", () => {
-  const view = evaluate(PROFILE, "scope", optionsOf({ hideNameRegexes: ["a/b"], orderBy: "micros" }));
+  const view = evaluate(PROFILE, "scope", withDefaults({ hideNameRegexes: ["a/b"], orderBy: "micros" }));
   expect(shown(PROFILE, "scope", view.options)).toBe(
     drawing(`
       _TFProfRoot 0/39

@@ -1,6 +1,6 @@
 // Which places of a tree are shown: the answer to the name regexes, the thresholds and the depth.
 
-import type { Options } from "../protocol.ts";
+import type { Options } from "../data/protocol.ts";
 import { type Flags, gatheredFlags, type Indices } from "./columns.ts";
 import { isEverything, type Names } from "./matching.ts";
 import { MEASURES, type Measure, type Measures } from "./measures.ts";

@@ -1,12 +1,11 @@
 // From a profile and options to a view: what is kept between views never shows, and what cannot be is refused by name.
 
 import { describe, expect, test } from "vitest";
-import { OPTIONS, type Options, VIEWS } from "../protocol.ts";
-import { OptionError } from "./errors.ts";
+import { OptionError, withDefaults } from "../data/options.ts";
+import { Cache, cacheOf } from "../data/profile.ts";
+import { OPTIONS, type Options, VIEWS } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
-import { Memory, memoryOf } from "./memory.ts";
-import { optionsOf } from "./options.ts";
-import { drawn, profileOf } from "./sketches.ts";
+import { drawn, profileOf } from "./testing.ts";
 
 const MODEL = `
   s/a  = Add(s/b, c) 5us;7us 4flops +mine   | main.py:1:main > model.py:1:f
@@ -31,7 +30,7 @@ const CHANGES: readonly Partial<Options>[] = [
 ];
 
 test("views in any order are as if each were the first", () => {
-  const asked = VIEWS.flatMap((kind) => CHANGES.map((options) => [kind, optionsOf(options)] as const));
+  const asked = VIEWS.flatMap((kind) => CHANGES.map((options) => [kind, withDefaults(options)] as const));
   const alone = asked.map(([kind, options]) =>
     drawn(evaluate(profileOf(MODEL), kind, options), "micros", "runs"),
   );
@@ -48,15 +47,15 @@ test("views in any order are as if each were the first", () => {
 
 test("a view does not change when others are made", () => {
   const profile = profileOf(MODEL);
-  const view = evaluate(profile, "scope", optionsOf({ orderBy: "micros" }));
-  for (const options of CHANGES) evaluate(profile, "scope", optionsOf(options)).total("micros").fill(0);
+  const view = evaluate(profile, "scope", withDefaults({ orderBy: "micros" }));
+  for (const options of CHANGES) evaluate(profile, "scope", withDefaults(options)).total("micros").fill(0);
   // A mean of 6, 1.2 and 2 microseconds.
   expect(drawn(view, "micros")).toBe("_TFProfRoot 0/9.2\n  s 0/7.2\n    s/a 6/6\n    s/b 1.2/1.2\n  c 2/2");
 });
 
-describe("memory", () => {
+describe("the cache", () => {
   test("what is kept is made once", () => {
-    const memory = new Memory();
+    const memory = new Cache();
     expect(memory.kept("tree", () => "grown")).toBe("grown");
     expect(memory.kept("tree", () => "grown again")).toBe("grown");
     expect(memory.recent("sums", () => 1)).toBe(1);
@@ -64,7 +63,7 @@ describe("memory", () => {
   });
 
   test("of what is recent only what was asked for last is held", () => {
-    const memory = new Memory();
+    const memory = new Cache();
     memory.recent("used", () => "first");
     for (let i = 0; i < 100; i++) {
       memory.recent(String(i), () => i);
@@ -76,14 +75,14 @@ describe("memory", () => {
 
   test("each profile has its own", () => {
     const [one, other] = [profileOf(MODEL), profileOf(MODEL)];
-    expect(memoryOf(one)).toBe(memoryOf(one));
-    expect(memoryOf(one)).not.toBe(memoryOf(other));
+    expect(cacheOf(one)).toBe(cacheOf(one));
+    expect(cacheOf(one)).not.toBe(cacheOf(other));
   });
 });
 
 describe("options", () => {
   test("the defaults are those of the table, and do", () => {
-    const options = optionsOf();
+    const options = withDefaults();
     for (const { key, default: usual } of OPTIONS) expect(options[key]).toEqual(usual);
     expect(evaluate(profileOf(MODEL), "op", options).rows).toBe(2);
   });
@@ -108,7 +107,7 @@ describe("options", () => {
     ["accountTypeRegexes", [")"], 'account_type_regexes: RE2 refuses ")": unexpected ): )'],
     ["runNameRegexes", ["(?=a)"], 'run_name_regexes: RE2 refuses "(?=a)": invalid perl operator'],
   ])("%s = %j", (key, value, message) => {
-    const options = { ...optionsOf(), [key]: value } as Options;
+    const options = { ...withDefaults(), [key]: value } as Options;
     for (const kind of VIEWS) {
       const evaluated = () => evaluate(profileOf(MODEL), kind, options);
       expect(evaluated).toThrow(OptionError);

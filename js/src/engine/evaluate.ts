@@ -1,46 +1,58 @@
 // From a profile, a view's name and options to the View: which modules do the work, and what is kept between views.
 
-import type { Profile } from "../profile.ts";
-import type { Options, View as ViewName } from "../protocol.ts";
-import { codeForest, codeTree } from "./code.ts";
+import { checkOptions } from "../data/options.ts";
+import { cacheOf, type Profile } from "../data/profile.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
+import type { Forest } from "./account.ts";
 import type { Flags } from "./columns.ts";
 import type { Display } from "./display.ts";
-import type { Forest } from "./forest.ts";
-import { graphForest, graphTree } from "./graph.ts";
-import { isEverything, Names } from "./matching.ts";
+import { type Compile, compileWith, isEverything, Names, NotLoaded } from "./matching.ts";
 import { measures } from "./measures.ts";
-import { memoryOf } from "./memory.ts";
-import { opForest, opTree, opView } from "./op.ts";
-import { checkOptions } from "./options.ts";
 import { scopeForest, scopeTree } from "./scope.ts";
 import { Sums } from "./sums.ts";
 import type { Tree } from "./tree.ts";
 import { treeView } from "./tree_view.ts";
 import type { View } from "./view.ts";
 
-const TREES: Readonly<Record<ViewName, (profile: Profile) => Tree>> = {
-  scope: ({ nodes }) => scopeTree(nodes.names),
-  graph: ({ nodes }) => graphTree(nodes.names, nodes.inputs),
-  code: ({ nodes, traces }) => codeTree(nodes.names, traces),
-  op: opTree,
+/** How a view is evaluated: its tree, what is accounted of it, and its rows where they are not those of a tree view. */
+interface ViewEngine {
+  tree(profile: Profile): Tree;
+  forest(profile: Profile, tree: Tree, options: Options): Forest;
+  view?(profile: Profile, options: Options, display: Display): View;
+}
+
+/** What comes after the first paint: the other views, and regexes with operators. */
+export interface Extension {
+  readonly views: Partial<Record<ViewName, ViewEngine>>;
+  readonly compile: Compile;
+}
+
+const views: Partial<Record<ViewName, ViewEngine>> = {
+  scope: { tree: ({ nodes }) => scopeTree(nodes.names), forest: scopeForest },
 };
 
-const FORESTS: Readonly<Record<ViewName, (profile: Profile, tree: Tree, options: Options) => Forest>> = {
-  scope: scopeForest,
-  graph: graphForest,
-  code: codeForest,
-  op: opForest,
-};
+/** Let the engine do all that an extension can; it only adds. */
+export function extend(extension: Extension): void {
+  Object.assign(views, extension.views);
+  compileWith(extension.compile);
+}
 
 /** The tree of a view, which depends on the profile only and is kept with it. */
 export function viewTree(profile: Profile, kind: ViewName): Tree {
-  return memoryOf(profile).kept(`tree ${kind}`, () => TREES[kind](profile));
+  const { tree } = engineOf(kind);
+  return cacheOf(profile).kept(`tree ${kind}`, () => tree(profile));
 }
 
-/** The rows of a view under the options; an OptionError or ProfileError where there are none to be had. */
+function engineOf(kind: ViewName): ViewEngine {
+  const found = views[kind];
+  if (!found) throw new NotLoaded(`the ${kind} view is not loaded yet`);
+  return found;
+}
+
+/** The rows of a view under the options; an OptionError, ProfileError or NotLoaded where there are none to be had. */
 export function evaluate(profile: Profile, kind: ViewName, options: Options): View {
   checkOptions(options);
-  const memory = memoryOf(profile);
+  const cache = cacheOf(profile);
   const accounting = JSON.stringify([kind, options.timing, options.accountTypeRegexes]);
   const measuring = JSON.stringify([
     options.step,
@@ -48,24 +60,25 @@ export function evaluate(profile: Profile, kind: ViewName, options: Options): Vi
     options.workerRegexes,
     options.acrossWorkers,
   ]);
+  const engine = engineOf(kind);
   const tree = viewTree(profile, kind);
-  const forest = memory.recent(`forest ${accounting}`, () => FORESTS[kind](profile, tree, options));
-  const sums = memory.recent(
+  const forest = cache.recent(`forest ${accounting}`, () => engine.forest(profile, tree, options));
+  const sums = cache.recent(
     `sums ${accounting} ${measuring}`,
     () => new Sums(forest, measures(profile, options)),
   );
   const display: Display = {
-    names: memory.kept(`names ${kind}`, () => new Names(tree.names)),
+    names: cache.kept(`names ${kind}`, () => new Names(tree.names)),
     sums,
     devices: isEverything(options.deviceRegexes)
       ? undefined
-      : memory.recent(`devices ${accounting} ${JSON.stringify(options.deviceRegexes)}`, () =>
+      : cache.recent(`devices ${accounting} ${JSON.stringify(options.deviceRegexes)}`, () =>
           deviceMatches(profile, forest.tree, options),
         ),
     ownThresholds: kind === "scope" || kind === "graph",
     cutsItself: kind === "code",
   };
-  return kind === "op" ? opView(profile, options, display) : treeView(profile, kind, options, display);
+  return engine.view?.(profile, options, display) ?? treeView(profile, kind, options, display);
 }
 
 /** Whether a place has a node on a matching device; a node without one is on the device of the empty name. */

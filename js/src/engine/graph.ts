@@ -1,10 +1,9 @@
 // The graph view: the depth-first spanning tree from the nodes that are nobody's input along their inputs.
 
-import type { Lists, Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import { accounted } from "./account.ts";
+import type { Lists, Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
+import { accounted, type Forest, forestOf } from "./account.ts";
 import type { Indices } from "./columns.ts";
-import { type Forest, forestOf } from "./forest.ts";
 import { ROOT_NAME, Tree } from "./tree.ts";
 
 /** The spanning tree in the order of the walk; a cycle that nothing else consumes is not reached. */

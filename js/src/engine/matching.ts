@@ -1,10 +1,34 @@
 // Which names match tfprof's regexes: RE2's syntax, full matches, and time linear in the names.
 
 import type { Flags } from "./columns.ts";
-import { OptionError } from "./errors.ts";
-import { Regex, RegexError } from "./regex.ts";
+
+/** A regex that is ready to be asked. */
+export interface Pattern {
+  /** Whether the regex matches the whole name. */
+  matches(name: string): boolean;
+}
+
+/** Makes the pattern of a regex; `option` is named where RE2 refuses it. */
+export type Compile = (option: string, regex: string) => Pattern;
+
+/** What was asked for needs code that comes after the first paint, and has not come yet. */
+export class NotLoaded extends Error {
+  override readonly name = "NotLoaded";
+}
 
 const KEPT_MASKS = 64;
+// A regex without operators, as the first paint needs for the kinds of runs, is a name; punctuation may be escaped.
+const PLAIN = /^(?:[\w !"#%&',/:;<=>@`~-]|\\[!-/:-@[-`{-~])*$/;
+const ESCAPE = /\\(.)/g;
+
+let compile: Compile = () => {
+  throw new NotLoaded("regexes are not loaded yet");
+};
+
+/** Compile all other regexes so. */
+export function compileWith(later: Compile): void {
+  compile = later;
+}
 
 /** Whether an option has its word for "all", names with line ends included. */
 export function isEverything(regexes: readonly string[]): boolean {
@@ -13,7 +37,7 @@ export function isEverything(regexes: readonly string[]): boolean {
 
 /** Names to match regexes against; the answer for each regex is kept. */
 export class Names {
-  private readonly masks = new Map<string, Flags>();
+  readonly #masks = new Map<string, Flags>();
 
   constructor(private readonly names: readonly string[]) {}
 
@@ -30,26 +54,21 @@ export class Names {
 
   /** Whether each name matches the regex in full. */
   matchingOne(option: string, regex: string): Flags {
-    const known = this.masks.get(regex);
+    const known = this.#masks.get(regex);
     if (known) return known;
-    const pattern = compiled(option, regex);
+    const pattern = PLAIN.test(regex) ? plain(regex) : compile(option, regex);
     const mask = new Uint8Array(this.names.length);
     for (let i = 0; i < mask.length; i++) mask[i] = pattern.matches(this.names[i] as string) ? 1 : 0;
-    this.masks.set(regex, mask);
-    for (const oldest of this.masks.keys()) {
-      if (this.masks.size <= KEPT_MASKS) break;
-      this.masks.delete(oldest); // someone is typing
+    this.#masks.set(regex, mask);
+    for (const oldest of this.#masks.keys()) {
+      if (this.#masks.size <= KEPT_MASKS) break;
+      this.#masks.delete(oldest); // someone is typing
     }
     return mask;
   }
 }
 
-/** The regex as RE2 understands it, or an OptionError with RE2's reason. */
-export function compiled(option: string, regex: string): Regex {
-  try {
-    return new Regex(regex);
-  } catch (error) {
-    if (!(error instanceof RegexError)) throw error;
-    throw new OptionError(option, `RE2 refuses ${JSON.stringify(regex)}: ${error.message}`);
-  }
+function plain(regex: string): Pattern {
+  const wanted = regex.replace(ESCAPE, "$1");
+  return { matches: (name) => name === wanted };
 }

@@ -1,17 +1,16 @@
 // What nodes cost: in a step, in the mean of steps, by both clocks, and never by a sum that is not exact.
 
 import { describe, expect, test } from "vitest";
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import { OptionError, ProfileError } from "./errors.ts";
+import { OptionError, ProfileError, withDefaults } from "../data/options.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
 import { type Measure, measures } from "./measures.ts";
-import { optionsOf } from "./options.ts";
-import { profileOf } from "./sketches.ts";
+import { profileOf } from "./testing.ts";
 
 /** The values as fractions in words, so that thirds are exact. */
 function costs(profile: Profile, options: Partial<Options> = {}, measure: Measure = "micros"): string[] {
-  const found = measures(profile, optionsOf(options));
+  const found = measures(profile, withDefaults(options));
   const unit = found.unit(measure);
   return Array.from(found.column(measure), (value) => {
     const divisor = greatestCommonDivisor(Math.abs(value), unit);
@@ -81,7 +80,7 @@ test("a mean over many steps stays exact", () => {
 
 test("a mean without a handy denominator is off by less than a picosecond", () => {
   const profile = profileOf([ran("a", 5051), ran("b", 1)].join("\n"));
-  const found = measures(profile, optionsOf());
+  const found = measures(profile, withDefaults());
   expect(found.unit("micros")).toBe(5_040_000);
   [10101 / 5051, 1 / 5051].forEach((micros, node) => {
     const value = found.column("micros")[node] as number;
@@ -136,7 +135,9 @@ describe("beyond 2**53", () => {
     profile.stepTotals.runCount.set([1, 0]);
     for (const floatOps of [2 ** 53, -(2 ** 53)]) {
       profile.nodes.floatOps.set([floatOps]);
-      expect(() => measures({ ...profile }, optionsOf())).toThrow(/^float_ops: the values add up to 2\*\*53/);
+      expect(() => measures({ ...profile }, withDefaults())).toThrow(
+        /^float_ops: the values add up to 2\*\*53/,
+      );
     }
   });
 
@@ -161,7 +162,7 @@ describe("beyond 2**53", () => {
     const profile = profileOf(`a = Op() 1us ${2 ** 51}B`);
     const accountTypeRegexes = ["O.*", ".*p", ".*O.*", ".*p.*"];
     const bytes = (timing: Options["timing"]) =>
-      evaluate(profile, "op", optionsOf({ accountTypeRegexes, timing })).total("bytes");
+      evaluate(profile, "op", withDefaults({ accountTypeRegexes, timing })).total("bytes");
     expect(Array.from(bytes("exact"))).toEqual([2 ** 51]);
     expect(() => bytes("tfprof")).toThrow(ProfileError);
   });

@@ -1,13 +1,12 @@
 // What each graph node cost in the chosen step and clock: one exact column of whole numbers a measure.
 
-import type { Profile, StepTotals } from "../profile.ts";
-import type { Options } from "../protocol.ts";
+import { ProfileError } from "../data/options.ts";
+import { cacheOf, type Profile, type StepTotals } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { countedUp, type Indices, type Numbers } from "./columns.ts";
-import { ProfileError } from "./errors.ts";
-import { memoryOf } from "./memory.ts";
 import { byWorker, chosenSteps } from "./steps.ts";
 
-export const TIMES = ["micros", "accelerator_micros", "cpu_micros"] as const;
+const TIMES = ["micros", "accelerator_micros", "cpu_micros"] as const;
 export const BYTES = ["bytes", "peak_bytes", "residual_bytes", "output_bytes"] as const;
 export const MEASURES = [...TIMES, ...BYTES, "runs", "float_ops", "params"] as const;
 export type Measure = (typeof MEASURES)[number];
@@ -23,7 +22,7 @@ export function isMeasure(name: string): name is Measure {
 }
 
 /** Whether the measure is a time. */
-export function isTime(measure: Measure): boolean {
+function isTime(measure: Measure): boolean {
   return (TIMES as readonly string[]).includes(measure);
 }
 
@@ -49,7 +48,7 @@ export function measures(profile: Profile, options: Options): Measures {
   const steps = chosenSteps(profile, options);
   const isExact = options.timing === "exact";
   const across = options.acrossWorkers;
-  return memoryOf(profile).recent(`measures ${steps.join()} ${isExact} ${across}`, () => {
+  return cacheOf(profile).recent(`measures ${steps.join()} ${isExact} ${across}`, () => {
     const workers = across === "mean" ? [steps] : byWorker(profile, steps);
     return across === "slowest" && workers.length > 1
       ? slowest(workers.map((each) => addedUp(profile, [each], isExact)))
@@ -82,7 +81,9 @@ function addedUp(profile: Profile, groups: readonly (readonly number[])[], isExa
     // A mean that is too large for the scale is rounded to whole units.
     const fitting = size * scale < LIMIT ? scale : 1;
     columns[measure] = parts
-      .map(({ rows, divisor }) => mean(summed(totals, values, rows, profile.nodes.op.length), divisor, fitting, isExact))
+      .map(({ rows, divisor }) =>
+        mean(summed(totals, values, rows, profile.nodes.op.length), divisor, fitting, isExact),
+      )
       .reduce((sum, each) => sum.map((value, node) => value + (each[node] as number)));
     units[measure] = isExact && isTime(measure) ? fitting * NANOS_A_MICRO : fitting;
   }

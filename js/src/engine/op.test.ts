@@ -1,10 +1,10 @@
 // The op view: a row an op type, each total its own and that of all rows after it.
 
 import { expect, test } from "vitest";
-import type { Options } from "../protocol.ts";
+import { withDefaults } from "../data/options.ts";
+import type { Options } from "../data/protocol.ts";
 import { evaluate } from "./evaluate.ts";
-import { optionsOf } from "./options.ts";
-import { profileOf, shown } from "./sketches.ts";
+import { profileOf, shown } from "./testing.ts";
 
 const PROFILE = profileOf(`
   a = Add() 1us
@@ -54,15 +54,15 @@ test.each<[string, Partial<Options>, string]>([
 
 test("the grand total is there though no row is", () => {
   const hidden = { hideNameRegexes: [".*"] };
-  const view = evaluate(PROFILE, "op", optionsOf(hidden));
+  const view = evaluate(PROFILE, "op", withDefaults(hidden));
   expect([view.rows, view.kept, view.of]).toEqual([0, 0, 4]);
   expect(view.grandTotal("micros")).toBe(38 * view.unit("micros"));
-  const alone = evaluate(PROFILE, "op", optionsOf({ ...hidden, accountDisplayedOpOnly: true }));
+  const alone = evaluate(PROFILE, "op", withDefaults({ ...hidden, accountDisplayedOpOnly: true }));
   expect(alone.grandTotal("micros")).toBe(0);
 });
 
 test("definitions are the nodes of a row and of all after it", () => {
-  const view = evaluate(PROFILE, "op", optionsOf({ orderBy: "micros" }));
+  const view = evaluate(PROFILE, "op", withDefaults({ orderBy: "micros" }));
   expect(Array.from(view.definitions)).toEqual([8, 6, 3, 1]);
   expect(Array.from(view.memberCount)).toEqual([2, 3, 2, 1]);
   expect(Array.from(view.membersOf(1))).toEqual([3, 6, 7]);

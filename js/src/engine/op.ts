@@ -1,8 +1,8 @@
 // The op view: one row an op type, each row's total its own and that of all rows after it.
 
-import type { Profile } from "../profile.ts";
-import type { Options, Order } from "../protocol.ts";
-import { rowWeights } from "./account.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options, Order } from "../data/protocol.ts";
+import { anyRow, type Forest, forestOf, rowWeights } from "./account.ts";
 import {
   countedUp,
   type Flags,
@@ -12,7 +12,6 @@ import {
   type Numbers,
 } from "./columns.ts";
 import { type Display, masks, matching, thresholds } from "./display.ts";
-import { anyRow, type Forest, forestOf } from "./forest.ts";
 import { isEverything } from "./matching.ts";
 import { isMeasure } from "./measures.ts";
 import { sortByKey } from "./order.ts";

@@ -32,7 +32,7 @@ export function sortByKey(places: Indices, key: Numbers | Indices): Indices {
 }
 
 /** The quickest way to compare these names by code points: the byte order of UTF-8, which is JavaScript's for most. */
-export function comparisonOf(names: readonly string[]): (one: string, other: string) => number {
+export function byteOrder(names: readonly string[]): (one: string, other: string) => number {
   return names.some((name) => /[\ud800-\udfff]/.test(name)) ? compareNames : compareUnits;
 }
 

@@ -1,9 +1,12 @@
 // Regexes in RE2's syntax: what they match in full, what is refused, and that none takes long. All answers are RE2's.
 
 import { describe, expect, test } from "vitest";
-import { OptionError } from "./errors.ts";
-import { Names } from "./matching.ts";
-import { Regex, RegexError } from "./regex.ts";
+import { OptionError } from "../data/options.ts";
+import { compileWith, Names } from "./matching.ts";
+import { compiled, Regex } from "./regex.ts";
+import { RegexError } from "./regex_classes.ts";
+
+compileWith(compiled);
 
 /** Which of the texts match. */
 function matching(regex: string, ...texts: string[]): string[] {
@@ -209,4 +212,51 @@ describe("names", () => {
     names.matching("show_name_regexes", ["a"]).fill(1);
     expect(Array.from(names.matching("show_name_regexes", ["a"]))).toEqual([1, 0]);
   });
+});
+
+test.each([
+  "a",
+  "a/b_c-1",
+  "",
+  "step 3",
+  "a\\.b",
+  "a\\-b",
+  "a\\\\b",
+  "w (1)",
+  "é",
+  "a\\d",
+  "a|b",
+  "a\\",
+  "#1,<2>",
+])("%j is the same whether it is read as a name or run as an automaton", (regex) => {
+  const texts = [
+    "a",
+    "a/b_c-1",
+    "",
+    "step 3",
+    "a.b",
+    "axb",
+    "a-b",
+    "a\\b",
+    "w (1)",
+    "w 1",
+    "é",
+    "a7",
+    "b",
+    "#1,<2>",
+  ];
+  const ask = (matches: () => readonly boolean[]) => {
+    try {
+      return matches();
+    } catch (error) {
+      return (error as Error).message.replace(/^.*": /, "");
+    }
+  };
+  const names = new Names(texts);
+  expect(ask(() => Array.from(names.matchingOne("option", regex), Boolean))).toEqual(
+    ask(() => {
+      const pattern = new Regex(regex);
+      return texts.map((text) => pattern.matches(text));
+    }),
+  );
 });

@@ -1,26 +1,30 @@
 // Reads a regex as RE2 does, into a tree; what RE2 refuses is refused in its words.
 
-import { Cursor, RegexError, readClass, readEscape, readUnicodeClass } from "./regex_classes.ts";
 import {
   ANY,
   type CharacterSet,
+  Cursor,
   character,
   characterSet,
   NO_LINE_END,
   noneOf,
   PERL_CLASSES,
-} from "./regex_sets.ts";
+  RegexError,
+  readClass,
+  readEscape,
+  readUnicodeClass,
+} from "./regex_classes.ts";
 
 /** Where a place lies: at an end of the text or of a line, at an edge of a word or inside or outside of one. */
 export type Assertion = "textStart" | "textEnd" | "lineStart" | "lineEnd" | "wordEdge" | "noWordEdge";
 
 /** A part of a regex. Greedy or not makes no difference to whether a whole name matches. */
-export type Part =
+export type RegexPart =
   | { readonly kind: "characters"; readonly set: CharacterSet }
   | { readonly kind: "assertion"; readonly assertion: Assertion }
-  | { readonly kind: "sequence"; readonly parts: readonly Part[] }
-  | { readonly kind: "choice"; readonly parts: readonly Part[] }
-  | { readonly kind: "repetition"; readonly part: Part; readonly least: number; readonly most: number };
+  | { readonly kind: "sequence"; readonly parts: readonly RegexPart[] }
+  | { readonly kind: "choice"; readonly parts: readonly RegexPart[] }
+  | { readonly kind: "repetition"; readonly part: RegexPart; readonly least: number; readonly most: number };
 
 // As in RE2: the largest count, also of counts in counts, and the deepest nesting.
 const MOST_REPETITIONS = 1000;
@@ -34,13 +38,13 @@ interface Flags {
 
 /** A group while it is read: the choices so far, and the last one's parts. */
 interface Group {
-  readonly choices: Part[];
-  parts: Part[];
+  readonly choices: RegexPart[];
+  parts: RegexPart[];
   readonly flagsOutside: Flags;
 }
 
 /** The tree of a regex. */
-export function parsed(regex: string): Part {
+export function parsed(regex: string): RegexPart {
   return new Parser(regex).parse();
 }
 
@@ -49,7 +53,7 @@ class Parser {
   #flags: Flags = { folds: false, dotAll: false, multiline: false };
   readonly #groups: Group[] = [];
   /** How often a part repeats what is in it, counts in counts multiplied. */
-  readonly #repetitions = new WeakMap<Part, number>();
+  readonly #repetitions = new WeakMap<RegexPart, number>();
   /** Where the repetition operator that was read last starts, if nothing came after it. */
   #repeatedFrom = -1;
 
@@ -58,7 +62,7 @@ class Parser {
     this.#open(this.#flags);
   }
 
-  parse(): Part {
+  parse(): RegexPart {
     const cursor = this.#cursor;
     while (!cursor.isAtEnd) {
       const repeatedFrom = this.#repeatedFrom;
@@ -127,7 +131,7 @@ class Parser {
     this.#flags = flags;
   }
 
-  #close(): Part {
+  #close(): RegexPart {
     this.#endChoice();
     const { choices, flagsOutside } = this.#groups.pop() as Group;
     this.#flags = flagsOutside;
@@ -139,15 +143,15 @@ class Parser {
     this.#group.parts = [];
   }
 
-  #combined(kind: "sequence" | "choice", parts: readonly Part[]): Part {
-    if (parts.length === 1) return parts[0] as Part;
-    const part: Part = { kind, parts };
+  #combined(kind: "sequence" | "choice", parts: readonly RegexPart[]): RegexPart {
+    if (parts.length === 1) return parts[0] as RegexPart;
+    const part: RegexPart = { kind, parts };
     const repetitions = parts.reduce((most, each) => Math.max(most, this.#repetitions.get(each) ?? 1), 1);
     this.#repetitions.set(part, repetitions);
     return part;
   }
 
-  #add(part: Part): void {
+  #add(part: RegexPart): void {
     this.#group.parts.push(part);
   }
 
@@ -171,7 +175,7 @@ class Parser {
     }
     const part = this.#group.parts.pop();
     if (!part) throw new RegexError("no argument for repetition operator", operator);
-    const repeated: Part = { kind: "repetition", part, least, most };
+    const repeated: RegexPart = { kind: "repetition", part, least, most };
     const count = Math.max(1, Number.isFinite(most) ? most : least);
     const product = count * (this.#repetitions.get(part) ?? 1);
     if (count > 1 && product > MOST_REPETITIONS) throw new RegexError("invalid repetition size", operator);

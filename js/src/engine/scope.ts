@@ -1,12 +1,11 @@
 // The scope view: the tree of name parts, with a place made for every scope that is not itself a node.
 
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import { accounted } from "./account.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
+import { accounted, anyBelow, type Forest, forestOf } from "./account.ts";
 import { gatheredIndices, type Indices } from "./columns.ts";
-import { anyBelow, type Forest, forestOf } from "./forest.ts";
 import { Names } from "./matching.ts";
-import { comparisonOf, ordered } from "./order.ts";
+import { byteOrder, ordered } from "./order.ts";
 import { ROOT_NAME, Tree } from "./tree.ts";
 
 // The type that native gives to the scopes it makes up, which `account_type_regexes` can match.
@@ -75,7 +74,7 @@ function parts(names: readonly string[]): { found: string[]; above: number[] } {
 
 /** The parts in the order of their names, the root first; the names, which come next, have it. */
 function inByteOrder(found: readonly string[], names: number): Indices {
-  const compare = comparisonOf(found);
+  const compare = byteOrder(found);
   const inOrder = (one: number, other: number) => compare(found[one] as string, found[other] as string);
   const scopes = Array.from({ length: found.length - 1 - names }, (_, i) => 1 + names + i).sort(inOrder);
   const sorted = new Int32Array(found.length);

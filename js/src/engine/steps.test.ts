@@ -1,13 +1,12 @@
 // Which steps of which workers count, and how workers are put together: the figures of tests/ingest/merging/test_workers.py.
 
 import { describe, expect, test } from "vitest";
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import { OptionError } from "./errors.ts";
+import { OptionError, withDefaults } from "../data/options.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { type Measure, measures } from "./measures.ts";
-import { optionsOf } from "./options.ts";
-import { profileOf } from "./sketches.ts";
 import { byWorker, chosenSteps } from "./steps.ts";
+import { profileOf } from "./testing.ts";
 
 // Of the fast worker steps 0 and 1, of the slow one step 0: in the sketch they are the first, the last and the second.
 const WORKERS: Profile = {
@@ -22,7 +21,7 @@ const WORKERS: Profile = {
 };
 
 function costs(options: Partial<Options>, measure: Measure = "micros"): number[] {
-  const found = measures(WORKERS, optionsOf(options));
+  const found = measures(WORKERS, withDefaults(options));
   return Array.from(found.column(measure), (value) => value / found.unit(measure));
 }
 
@@ -60,7 +59,7 @@ describe("workers", () => {
       stepNames: ["", "", ""],
       stepWorkers: ["one", "one", "two"],
     };
-    const found = measures(odd, optionsOf({ acrossWorkers: "sum", timing: "tfprof" }));
+    const found = measures(odd, withDefaults({ acrossWorkers: "sum", timing: "tfprof" }));
     expect([...found.column("micros")]).toEqual([5]);
   });
 
@@ -73,7 +72,7 @@ describe("workers", () => {
     [{ workerRegexes: ["slow"], step: 1 }, "1 was run by no worker that worker_regexes match"],
     [{ step: 2 }, "2 is not in the profile; its steps are 0, 1"],
   ])("what was not run is said: %j", (options, reason) => {
-    const choose = () => chosenSteps(WORKERS, optionsOf(options));
+    const choose = () => chosenSteps(WORKERS, withDefaults(options));
     expect(choose).toThrow(OptionError);
     expect(choose).toThrow(reason);
   });

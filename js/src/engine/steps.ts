@@ -1,10 +1,9 @@
 // Which steps of which workers the options choose.
 
-import type { Profile } from "../profile.ts";
-import type { Options } from "../protocol.ts";
-import { OptionError } from "./errors.ts";
+import { OptionError } from "../data/options.ts";
+import { cacheOf, type Profile } from "../data/profile.ts";
+import type { Options } from "../data/protocol.ts";
 import { Names } from "./matching.ts";
-import { memoryOf } from "./memory.ts";
 
 /** The indices of the steps to look at: those of the number, or whose run has a matching name, of all workers meant. */
 export function chosenSteps(profile: Profile, options: Options): number[] {
@@ -47,7 +46,7 @@ function matching(
   regexes: readonly string[],
   what: string,
 ): ArrayLike<number> {
-  const names = memoryOf(profile).kept(`names of ${option}`, () => new Names(known));
+  const names = cacheOf(profile).kept(`names of ${option}`, () => new Names(known));
   const found = names.matching(option, regexes);
   if (known.length === 0 || [...known.keys()].some((index) => found[index])) return found;
   const shown = [...new Set(known)].sort().map((name) => JSON.stringify(name));

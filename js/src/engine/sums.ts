@@ -1,17 +1,17 @@
 // Own values and totals of the places of a tree, and the order that they give.
 
-import type { Order, View as ViewName } from "../protocol.ts";
+import type { Order, ViewName } from "../data/protocol.ts";
+import type { Forest } from "./account.ts";
 import { countedUp, type Indices, type Numbers } from "./columns.ts";
-import type { Forest } from "./forest.ts";
 import { checkSize, isMeasure, type Measure, type Measures } from "./measures.ts";
 import { ordered, sortByKey } from "./order.ts";
 
 /** The measures of a forest in one step and clock; each column is made when it is first asked for. */
 export class Sums {
-  private readonly owns = new Map<Measure, Numbers>();
-  private readonly totals = new Map<Measure, Numbers>();
-  private readonly sequences = new Map<Order, Indices>();
-  private readonly orders = new Map<Order, Indices>();
+  readonly #owns = new Map<Measure, Numbers>();
+  readonly #totals = new Map<Measure, Numbers>();
+  readonly #sequences = new Map<Order, Indices>();
+  readonly #orders = new Map<Order, Indices>();
 
   constructor(
     readonly forest: Forest,
@@ -20,12 +20,12 @@ export class Sums {
 
   /** The measure of the graph nodes of each place itself. */
   own(measure: Measure): Numbers {
-    return made(this.owns, measure, () => this.computeOwn(measure));
+    return made(this.#owns, measure, () => this.#computeOwn(measure));
   }
 
   /** The measure of all graph nodes in the subtree of each place. */
   total(measure: Measure): Numbers {
-    return made(this.totals, measure, () => {
+    return made(this.#totals, measure, () => {
       const total = this.own(measure).slice();
       const { parent } = this.forest.tree;
       for (let place = total.length - 1; place > 0; place--) {
@@ -38,24 +38,24 @@ export class Sums {
 
   /** All places in the order to show them. */
   order(orderBy: Order, view: ViewName): Indices {
-    return made(this.orders, orderBy, () => ordered(this.sequence(orderBy, view), this.forest.tree.parent));
+    return made(this.#orders, orderBy, () => ordered(this.sequence(orderBy, view), this.forest.tree.parent));
   }
 
   /** All places by what siblings are sorted by. */
   sequence(orderBy: Order, view: ViewName): Indices {
-    return made(this.sequences, orderBy, () =>
-      sortByKey(countedUp(this.forest.tree.size), this.key(orderBy, view)),
+    return made(this.#sequences, orderBy, () =>
+      sortByKey(countedUp(this.forest.tree.size), this.#key(orderBy, view)),
     );
   }
 
-  private key(orderBy: Order, view: ViewName): Numbers | Indices {
+  #key(orderBy: Order, view: ViewName): Numbers | Indices {
     const { tree } = this.forest;
     if (isMeasure(orderBy)) return this.total(orderBy).map((value) => -value);
     if (orderBy === "occurrence" && view === "code") return tree.rowCount.map((count) => -count);
     return tree.nameRank;
   }
 
-  private computeOwn(measure: Measure): Numbers {
+  #computeOwn(measure: Measure): Numbers {
     const { tree, weight } = this.forest;
     const column = this.measures.column(measure);
     const own = new Float64Array(tree.size);

@@ -9,10 +9,10 @@ export const ROOT_NAME = "_TFProfRoot";
  * `rows.subarray(rowStart[i], rowStart[i + 1])`. `nameRank` has the order of the names.
  */
 export class Tree {
-  private ends: Indices | undefined;
-  private depths: Indices | undefined;
-  private singles: Indices | undefined;
-  private rowCounts: Indices | undefined;
+  #ends: Indices | undefined;
+  #depths: Indices | undefined;
+  #singles: Indices | undefined;
+  #rowCounts: Indices | undefined;
 
   /** `origin` has the places of these places in the tree that this one was contracted from. */
   constructor(
@@ -30,28 +30,28 @@ export class Tree {
 
   /** Where the subtree of each place ends. */
   get end(): Indices {
-    this.ends ??= subtreeEnd(this.parent);
-    return this.ends;
+    this.#ends ??= subtreeEnd(this.parent);
+    return this.#ends;
   }
 
   /** The number of places above each place. */
   get depth(): Indices {
-    this.depths ??= depths(this.parent);
-    return this.depths;
+    this.#depths ??= depths(this.parent);
+    return this.#depths;
   }
 
   /** How many graph nodes each place has itself. */
   get rowCount(): Indices {
-    this.rowCounts ??= this.rowStart.subarray(1).map((end, place) => end - (this.rowStart[place] as number));
-    return this.rowCounts;
+    this.#rowCounts ??= this.rowStart.subarray(1).map((end, place) => end - (this.rowStart[place] as number));
+    return this.#rowCounts;
   }
 
   /** The graph node of each place that has exactly one, else -1 (scope and graph view). */
   get single(): Indices {
-    this.singles ??= this.rowCount.map((count, place) =>
+    this.#singles ??= this.rowCount.map((count, place) =>
       count === 1 ? (this.rows[this.rowStart[place] as number] as number) : -1,
     );
-    return this.singles;
+    return this.#singles;
   }
 
   /**
@@ -61,10 +61,10 @@ export class Tree {
   contracted(kept: Flags, counted: Flags): Tree {
     if (countOf(kept) === kept.length && countOf(counted) === counted.length) return this;
     const places = positionsOf(kept);
-    const { rows, rowStart } = this.countedRows(places, counted);
+    const { rows, rowStart } = this.#countedRows(places, counted);
     return new Tree(
       Array.from(places, (place) => this.names[place] as string),
-      gatheredIndices(this.keptAbove(kept), places),
+      gatheredIndices(this.#keptAbove(kept), places),
       rows,
       rowStart,
       gatheredIndices(this.nameRank, places),
@@ -73,7 +73,7 @@ export class Tree {
   }
 
   /** The next kept place above each place, by its position among the kept ones. */
-  private keptAbove(kept: Flags): Indices {
+  #keptAbove(kept: Flags): Indices {
     const above = new Int32Array(this.size).fill(-1);
     const position = new Int32Array(this.size);
     for (let place = 0, count = 0; place < this.size; place++) {
@@ -84,7 +84,7 @@ export class Tree {
     return above;
   }
 
-  private countedRows(places: Indices, counted: Flags): { rows: Indices; rowStart: Indices } {
+  #countedRows(places: Indices, counted: Flags): { rows: Indices; rowStart: Indices } {
     const rows = new Int32Array(countOf(counted));
     const rowStart = new Int32Array(places.length + 1);
     let count = 0;

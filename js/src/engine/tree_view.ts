@@ -1,7 +1,7 @@
 // The views that are trees (scope, graph, code): display, order, then the shown rows' columns.
 
-import type { Profile } from "../profile.ts";
-import type { Options, View as ViewName } from "../protocol.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options, ViewName } from "../data/protocol.ts";
 import { type Flags, gatheredNumbers, type Indices, type Numbers, positionsOf } from "./columns.ts";
 import { type Display, visiblePlaces } from "./display.ts";
 import { isMeasure } from "./measures.ts";

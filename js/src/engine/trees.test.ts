@@ -1,27 +1,26 @@
 // The trees that the views are made of, and which of their places are accounted.
 
 import { describe, expect, test } from "vitest";
-import type { Options } from "../protocol.ts";
+import { ProfileError, withDefaults } from "../data/options.ts";
+import type { Options } from "../data/protocol.ts";
 import { codeTree, forwardName, frameName } from "./code.ts";
-import { ProfileError } from "./errors.ts";
 import { evaluate } from "./evaluate.ts";
 import { graphTree } from "./graph.ts";
-import { optionsOf } from "./options.ts";
-import { compareNames, comparisonOf, ordered } from "./order.ts";
+import { byteOrder, compareNames, ordered } from "./order.ts";
 import { scopeTree } from "./scope.ts";
-import { drawing, drawnTree, profileOf, shown } from "./sketches.ts";
+import { drawing, drawnTree, profileOf, shown } from "./testing.ts";
 
 /** The order of code points: U+FF5E comes before U+1F600, though its UTF-16 comes after. */
 const [WIDE_TILDE, SMILE] = ["～", "😀"];
 
 test("names are compared by code points", () => {
-  for (const compare of [compareNames, comparisonOf([WIDE_TILDE, SMILE])]) {
+  for (const compare of [compareNames, byteOrder([WIDE_TILDE, SMILE])]) {
     expect(compare(WIDE_TILDE, SMILE)).toBeLessThan(0);
     expect(compare(`a${SMILE}`, `a${WIDE_TILDE}`)).toBeGreaterThan(0);
     expect(compare("a", "ab")).toBeLessThan(0);
     expect(compare("a", "a")).toBe(0);
   }
-  expect(comparisonOf(["a"])("b", "a")).toBeGreaterThan(0);
+  expect(byteOrder(["a"])("b", "a")).toBeGreaterThan(0);
 });
 
 test("siblings follow one another as in the sequence, each with what is below it", () => {
@@ -152,7 +151,7 @@ describe("code", () => {
 
   test("without traces there is no code view", () => {
     const profile = profileOf("a = Op() 1us");
-    expect(() => evaluate(profile, "code", optionsOf())).toThrow(ProfileError);
+    expect(() => evaluate(profile, "code", withDefaults())).toThrow(ProfileError);
   });
 });
 

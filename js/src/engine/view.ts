@@ -1,7 +1,8 @@
-// A View: the rows that one of tfprof's views shows under some options, computed and then never changed.
+// The result of an evaluation: the rows that are shown, as columns that are made when asked for.
 
-import type { Profile } from "../profile.ts";
-import type { Options, View as ViewName } from "../protocol.ts";
+import type { Profile } from "../data/profile.ts";
+import type { Options, Timing, ViewName } from "../data/protocol.ts";
+import type { Forest } from "./account.ts";
 import {
   type Flags,
   gatheredFlags,
@@ -10,7 +11,6 @@ import {
   type Indices,
   type Numbers,
 } from "./columns.ts";
-import type { Forest } from "./forest.ts";
 import type { Measure } from "./measures.ts";
 import type { Sums } from "./sums.ts";
 
@@ -25,7 +25,7 @@ export interface Totals {
 }
 
 /** What a view is made from: `parent` has the row above each row, -1 for none. */
-export interface Shown {
+interface Shown {
   readonly profile: Profile;
   readonly kind: ViewName;
   readonly options: Options;
@@ -46,7 +46,7 @@ export class View {
   readonly sums: Sums;
   /** The places of the rows in the tree of `forest`. */
   readonly places: Indices;
-  private readonly made = new Map<string, unknown>();
+  readonly #made = new Map<string, unknown>();
 
   constructor(private readonly shown: Shown) {
     this.profile = shown.profile;
@@ -81,12 +81,12 @@ export class View {
 
   /** The row above each row, -1 for none. */
   get parent(): Indices {
-    return this.once("parent", this.shown.parent);
+    return this.#once("parent", this.shown.parent);
   }
 
   /** The number of rows above each row. */
   get depth(): Indices {
-    return this.once("depth", () => {
+    return this.#once("depth", () => {
       const depth = new Int32Array(this.rows);
       for (let row = 0; row < depth.length; row++) {
         const above = this.parent[row] as number;
@@ -98,17 +98,17 @@ export class View {
 
   /** The graph node of each row of scope and graph view, -1 for a row that stands for none or for several. */
   get node(): Indices {
-    return this.once("node", () => gatheredIndices(this.forest.tree.single, this.places));
+    return this.#once("node", () => gatheredIndices(this.forest.tree.single, this.places));
   }
 
   /** Whether a row counts itself, or is there only for the sake of what is below it. */
   get accounted(): Flags {
-    return this.once("accounted", () => gatheredFlags(this.forest.accounted, this.places));
+    return this.#once("accounted", () => gatheredFlags(this.forest.accounted, this.places));
   }
 
   /** How many graph nodes each row has itself. */
   get memberCount(): Indices {
-    return this.once("memberCount", () => gatheredIndices(this.forest.tree.rowCount, this.places));
+    return this.#once("memberCount", () => gatheredIndices(this.forest.tree.rowCount, this.places));
   }
 
   /** The graph nodes that a row itself counts, in the order of their names. */
@@ -120,12 +120,12 @@ export class View {
 
   /** A measure of each row itself. */
   own(measure: Measure): Numbers {
-    return this.once(`own ${measure}`, () => gatheredNumbers(this.sums.own(measure), this.places));
+    return this.#once(`own ${measure}`, () => gatheredNumbers(this.sums.own(measure), this.places));
   }
 
   /** A measure of each row and what is below it; in op view, after it. */
   total(measure: Measure): Numbers {
-    return this.once(`total ${measure}`, () => this.shown.totals.total(measure));
+    return this.#once(`total ${measure}`, () => this.shown.totals.total(measure));
   }
 
   /** The total of the whole, which is the root's. */
@@ -135,12 +135,12 @@ export class View {
 
   /** How many graph nodes the total of each row counts. */
   get definitions(): Numbers {
-    return this.once("definitions", () => this.shown.totals.definitions());
+    return this.#once("definitions", () => this.shown.totals.definitions());
   }
 
   /** How many accounted places below each row are not shown. */
   get hidden(): Numbers {
-    return this.once("hidden", () => this.shown.totals.hidden());
+    return this.#once("hidden", () => this.shown.totals.hidden());
   }
 
   /** How many units of a measure's column make one microsecond, byte, run, ... */
@@ -148,8 +148,25 @@ export class View {
     return this.sums.measures.unit(measure);
   }
 
-  private once<Found>(key: string, make: () => Found): Found {
-    if (!this.made.has(key)) this.made.set(key, make());
-    return this.made.get(key) as Found;
+  #once<Found>(key: string, make: () => Found): Found {
+    if (!this.#made.has(key)) this.#made.set(key, make());
+    return this.#made.get(key) as Found;
   }
+}
+
+/**
+ * The shape of each input of a node by index, undefined where it is not known. Native tfprof takes every input for
+ * the first output of its source; with the native clock so do we.
+ */
+export function inputShapes(profile: Profile, node: number, timing: Timing): (string | undefined)[] {
+  const { inputs, inputPorts, outputShapes, shapes } = profile.nodes;
+  const found: (string | undefined)[] = [];
+  for (let i = inputs.start[node] as number; i < (inputs.start[node + 1] as number); i++) {
+    const source = inputs.values[i] as number;
+    const port = timing === "tfprof" ? 0 : (inputPorts[i] as number);
+    const first = outputShapes.start[source] as number;
+    const isKnown = source >= 0 && first + port < (outputShapes.start[source + 1] as number);
+    found.push(isKnown ? shapes[outputShapes.values[first + port] as number] : undefined);
+  }
+  return found;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { profileOf } from "../engine/sketches.ts";
-import type { Profile } from "../profile.ts";
-import { executionsOf, transferOf } from "../views/timeline/testing.ts";
+import { executionsOf, transferOf } from "../analysis/testing.ts";
+import type { Profile } from "../data/profile.ts";
+import { profileOf } from "../engine/testing.ts";
 import { chromeTraceParts } from "./chrome_trace.ts";
 
 interface Event {

@@ -1,10 +1,8 @@
 // The timeline in the Trace Event Format, as chrome://tracing and Perfetto open it: a process a device, a thread a lane.
 
-import type { Profile } from "../profile.ts";
-import { laneLabel } from "../views/timeline/details.ts";
-import type { Lane, Track } from "../views/timeline/lanes.ts";
-import { layoutOf } from "../views/timeline/layout.ts";
-import { laidDeviceLabel, slicesOf } from "../views/timeline/slices.ts";
+import { type Lane, laneLabel, type Track } from "../analysis/lanes.ts";
+import { laidDeviceLabel, layoutOf, slicesOf } from "../analysis/timeline_layout.ts";
+import type { Profile } from "../data/profile.ts";
 
 const EVENTS_A_PART = 5000;
 const NANOS_A_MICRO = 1000;

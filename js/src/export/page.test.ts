@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { withDefaults } from "../data/options.ts";
 import { evaluate } from "../engine/evaluate.ts";
-import { optionsOf } from "../engine/options.ts";
-import { profileOf } from "../engine/sketches.ts";
-import { escaped, page } from "./page.ts";
-import { staticTable } from "./static_table.ts";
+import { profileOf } from "../engine/testing.ts";
+import { escaped, page, staticTable } from "./page.ts";
 
 describe("page", () => {
   test("fills each place of the template once", () => {
@@ -26,7 +25,7 @@ test("escaped leaves no markup", () => {
 describe("staticTable", () => {
   test("shows the selected measures, and names as text", () => {
     const profile = profileOf("<b>x</b> = Add() 5us");
-    const view = evaluate(profile, "graph", optionsOf({ select: ["micros", "device"] }));
+    const view = evaluate(profile, "graph", withDefaults({ select: ["micros", "device"] }));
     expect(staticTable(view)).toBe(
       "<table><tr><th>name</th><th>micros</th><th>total micros</th></tr>" +
         '<tr><td style="padding-left:0em">_TFProfRoot</td><td align="right">0 µs</td><td align="right">5 µs</td></tr>' +
@@ -36,6 +35,6 @@ describe("staticTable", () => {
 
   test("says how many rows it leaves out", () => {
     const many = Array.from({ length: 250 }, (_, index) => `n${index} = Op()`).join("\n");
-    expect(staticTable(evaluate(profileOf(many), "graph", optionsOf()))).toMatch(/<p>51 more rows<\/p>$/);
+    expect(staticTable(evaluate(profileOf(many), "graph", withDefaults()))).toMatch(/<p>51 more rows<\/p>$/);
   });
 });

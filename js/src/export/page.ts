@@ -1,8 +1,11 @@
-// The whole widget as one page that shows it anywhere, sliders included; tfprof_widget/widget/report.py makes the same in Python.
+// Everything as one page: the widget with its data, and a static table for readers without scripts.
 
-import type { Assets, Model } from "../host.ts";
-import { visibleLines } from "../lib/visible.ts";
-import { OPTIONS } from "../protocol.ts";
+import type { Assets, Model } from "../data/model.ts";
+import { OPTIONS } from "../data/protocol.ts";
+import { isMeasure, type Measure } from "../engine/measures.ts";
+import type { View } from "../engine/view.ts";
+import { base64, gzipped } from "../lib/encoding.ts";
+import { short, visibleLines } from "../lib/format.ts";
 
 /** What goes into the template: text that is already HTML. */
 export interface Places {
@@ -38,32 +41,44 @@ export async function packedParts(model: Model, assets: Assets): Promise<string>
   const state = {
     traits: Object.fromEntries(TRAITS.map((name) => [name, model.get(name)])),
     graphs: graphs.map(({ columns: _, ...graph }) => graph),
-    charts: assets.charts,
   };
-  const parts: [name: string, content: Blob][] = [
-    ["widget", await zipped(String(model.get("_esm")))],
-    ["pictures", new Blob([assets.pictures as BlobPart])],
-    ["page", await zipped(assets.page)],
-    ["state", await zipped(JSON.stringify(state))],
+  const parts: (readonly [name: string, content: Blob])[] = [
+    ["widget", await gzipped(String(model.get("_esm")))],
+    ["panels", new Blob([assets.panels as BlobPart])],
+    ...(assets.charts ? [["charts", new Blob([assets.charts as BlobPart])] as const] : []),
+    ["page", await gzipped(assets.page)],
+    ["state", await gzipped(JSON.stringify(state))],
   ];
   for (const [index, { columns }] of graphs.entries())
-    parts.push([`columns-${index}`, await zipped(columns)]);
+    parts.push([`columns-${index}`, await gzipped(columns)]);
   const scripts = parts.map(async ([name, content]) => {
     return `<script type="text/plain" data-part="${name}">${await base64(content)}</script>`;
   });
   return (await Promise.all(scripts)).join("");
 }
 
-function zipped(content: BlobPart): Promise<Blob> {
-  return new Response(new Blob([content]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
+// As many as tfprof_widget/output/html.py writes.
+const MOST_ROWS = 200;
+
+/** A table of names and of the own value and total of each selected measure. */
+export function staticTable(view: View): string {
+  const measures = view.options.select.filter((column): column is Measure & typeof column =>
+    isMeasure(column),
+  );
+  const head = ["name", ...measures.flatMap((measure) => [measure, `total ${measure}`])];
+  const rows = Array.from({ length: Math.min(view.rows, MOST_ROWS) }, (_, row) =>
+    tableRow(view, measures, row),
+  );
+  const more = view.rows > MOST_ROWS ? `<p>${view.rows - MOST_ROWS} more rows</p>` : "";
+  return `<table><tr>${head.map((name) => `<th>${name}</th>`).join("")}</tr>${rows.join("")}</table>${more}`;
 }
 
-/** The browser's own base64, which does not block. */
-function base64(content: Blob): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(String(reader.result).replace(/^.*?,/, ""));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(content);
-  });
+function tableRow(view: View, measures: readonly Measure[], row: number): string {
+  const values = measures.flatMap((measure) =>
+    [view.own(measure), view.total(measure)].map((column) => {
+      return short(measure, (column[row] as number) / view.unit(measure));
+    }),
+  );
+  const name = `<td style="padding-left:${view.depth[row]}em">${escaped(view.name(row))}</td>`;
+  return `<tr>${name}${values.map((value) => `<td align="right">${value}</td>`).join("")}</tr>`;
 }

@@ -1,106 +1,92 @@
-import { describe, expect, test } from "vitest";
-import { formatMemory, formatNumber, formatShape, formatTime } from "./format.ts";
+import { expect, test } from "vitest";
+import {
+  exact,
+  share,
+  short,
+  shortBytes,
+  shortCount,
+  shortTime,
+  shortUnits,
+  visible,
+  visibleLines,
+} from "./format.ts";
 
-const LARGEST_INT64 = 2n ** 63n - 1n; // 9,223,372,036,854,775,807
-
-describe("formatNumber", () => {
-  test.each([
-    [0, "0"],
-    [999, "999"],
-    [1000, "1.00k"],
-    [1234, "1.23k"],
-    [999_994, "999.99k"],
-    [999_999, "1000.00k"],
-    [1_000_000, "1.00m"],
-    [1_234_567, "1.23m"],
-    [1_000_000_000, "1.00b"],
-    [25_557_032_000, "25.56b"],
-    [-1, "-1"],
-    [-123_456, "-123456"],
-  ])("%d is printed as %s", (count, text) => {
-    expect(formatNumber(count)).toBe(text);
-    expect(formatNumber(BigInt(count))).toBe(text);
-  });
-
-  test("a count beyond 2^53 keeps its digits", () => {
-    expect(formatNumber(LARGEST_INT64)).toBe("9223372036.85b");
-    expect(formatNumber(-LARGEST_INT64)).toBe("-9223372036854775807");
-  });
+test.each([
+  [0, "0 µs"],
+  [0.35, "350 ns"],
+  [0.0005, "0.50 ns"],
+  [1, "1 µs"],
+  [1.5, "1.50 µs"],
+  [55, "55 µs"],
+  [999.94, "999.9 µs"],
+  [999.96, "1.00 ms"],
+  [1000, "1 ms"],
+  [412_600, "412.6 ms"],
+  [55_012.345, "55.0 ms"],
+  [2_500_000, "2.50 s"],
+  [7_200_000_000, "7200.0 s"],
+])("%d microseconds are %j", (micros, text) => {
+  expect(shortTime(micros)).toBe(text);
 });
 
-describe("formatTime", () => {
-  test.each([
-    [0, "0us"],
-    [999, "999us"],
-    [1000, "1.00ms"],
-    [1234, "1.23ms"],
-    [999_999, "1000.00ms"],
-    [1_000_000, "1.00sec"],
-    [61_500_000, "61.50sec"],
-    [-5, "-5us"],
-  ])("%d microseconds are printed as %s", (micros, text) => {
-    expect(formatTime(micros)).toBe(text);
-    expect(formatTime(BigInt(micros))).toBe(text);
-  });
+test.each([
+  [0, "0 B"],
+  [512, "512 B"],
+  [999, "999 B"],
+  [1000, "1 kB"],
+  [318_400_000, "318.4 MB"],
+  [-2048, "-2.05 kB"],
+])("%d bytes are %j", (bytes, text) => {
+  expect(shortBytes(bytes)).toBe(text);
 });
 
-describe("formatMemory", () => {
-  test.each([
-    [0, "0B"],
-    [999, "999B"],
-    [1000, "1.00KB"],
-    [1024, "1.02KB"],
-    [1_000_000, "1.00MB"],
-    [16_777_216, "16.78MB"],
-    [5_000_000_000, "5000.00MB"],
-    [-8, "-8B"],
-  ])("%d bytes are printed as %s", (bytes, text) => {
-    expect(formatMemory(bytes)).toBe(text);
-    expect(formatMemory(BigInt(bytes))).toBe(text);
-  });
-
-  test("the largest int64 keeps its digits", () => {
-    expect(formatMemory(LARGEST_INT64)).toBe("9223372036854.78MB");
-  });
+test.each([
+  [0, "0"],
+  [0.5, "0.5"],
+  [12.4, "12"],
+  [7904, "7,904"],
+  [99_999, "99,999"],
+  [100_000, "100 k"],
+  [41_200_000_000, "41.2 G"],
+])("a count of %d is %j", (count, text) => {
+  expect(shortCount(count)).toBe(text);
 });
 
-describe("rounding is C's", () => {
-  test.each([
-    [1_125, "1.12k"],
-    [1_375, "1.38k"],
-    [1_625, "1.62k"],
-    [1_875, "1.88k"],
-    [999_125, "999.12k"],
-  ])("of two equally near hundredths the even one: %d is %s", (count, text) => {
-    expect(formatNumber(count)).toBe(text);
-  });
-
-  test.each([
-    [1_005, "1.00k"], // 1.0049999999999998934
-    [1_015, "1.01k"], // 1.0149999999999999023
-    [1_025, "1.02k"], // 1.0249999999999999112
-    [1_035, "1.03k"], // 1.0349999999999999201
-    [1_045, "1.04k"], // 1.0449999999999999289
-    [1_055, "1.05k"], // 1.0549999999999999378
-    [1_115, "1.11k"], // 1.1149999999999999112
-    [4_035, "4.04k"], // 4.0350000000000001421
-  ])("otherwise what the double itself is nearer to: %d is %s", (count, text) => {
-    expect(formatNumber(count)).toBe(text);
-  });
-
-  test("a tie among billions of megabytes", () => {
-    expect(formatMemory(4_000_000_000_125_000n)).toBe("4000000000.12MB");
-  });
+test("units are written out", () => {
+  expect(shortUnits(6_040_000_000, "FLOP")).toBe("6.04 GFLOP");
+  expect(shortUnits(12, "FLOP/s")).toBe("12 FLOP/s");
 });
 
-describe("formatShape", () => {
-  test.each([
-    [[], ""],
-    [[1], "1"],
-    [[7, 7, 3, 64], "7x7x3x64"],
-    [[-1, 10], "-1x10"],
-    [[2n, 3n], "2x3"],
-  ])("%s is printed as %s", (dimensions, text) => {
-    expect(formatShape(dimensions)).toBe(text);
-  });
+test("shares are of something", () => {
+  expect([share(55, 412.6), share(1, 0), share(0, 7)]).toEqual(["13.3 %", "–", "–"]);
+});
+
+test("measures bring their units", () => {
+  expect([short("cpu_micros", 1500), short("peak_bytes", 1500), short("runs", 1500)]).toEqual([
+    "1.50 ms",
+    "1.50 kB",
+    "1,500",
+  ]);
+  expect([exact("micros", 55_012.345), exact("params", 7), exact("runs", 1e6)]).toEqual([
+    "55,012.345 µs",
+    "7 parameters",
+    "1,000,000 runs",
+  ]);
+});
+
+test.each([
+  ["conv1/λ 日本 😀", "conv1/λ 日本 😀"],
+  ["\x1b[2J\0", "\\x1b[2J\\x00"],
+  ["\u202egnp.exe", "\\u202egnp.exe"],
+  ["a\tb\r\nc", "a\\tb\\r\\nc"],
+  ["a\u00a0b\ufeff", "a\\xa0b\\ufeff"],
+  ["half \ud83d", "half \\ud83d"],
+  ["tag \u{e0041}", "tag \\U000e0041"],
+  ["👩‍👩‍👧", "👩‍👩‍👧"],
+])("visible of %j", (name, shown) => {
+  expect(visible(name)).toBe(shown);
+});
+
+test("lines of a text's own stay", () => {
+  expect(visibleLines("<svg>\n\x07")).toBe("<svg>\n\\x07");
 });

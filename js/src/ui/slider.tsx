@@ -1,18 +1,37 @@
 // A number to drag, with a box to type it: the slider goes from stop to stop, the box takes any value.
 
-import { nearestStop } from "../lib/stops.ts";
-import { spoken, unitOf } from "../lib/typed_number.ts";
-import { usePerFrame } from "./deferred.ts";
-import { type Limits, useLimits } from "./limits.ts";
-import { NumberBox } from "./number_box.tsx";
-import { type ControlProps, change, useOption } from "./option_state.ts";
+import { type ReadonlySignal, signal, useComputed } from "@preact/signals";
+import { OPTION_HELP } from "../data/option_help.ts";
+import type { OptionDescription } from "../data/protocol.ts";
+import { isMeasure, type Measure, type Measures } from "../engine/measures.ts";
+import type { Tree } from "../engine/tree.ts";
+import {
+  countsAt,
+  depthStops,
+  grouped,
+  nearestStop,
+  neighbour,
+  readQuantity,
+  spokenNumber,
+  thresholdStops,
+  unitOf,
+} from "../lib/typed_text.ts";
+import {
+  type ControlProps,
+  fieldAttributes,
+  ProblemNote,
+  setOption,
+  useOption,
+  usePerFrame,
+  useProblem,
+} from "./fields.tsx";
 
 /** The box, and the slider below it with the spread of the nodes over its stops. */
 export function Slider(control: ControlProps) {
   const { option } = control;
   const value = useOption<number>(control).value;
   const limits = useLimits(control).value;
-  const move = usePerFrame((value: number) => change(control, value));
+  const move = usePerFrame((value: number) => setOption(control, value));
   const stop = nearestStop(limits.stops, value);
   const last = limits.stops.length - 1;
   // At the end all values do the same, so it may be the one that the widget was made with.
@@ -20,15 +39,15 @@ export function Slider(control: ControlProps) {
   const valueAt = (at: number): number => Math.max(limits.stops[at] as number, at === last ? initial : 0);
   return (
     <div class="slider">
-      <NumberBox {...control} stops={limits.stops} />
+      <NumberField {...control} stops={limits.stops} />
       <div class="track">
         <Spread limits={limits} from={stop} />
         <input
           type="range"
           aria-labelledby={`label-${option.name}`}
-          aria-description={option.help}
-          aria-valuetext={spoken(value, unitOf(option.name))}
-          title={option.help}
+          aria-description={OPTION_HELP[option.key]}
+          aria-valuetext={spokenNumber(value, unitOf(option.name))}
+          title={OPTION_HELP[option.key]}
           min={0}
           max={last}
           step={1}
@@ -57,4 +76,127 @@ function Spread({ limits: { counts }, from }: { readonly limits: Limits; readonl
       <path d={bars(Math.max(from, 1), width)} />
     </svg>
   );
+}
+
+interface Props extends ControlProps {
+  readonly stops: readonly number[];
+}
+
+// By how many stops a key goes.
+const STRIDES: Readonly<Record<string, number>> = { ArrowUp: 1, ArrowDown: -1, PageUp: 3, PageDown: -3 };
+const NARROWEST = 4;
+
+/** What is typed and not committed yet, and why it cannot be. */
+interface Draft {
+  readonly text: string;
+  readonly refused?: string;
+}
+
+/** A label, the number and its unit; what is typed counts on Enter, and when the box is left. */
+export function NumberField({ stops, ...control }: Props) {
+  const { option } = control;
+  const chosen = useOption<number>(control);
+  const problem = useProblem(control).value;
+  // Each value has its own draft: a change drops what was typed before it, and nothing that is typed after it.
+  const box = useComputed(() => ({ value: chosen.value, draft: signal<Draft | null>(null) }));
+  const { value } = box.value;
+  const draft = box.value.draft.value;
+  const unit = unitOf(option.name);
+  const text = draft?.text ?? grouped(value);
+  const reason = draft?.refused ?? problem;
+  const type = (draft: Draft | null): void => {
+    box.value.draft.value = draft;
+  };
+  const put = (number: number): void => {
+    type(null);
+    setOption(control, number);
+  };
+  const commit = (): void => {
+    const draft = box.value.draft.value;
+    if (!draft) return;
+    const read = readQuantity(draft.text, unit, option.minimum ?? 0);
+    if ("value" in read) put(read.value);
+    else type({ ...draft, refused: read.reason });
+  };
+  const press = (event: KeyboardEvent): void => {
+    const stride = STRIDES[event.key];
+    const { value, draft } = box.value;
+    if (stride) put(neighbour(stops, value, stride));
+    else if (event.key === "Enter") commit();
+    else if (event.key === "Escape" && draft.value) type(null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <>
+      <div class="number">
+        <label id={`label-${option.name}`} for={`option-${option.name}`} title={OPTION_HELP[option.key]}>
+          {option.name}
+        </label>
+        <input
+          {...fieldAttributes(option, reason)}
+          type="text"
+          role="spinbutton"
+          autocomplete="off"
+          spellcheck={false}
+          aria-valuenow={value}
+          aria-valuemin={option.minimum ?? 0}
+          aria-valuetext={spokenNumber(value, unit)}
+          style={{ width: `calc(${Math.max(NARROWEST, text.length)}ch + 14px)` }}
+          value={text}
+          onInput={({ currentTarget }) => type({ ...draft, text: currentTarget.value })}
+          onKeyDown={press}
+          onBlur={commit}
+          onFocus={(event) => event.currentTarget.select()}
+        />
+        <span class="unit" aria-hidden="true">
+          {unit}
+        </span>
+      </div>
+      <ProblemNote option={option} reason={reason} />
+    </>
+  );
+}
+
+/** Where a value can stand, and how many nodes stand at each stop or between it and the next. */
+interface Limits {
+  readonly stops: readonly number[];
+  readonly counts: Float64Array | null;
+}
+
+/** The limits of an option in what is shown now; they stay the same while thresholds move. */
+export function useLimits({ store, option }: ControlProps): ReadonlySignal<Limits> {
+  const sums = useComputed(() => store.evaluation.value.view?.sums);
+  return useComputed(() => {
+    if (option.name === "step")
+      return { stops: [...new Set([-1, ...store.shown.profile.steps])], counts: null };
+    if (option.name === "max_depth") {
+      return {
+        stops: depthStops(deepest(sums.value?.forest.tree, store.table.value === "op")),
+        counts: null,
+      };
+    }
+    return thresholds(sums.value?.measures, measureOf(option));
+  });
+}
+
+/** The measure that an option sets a threshold for. */
+function measureOf({ name }: OptionDescription): Measure {
+  const measure = name.replace("min_", "");
+  return isMeasure(measure) ? measure : "runs";
+}
+
+function thresholds(measures: Measures | undefined, measure: Measure): Limits {
+  if (!measures) return { stops: thresholdStops(1), counts: null };
+  const column = measures.column(measure);
+  const unit = measures.unit(measure);
+  const stops = thresholdStops(column.reduce((sum, value) => sum + value, 0) / unit);
+  return { stops, counts: countsAt(stops, column, unit) };
+}
+
+/** The `max_depth` that shows everything; in op view it counts op types. */
+function deepest(tree: Tree | undefined, isFlat: boolean): number {
+  if (!tree) return 1;
+  return isFlat ? tree.size - 1 : tree.depth.reduce((most, depth) => Math.max(most, depth), 0) + 1;
 }

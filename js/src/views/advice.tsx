@@ -1,73 +1,9 @@
-// What tfprof's checkers say about the profile, to be read from top to bottom.
+// Shows what the checkers found; a finding goes to its evidence.
 
 import { batch } from "@preact/signals";
-import type { Advice, Finding } from "../graphs.ts";
-import { isTable, type Store } from "../store.ts";
-import { optionsOf } from "./evidence.ts";
-
-/** What each checker looks for, and what it needs to be able to say something. */
-const CHECKERS: Readonly<Record<string, { readonly title: string; readonly looksFor: string }>> = {
-  AcceleratorUtilizationChecker: {
-    title: "Accelerator use",
-    looksFor: "accelerators that stood idle during the steps; it needs runs on an accelerator",
-  },
-  ExpensiveOperationChecker: {
-    title: "What costs most",
-    looksFor: "the op types, graph nodes and lines of code that take the most time; it needs traced runs",
-  },
-  OperationChecker: {
-    title: "Faster alternatives",
-    looksFor: "ops and data formats for which there is a faster one",
-  },
-  ClusterChecker: {
-    title: "Waiting for other tasks",
-    looksFor: "a task that holds the others up, slow links, and transfers that no work hides",
-  },
-  DeviceIdleChecker: {
-    title: "Idle devices",
-    looksFor: "long stretches of a step in which an accelerator, or else the host, does nothing",
-  },
-  FlopRateChecker: {
-    title: "Slow products",
-    looksFor: "matrix products and convolutions at a small part of the best rate on their device",
-  },
-  InitializerChecker: {
-    title: "Initializers",
-    looksFor: "initializers of variables among what was measured",
-  },
-  InputBoundChecker: {
-    title: "Waiting for input",
-    looksFor: "steps in which nothing runs until their input is there",
-  },
-  LayoutChecker: {
-    title: "Transposing and padding",
-    looksFor: "time spent to bring tensors into another layout or size",
-  },
-  ParameterServerChecker: {
-    title: "Balance of parameter servers",
-    looksFor: "a server that holds or does much more than the others",
-  },
-  PlacementChecker: {
-    title: "Placement",
-    looksFor: "matrix products and convolutions on a CPU beside an accelerator",
-  },
-  PrecisionChecker: {
-    title: "Precision",
-    looksFor: "float64, and on accelerators float32 where half precision would do",
-  },
-  RetracingChecker: {
-    title: "Retracing",
-    looksFor: "functions that many calls have to trace anew",
-  },
-  TinyKernelChecker: {
-    title: "Tiny ops",
-    looksFor: "steps that spend their time to start ops which are over in a moment",
-  },
-  TransferChecker: {
-    title: "Copies and waits",
-    looksFor: "steps that wait for tensors on their way between devices and hosts",
-  },
-};
+import type { Advice, Evidence, Finding } from "../data/graphs.ts";
+import { OPTIONS, type Options } from "../data/protocol.ts";
+import { isTable, type Store } from "../state/store.ts";
 
 /** The reports of all checkers that have some, and which others looked. */
 export function AdvicePanel({ store }: { readonly store: Store }) {
@@ -77,9 +13,9 @@ export function AdvicePanel({ store }: { readonly store: Store }) {
   return (
     <div class="advice">
       {!told.length && <Nothing hasRun={store.shown.profile.steps.length > 0} />}
-      {told.map(({ checker, reports }) => (
-        <section key={checker} aria-label={titleOf(checker)}>
-          <h3>{titleOf(checker)}</h3>
+      {told.map(({ checker, title, reports }) => (
+        <section key={checker} aria-label={title}>
+          <h3>{title}</h3>
           {reports.map((report, index) =>
             typeof report === "string" ? (
               <Report key={index} text={report} store={store} />
@@ -105,7 +41,7 @@ function Found({ finding, store }: { readonly finding: Finding; readonly store: 
   const { view, selection } = finding.evidence;
   const show = () =>
     batch(() => {
-      store.options.value = optionsOf(finding.evidence, store.initial);
+      store.options.value = optionsShowing(finding.evidence, store.initial);
       store.selection.value = selection;
       store.tab.value = view;
     });
@@ -183,10 +119,9 @@ function Silent({ advice }: { readonly advice: readonly Advice[] }) {
     <section aria-label="nothing to report">
       <h3>Nothing to report</h3>
       <ul>
-        {advice.map(({ checker }) => (
+        {advice.map(({ checker, title, looksFor }) => (
           <li key={checker}>
-            {titleOf(checker)}:{" "}
-            <span class="dim">looks for {CHECKERS[checker]?.looksFor ?? "what its name says"}.</span>
+            {title}: <span class="dim">looks for {looksFor}.</span>
           </li>
         ))}
       </ul>
@@ -194,10 +129,19 @@ function Silent({ advice }: { readonly advice: readonly Advice[] }) {
   );
 }
 
-function titleOf(checker: string): string {
-  return CHECKERS[checker]?.title ?? checker;
-}
-
 function indentation(line: string): number {
   return line.length - line.trimStart().length;
+}
+
+// How rows are counted and laid out stays; what would hide rows or steps does not.
+const KEPT: ReadonlySet<keyof Options> = new Set<keyof Options>(["maxDepth", "orderBy", "select", "timing"]);
+
+/** The options that show some evidence, in a widget that was made with these. */
+export function optionsShowing(evidence: Evidence, initial: Options): Options {
+  return Object.fromEntries(
+    OPTIONS.map(({ name, key, default: usual }) => [
+      key,
+      evidence.options[name] ?? (KEPT.has(key) ? initial[key] : usual),
+    ]),
+  ) as unknown as Options;
 }

@@ -1,22 +1,23 @@
-// The panel of memory: what each device held over the time of a step, and whose it was at the peak.
+// The memory of a step: its curve, its peak, and the nodes that hold it then.
 
 import { useMemo } from "preact/hooks";
-import { shortBytes, shortTime } from "../lib/short.ts";
+import { deviceLabel } from "../analysis/devices.ts";
+import { ownFrame, stackOf } from "../analysis/frames.ts";
 import {
   curveOf,
   type DeviceMemory,
+  type Holder,
   holdersAtPeak,
   memoryOfStep,
   peakBytes,
   requestedInStep,
   stepWithMostMemory,
-} from "../memory_timeline.ts";
-import type { Profile } from "../profile.ts";
-import type { Store } from "../store.ts";
+} from "../analysis/memory.ts";
+import type { Profile } from "../data/profile.ts";
+import { share, shortBytes, shortTime } from "../lib/format.ts";
+import { selectionAfter, stepsOf, stepsShown } from "../state/selection.ts";
+import type { Store } from "../state/store.ts";
 import { Chart } from "./charts/chart.tsx";
-import { Holders } from "./memory/holders.tsx";
-import { stepsOf, stepsShown } from "./steps_shown.ts";
-import { deviceLabel } from "./timeline/device_label.ts";
 
 // As many as a chart has pixels to show.
 const STRETCHES = 300;
@@ -25,7 +26,7 @@ const HEIGHT = 200;
 /** The memory of the chosen step, or of the one with the most where the mean of several is chosen. */
 export function MemoryPanel({ store }: { readonly store: Store }) {
   const { profile } = store.shown;
-  const shown = useMemo(() => stepsShown(store), [store]);
+  const shown = stepsShown(store);
   const steps = stepsOf(shown.value);
   const most = stepWithMostMemory(profile, steps);
   const step = most >= 0 ? most : (steps[0] ?? 0);
@@ -127,4 +128,83 @@ function dataOf(profile: Profile, devices: readonly DeviceMemory[]) {
       label: `peak ${shortBytes(peakBytes(device))}`,
     })),
   };
+}
+
+interface HoldersProps {
+  readonly store: Store;
+  readonly title: string;
+  readonly holders: readonly Holder[];
+}
+
+// The rest is said as one row: what is small is many.
+const MOST_ROWS = 100;
+
+/** A row an op; its name selects it everywhere. */
+function Holders({ store, title, holders }: HoldersProps) {
+  const { profile } = store.shown;
+  const whole = holders.reduce((sum, { bytes }) => sum + bytes, 0);
+  const others = holders.slice(MOST_ROWS);
+  return (
+    <section aria-label={title}>
+      <header>
+        <h3>{title}</h3>
+      </header>
+      <table class="holders" aria-label={title}>
+        <thead>
+          <tr>
+            <th scope="col">op</th>
+            <th scope="col">type</th>
+            <th scope="col">bytes</th>
+            <th scope="col">share</th>
+            <th scope="col">line</th>
+          </tr>
+        </thead>
+        <tbody>
+          {holders.slice(0, MOST_ROWS).map((holder) => (
+            <HolderRow key={holder.node} store={store} profile={profile} holder={holder} whole={whole} />
+          ))}
+          {others.length > 0 && (
+            <tr class="dim">
+              <td colSpan={2}>{others.length.toLocaleString("en")} more</td>
+              <td>{shortBytes(others.reduce((sum, { bytes }) => sum + bytes, 0))}</td>
+              <td colSpan={2} />
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface HolderRowProps {
+  readonly store: Store;
+  readonly profile: Profile;
+  readonly holder: Holder;
+  readonly whole: number;
+}
+
+function HolderRow({ store, profile, holder: { node, bytes }, whole }: HolderRowProps) {
+  const { nodes } = profile;
+  const name = nodes.names[node] ?? "";
+  const frame = ownFrame(stackOf(profile, node));
+  const isSelected = store.selection.value.includes(name);
+  return (
+    <tr data-selected={isSelected}>
+      <th scope="row" title={name}>
+        <button
+          type="button"
+          aria-pressed={isSelected}
+          onClick={({ ctrlKey, metaKey }) => {
+            store.selection.value = selectionAfter(store.selection.value, name, ctrlKey || metaKey);
+          }}
+        >
+          {name}
+        </button>
+      </th>
+      <td class="dim">{nodes.ops[nodes.op[node] ?? -1]}</td>
+      <td title={`${bytes.toLocaleString("en")} B`}>{shortBytes(bytes)}</td>
+      <td class="dim">{share(bytes, whole)}</td>
+      <td title={frame?.source}>{frame?.name}</td>
+    </tr>
+  );
 }

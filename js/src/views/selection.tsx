@@ -1,14 +1,15 @@
-// The selection explained: what it is, what it costs, and the line of code that made it.
+// Tells what is selected: the cost of the nodes, and the line of Python that made them.
 
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import { frameNamed, ownFrame, type PythonFrame, stackOf } from "../analysis/frames.ts";
+import { type Selected, selectedOf, shapesOf } from "../analysis/selected.ts";
+import type { Profile } from "../data/profile.ts";
 import type { Measure, Measures } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
-import { exact, share, short, shortUnits } from "../lib/short.ts";
-import { selectedNodes } from "../linking.ts";
-import type { Store } from "../store.ts";
-import { lastPart, Origin } from "./origin.tsx";
-import { type Selected, selectedOf, shapesOf } from "./selected.ts";
+import { exact, share, short, shortUnits } from "../lib/format.ts";
+import { selectedNodes } from "../state/selection.ts";
+import type { Store } from "../state/store.ts";
 
 const MOST_TYPES = 4;
 
@@ -31,14 +32,14 @@ export function SelectionPanel({ store }: { readonly store: Store }) {
   );
 }
 
-interface Props {
+interface ExplainedProps {
   readonly store: Store;
   readonly view: View;
   readonly names: readonly string[];
   readonly flags: Uint8Array;
 }
 
-function Explained({ store, view, names, flags }: Props) {
+function Explained({ store, view, names, flags }: ExplainedProps) {
   const { profile, options } = view;
   const { measures } = view.sums;
   // The filters move rows and not what is selected, so while a slider is dragged this is not computed again.
@@ -149,4 +150,65 @@ function Fact({
 
 function clear(store: Store): void {
   store.selection.value = [];
+}
+
+interface OriginProps {
+  readonly profile: Profile;
+  readonly names: readonly string[];
+  readonly selected: Selected;
+}
+
+/** The line of the user's code behind it, and the whole stack on demand. */
+function Origin({ profile, names, selected }: OriginProps) {
+  const chosen = names.length === 1 ? frameNamed(profile, names[0] as string) : undefined;
+  const about = selected.node >= 0 ? selected.node : selected.costliest;
+  const stack = chosen ? [] : stackOf(profile, about);
+  const frame = chosen ?? ownFrame(stack);
+  if (!frame)
+    return selected.count ? <p class="dim">No Python trace of it: where it was made is not known.</p> : null;
+  const isOfOne = chosen || selected.count === 1 || selected.node >= 0;
+  return (
+    <>
+      {!isOfOne && (
+        <p class="dim line" title={profile.nodes.names[about]}>
+          Its costliest, {lastPart(profile.nodes.names[about] as string)}, was made here:
+        </p>
+      )}
+      <Code frame={frame} />
+      {stack.length > 1 && (
+        <details>
+          <summary>all {stack.length} frames</summary>
+          <ol class="stack">
+            {stack.map((each, index) => (
+              <li key={index} class={each.library ? "dim" : undefined} title={each.file}>
+                {each.name}
+                {each.source && <code>{each.source}</code>}
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+    </>
+  );
+}
+
+function Code({ frame: { file, line, function: name, source } }: { readonly frame: PythonFrame }) {
+  return (
+    <figure class="code">
+      <figcaption title={file}>
+        {file.slice(file.lastIndexOf("/") + 1)}:{line}
+        {name && ` in ${name}`}
+      </figcaption>
+      {source && (
+        <pre>
+          <span class="dim">{line}</span> {source}
+        </pre>
+      )}
+    </figure>
+  );
+}
+
+/** The name without the scopes it is in. */
+export function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
 }

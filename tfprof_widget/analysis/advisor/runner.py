@@ -51,6 +51,51 @@ OWN: Mapping[str, Checker] = {
 CHECKERS: Mapping[str, Checker] = dict(sorted({**NATIVE, **OWN}.items()))
 
 
+@dataclass(frozen=True)
+class Words:
+    """How a checker is called on the screen, what it looks for, and what it needs to be able to say something."""
+
+    title: str
+    looks_for: str
+
+
+WORDS: Mapping[str, Words] = {
+    "AcceleratorUtilizationChecker": Words(
+        "Accelerator use",
+        "accelerators that stood idle during the steps; it needs runs on an accelerator",
+    ),
+    "ExpensiveOperationChecker": Words(
+        "What costs most",
+        "the op types, graph nodes and lines of code that take the most time; it needs traced runs",
+    ),
+    "OperationChecker": Words("Faster alternatives", "ops and data formats for which there is a faster one"),
+    "ClusterChecker": Words(
+        "Waiting for other tasks",
+        "a task that holds the others up, slow links, and transfers that no work hides",
+    ),
+    "DeviceIdleChecker": Words(
+        "Idle devices",
+        "long stretches of a step in which an accelerator, or else the host, does nothing",
+    ),
+    "FlopRateChecker": Words(
+        "Slow products",
+        "matrix products and convolutions at a small part of the best rate on their device",
+    ),
+    "InitializerChecker": Words("Initializers", "initializers of variables among what was measured"),
+    "InputBoundChecker": Words("Waiting for input", "steps in which nothing runs until their input is there"),
+    "LayoutChecker": Words("Transposing and padding", "time spent to bring tensors into another layout or size"),
+    "ParameterServerChecker": Words(
+        "Balance of parameter servers",
+        "a server that holds or does much more than the others",
+    ),
+    "PlacementChecker": Words("Placement", "matrix products and convolutions on a CPU beside an accelerator"),
+    "PrecisionChecker": Words("Precision", "float64, and on accelerators float32 where half precision would do"),
+    "RetracingChecker": Words("Retracing", "functions that many calls have to trace anew"),
+    "TinyKernelChecker": Words("Tiny ops", "steps that spend their time to start ops which are over in a moment"),
+    "TransferChecker": Words("Copies and waits", "steps that wait for tensors on their way between devices and hosts"),
+}
+
+
 def advise_on(profile: ProfileData, options: Mapping[str, Mapping[str, str]]) -> AdviceProto:
     """The reports of the checkers named in `options`; they are printed too, in the order of their names.
 

@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
-import type { Profile } from "../../profile.ts";
-import { detailsOf, spoken } from "./details.ts";
-import { deviceLabel } from "./device_label.ts";
-import { laidOut } from "./layout.ts";
-import { executionsOf } from "./testing.ts";
-import type { TimelineState } from "./timeline_state.ts";
-import { whyEmpty } from "./why_empty.ts";
+import { deviceLabel } from "../../analysis/devices.ts";
+import { whyTimelineIsEmpty } from "../../analysis/emptiness.ts";
+import { executionsOf, transferOf } from "../../analysis/testing.ts";
+import { laidOut } from "../../analysis/timeline_layout.ts";
+import type { MovedTensor } from "../../data/graphs.ts";
+import type { Profile } from "../../data/profile.ts";
+import { profileOf } from "../../engine/testing.ts";
+import type { Store } from "../../state/store.ts";
+import { detailsOf, rangeText, spokenSlice, transferFacts, useText } from "./details.ts";
+import type { TimelineState } from "./state.ts";
 
 const profile = {
   steps: [7, 9],
@@ -72,7 +75,7 @@ test("what is known of a slice: names as they are, memory of its step, the user'
 
 test("what is not known is left out, and all of it can be said in a sentence", () => {
   const details = detailsOf(state, { lane: 0, slice: 0 });
-  expect(details && spoken(details)).toBe(
+  expect(details && spokenSlice(details)).toBe(
     "y, start 0 µs, duration 10 ns (0.01 µs), device GPU:0 · stream all, lane 0, step 9 train",
   );
 });
@@ -90,5 +93,56 @@ test.each([
     "Nothing was recorded in the steps that are chosen.",
   ],
 ])("an empty timeline says why: %s", (_, executions, reason) => {
-  expect(whyEmpty({ ...profile, executions }, laidOut(executions, [0])).reason).toBe(reason);
+  expect(whyTimelineIsEmpty({ ...profile, executions }, laidOut(executions, [0])).reason).toBe(reason);
+});
+
+const [PS, WORKER] = ["/job:ps/replica:0/task:1/device:CPU:0", "/job:worker/replica:0/task:0/device:CPU:0"];
+const withTransfer = {
+  ...profileOf("w = Variable() 10ns"),
+  transfers: transferOf({ from: PS, to: WORKER, drawn: "  tttt" }),
+};
+
+function factsWith(transfers: readonly Partial<MovedTensor>[]): readonly (readonly [string, string])[] {
+  const store = { shown: { cluster: { transfers } } } as unknown as Store;
+  return transferFacts({ profile: { value: withTransfer }, store } as TimelineState, 0);
+}
+
+test("what is known of a transfer: its way, its rate, and how long it is waited for", () => {
+  const told = { tensor: "w:0", source: PS, target: WORKER, waitNanos: 1500 };
+  expect(factsWith([{ ...told, target: "/job:other" }, told])).toEqual([
+    ["transfer", "RecvTensor"],
+    ["from", "ps 1 · CPU:0"],
+    ["to", "worker 0 · CPU:0"],
+    ["bytes", "64 B"],
+    ["start", "20 ns"],
+    ["duration", "40 ns (0.04 µs)"],
+    ["rate", "1.60 GB/s"],
+    ["waits", "1.50 µs a step until it was on its way"],
+  ]);
+});
+
+test("what is not among the costliest has no wait told", () => {
+  expect(factsWith([]).map(([label]) => label)).not.toContain("waits");
+});
+
+const USE = {
+  device: 0,
+  operations: 1234,
+  busy: 630_000,
+  idle: 370_000,
+  work: 882_000,
+  longestGap: { from: 5, to: 120_005 },
+};
+
+test("what a device did in all of the time", () => {
+  expect(useText(USE)).toBe("63 % busy · longest gap 120 µs · 1.40 ops at once · 1,234 ops");
+});
+
+test("a device that did nothing", () => {
+  const use = { device: 0, operations: 0, busy: 0, idle: 0, work: 0, longestGap: null };
+  expect(useText(use)).toBe("0 % busy · no gap · 0 ops");
+});
+
+test("what it did in a range", () => {
+  expect(rangeText({ ...USE, operations: 1 })).toBe("1 op, 63 % busy, 882 µs of work, 370 µs idle");
 });

@@ -1,23 +1,23 @@
-// What is known of one slice, in words.
+// A slice, a transfer, and the use of a device, in words.
 
-import { exact, shortBytes, shortTime } from "../../lib/short.ts";
-import type { Profile, StepTotals } from "../../profile.ts";
-import { ownFrame, stackOf } from "../frames.ts";
-import type { Lane, Track } from "./lanes.ts";
-import type { Place } from "./places.ts";
-import type { TimelineState } from "./timeline_state.ts";
-import { transferFacts } from "./transfer_facts.ts";
+import { ownFrame, stackOf } from "../../analysis/frames.ts";
+import { type DeviceUse, laneNumber } from "../../analysis/lanes.ts";
+import { byteRate, placed, time } from "../../analysis/workers.ts";
+import type { Profile, StepTotals } from "../../data/profile.ts";
+import { exact, shortBytes, shortTime } from "../../lib/format.ts";
+import type { SlicePosition } from "./geometry.ts";
+import type { TimelineState } from "./state.ts";
 
 const NANOS_A_MICRO = 1000;
 
 /** A slice's node by name, and what is known of it, label by label. */
-export interface Details {
+interface Details {
   readonly name: string;
   readonly facts: readonly (readonly [label: string, value: string])[];
 }
 
 /** What is known of a slice; null if there is no such slice. */
-export function detailsOf(state: TimelineState, place: Place): Details | null {
+export function detailsOf(state: TimelineState, place: SlicePosition): Details | null {
   const { nodes, executions, steps, stepNames, stepTotals } = state.profile.value;
   const lane = state.lanes.value[place.lane];
   const track = state.trackOf(place.lane);
@@ -45,19 +45,8 @@ export function detailsOf(state: TimelineState, place: Place): Details | null {
 }
 
 /** The same in one sentence, to be heard. */
-export function spoken({ name, facts }: Details): string {
+export function spokenSlice({ name, facts }: Details): string {
   return [name, ...facts.map(([label, value]) => `${label} ${value}`)].join(", ");
-}
-
-/** A lane's name among those of its device. */
-export function laneLabel(track: Track, lane: Lane): string {
-  if (lane.isTransfers) return lane.level ? `transfers, level ${lane.level}` : "transfers";
-  return `${track.hasThreads ? "thread" : "lane"} ${laneNumber(track, lane)}`;
-}
-
-function laneNumber({ hasThreads }: Track, { thread, level }: Lane): string {
-  if (!hasThreads) return String(level);
-  return level ? `${thread}, level ${level}` : String(thread);
 }
 
 /** What a node asked of the allocator in a step; the rows are sorted by node and then step. */
@@ -78,4 +67,63 @@ function sourceOf(profile: Profile, node: number): string {
   if (!frame) return "";
   const { file, line, source } = frame;
   return `${file.slice(file.lastIndexOf("/") + 1)}:${line}  ${source}`.trim();
+}
+
+/** What was moved from where to where, how fast, and how long that is waited for in a step. */
+export function transferFacts(
+  state: TimelineState,
+  row: number,
+): (readonly [label: string, value: string])[] {
+  const { transfers, steps, stepNames } = state.profile.value;
+  const nameOf = (names: readonly string[], index: Int32Array): string => names[index[row] as number] ?? "";
+  const [source, target] = [
+    nameOf(transfers.devices, transfers.source),
+    nameOf(transfers.devices, transfers.target),
+  ];
+  const tensor = nameOf(transfers.tensors, transfers.tensor);
+  const [bytes, nanos] = [transfers.bytes[row] as number, transfers.durationNanos[row] as number];
+  const step = transfers.step[row] as number;
+  const micros = nanos / NANOS_A_MICRO;
+  const wait = state.store.shown.cluster?.transfers.find(
+    (each) => each.tensor === tensor && each.source === source && each.target === target,
+  )?.waitNanos;
+  const facts: (readonly [string, string])[] = [
+    ["transfer", nameOf(transfers.kinds, transfers.kind)],
+    ["from", placed(source)],
+    ["to", placed(target)],
+    ["bytes", shortBytes(bytes)],
+    ["start", time(transfers.startNanos[row] as number)],
+    ["duration", `${shortTime(micros)} (${exact("micros", micros)})`],
+    ["rate", bytes > 0 && nanos > 0 ? byteRate(bytes, nanos) : ""],
+    ["waits", wait === undefined ? "" : `${time(wait)} a step until it was on its way`],
+    ["step", steps.length > 1 ? `${steps[step]} ${stepNames[step] ?? ""}`.trim() : ""],
+  ];
+  return facts.filter(([, value]) => value);
+}
+
+/** A device's use in all of the time: how busy it was, and its longest wait. */
+export function useText(use: DeviceUse): string {
+  const { busy, work, longestGap: gap } = use;
+  return [
+    busyText(use),
+    gap ? `longest gap ${shortTime((gap.to - gap.from) / NANOS_A_MICRO)}` : "no gap",
+    busy > 0 && `${(work / busy).toFixed(2)} ops at once`,
+    operationsText(use),
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** A device's use in a range of time. */
+export function rangeText(use: DeviceUse): string {
+  const [work, idle] = [use.work, use.idle].map((nanos) => shortTime(nanos / NANOS_A_MICRO));
+  return `${operationsText(use)}, ${busyText(use)}, ${work} of work, ${idle} idle`;
+}
+
+function busyText({ busy, idle }: DeviceUse): string {
+  return `${busy + idle > 0 ? Math.round((100 * busy) / (busy + idle)) : 0} % busy`;
+}
+
+function operationsText({ operations }: DeviceUse): string {
+  return `${operations.toLocaleString("en")} ${operations === 1 ? "op" : "ops"}`;
 }

@@ -1,48 +1,47 @@
-// Paints the whole timeline into its canvas.
+// Paints the timeline: lanes, slices, their names and marks.
 
-import { type Plot, paintGrid, paintHead } from "./paint_axis.ts";
-import { paintLabel } from "./paint_labels.ts";
-import { paintOutline, paintRange } from "./paint_marks.ts";
-import { paintNames, paintRuns } from "./paint_slices.ts";
-import type { Palette } from "./palette.ts";
-import { planLane, Runs } from "./plan.ts";
-import { headHeight, type Row, sliceHeight } from "./rows.ts";
-import type { TimelineState } from "./timeline_state.ts";
-
-/** The canvas's size in CSS pixels, how many pixels of the screen make one, and how far the lanes are scrolled. */
-export interface Frame {
-  readonly width: number;
-  readonly height: number;
-  readonly ratio: number;
-  readonly scrolled: number;
-  /** The width of the names at the left. */
-  readonly gutter: number;
-}
-
-/** A row that is seen, and its top in the canvas. */
-export interface SeenRow extends Row {
-  readonly y: number;
-}
+import { effect } from "@preact/signals";
+import {
+  onAppearance,
+  oncePerFrame,
+  type Palette,
+  paletteOf,
+  resize,
+  transferPattern,
+} from "../../ui/canvas.ts";
+import {
+  type CanvasSize,
+  headHeight,
+  positionOf,
+  type SeenRow,
+  type SlicePosition,
+  sliceHeight,
+  type TimeArea,
+  type Viewport,
+} from "./geometry.ts";
+import { paintGrid, paintHead, paintLabel } from "./paint_axis.ts";
+import { addLaneSpans, GAP, RECEDING, Spans, TRANSFER } from "./spans.ts";
+import type { TimelineState } from "./state.ts";
 
 /** Paints a timeline; it keeps its buffers from one painting to the next. */
-export class Painter {
-  private readonly runs = new Runs();
-  private tops = new Int32Array(0);
+class Painter {
+  readonly #runs = new Spans();
+  #tops = new Int32Array(0);
 
   constructor(private readonly context: CanvasRenderingContext2D) {}
 
-  paint(state: TimelineState, frame: Frame, palette: Palette): void {
+  paint(state: TimelineState, frame: CanvasSize, palette: Palette): void {
     const { context } = this;
     const { ratio, width, height, gutter } = frame;
     const layout = state.layout.value;
-    const plot = { left: gutter, right: width, bottom: height, viewport: state.seen.value };
+    const plot = { left: gutter, right: width, bottom: height, viewport: state.visibleTime.value };
     const rows = seenRows(state, frame);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = palette.surface;
     context.fillRect(0, 0, width, height);
     paintGrid(context, plot, layout, palette);
     paintRange(context, plot, state.range.value, palette);
-    this.paintLanes(state, rows, plot, ratio, palette);
+    this.#paintLanes(state, rows, plot, ratio, palette);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     for (const row of rows) paintLabel(context, plot, state, row, palette);
     for (const row of rows) {
@@ -52,36 +51,36 @@ export class Painter {
     paintHead(context, plot, layout, palette, (step) => state.stepLabel(step));
   }
 
-  private paintLanes(
+  #paintLanes(
     state: TimelineState,
     rows: readonly SeenRow[],
-    plot: Plot,
+    plot: TimeArea,
     ratio: number,
     palette: Palette,
   ): void {
     const lanes = state.painted.value;
     const { step } = state.slices.value;
     const width = Math.round((plot.right - plot.left) * ratio);
-    if (this.tops.length < lanes.length) this.tops = new Int32Array(lanes.length);
-    this.runs.clear();
+    if (this.#tops.length < lanes.length) this.#tops = new Int32Array(lanes.length);
+    this.#runs.clear();
     let height = 0;
     for (const row of rows) {
       const painted = lanes[row.lane];
       if (!painted) continue;
       height = Math.round(sliceHeight(row) * ratio);
-      this.tops[row.lane] = Math.round((row.y + 1) * ratio);
-      planLane(this.runs, row.lane, painted, plot.viewport, width, step);
+      this.#tops[row.lane] = Math.round((row.y + 1) * ratio);
+      addLaneSpans(this.#runs, row.lane, painted, plot.viewport, width, step);
     }
-    const ground = { left: Math.round(plot.left * ratio), tops: this.tops, height, ratio };
-    paintRuns(this.context, this.runs, ground, palette);
-    paintNames(this.context, this.runs, ground, palette, (lane, slice) => {
+    const ground = { left: Math.round(plot.left * ratio), tops: this.#tops, height, ratio };
+    paintSpans(this.context, this.#runs, ground, palette);
+    paintNames(this.context, this.#runs, ground, palette, (lane, slice) => {
       const name = state.nameAt({ lane, slice });
       return name.slice(name.lastIndexOf("/") + 1);
     });
   }
 }
 
-function seenRows(state: TimelineState, { height, scrolled }: Frame): readonly SeenRow[] {
+function seenRows(state: TimelineState, { height, scrolled }: CanvasSize): readonly SeenRow[] {
   const head = headHeight(state.layout.value);
   const rows: SeenRow[] = [];
   for (const row of state.rows.value) {
@@ -89,4 +88,180 @@ function seenRows(state: TimelineState, { height, scrolled }: Frame): readonly S
     if (y + row.height > head && y < height) rows.push({ ...row, y });
   }
   return rows;
+}
+
+/** Where the lanes are: in pixels of the screen, of which a CSS pixel has `ratio`. */
+interface Ground {
+  readonly left: number;
+  /** The top of each lane, and the height of a slice in it. */
+  readonly tops: Int32Array;
+  readonly height: number;
+  readonly ratio: number;
+}
+
+/** As much as leaves the names in it readable in both themes. */
+const RECEDING_OPACITY = 0.22;
+const LEAST_NAMED = 34;
+const LETTER = 6.1;
+
+/** Paint the runs, one colour after another. */
+export function paintSpans(
+  context: CanvasRenderingContext2D,
+  runs: Spans,
+  ground: Ground,
+  palette: Palette,
+): void {
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  for (let colour = 0; colour < GAP; colour++) {
+    context.globalAlpha = colour < RECEDING ? 1 : RECEDING_OPACITY;
+    const tone = colour % RECEDING;
+    context.fillStyle =
+      tone === TRANSFER ? transferPattern(context, palette) : (palette.categories[tone] ?? palette.dim);
+    fill(context, runs, colour, ground, 0, ground.height);
+  }
+  context.globalAlpha = 1;
+  context.fillStyle = palette.line;
+  const thickness = Math.max(Math.round(ground.ratio), 1);
+  fill(context, runs, GAP, ground, Math.round((ground.height - thickness) / 2), thickness);
+}
+
+function fill(
+  context: CanvasRenderingContext2D,
+  runs: Spans,
+  colour: number,
+  { left, tops }: Ground,
+  below: number,
+  height: number,
+): void {
+  for (let run = 0; run < runs.length; run++) {
+    if (runs.colour[run] !== colour) continue;
+    const from = runs.left[run] as number;
+    const top = tops[runs.lane[run] as number] as number;
+    context.fillRect(left + from, top + below, (runs.right[run] as number) - from, height);
+  }
+}
+
+/** Write the names of the slices that are wide enough. */
+function paintNames(
+  context: CanvasRenderingContext2D,
+  runs: Spans,
+  { left, tops, height, ratio }: Ground,
+  palette: Palette,
+  nameOf: (lane: number, slice: number) => string,
+): void {
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.font = `11px ${palette.font}`;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (let run = 0; run < runs.length; run++) {
+    const slice = runs.slice[run] as number;
+    const width = ((runs.right[run] as number) - (runs.left[run] as number)) / ratio;
+    if (slice < 0 || width < LEAST_NAMED) continue;
+    const lane = runs.lane[run] as number;
+    const room = width - 8;
+    const name = shortened(nameOf(lane, slice), Math.floor(room / LETTER));
+    const y = ((tops[lane] as number) + height / 2) / ratio + 0.5;
+    const colour = runs.colour[run] as number;
+    context.fillStyle = colour === TRANSFER ? palette.text : colour < RECEDING ? palette.ink : palette.dim;
+    context.fillText(name, (left + (runs.left[run] as number)) / ratio + 4, y, room);
+  }
+}
+
+function shortened(name: string, letters: number): string {
+  return name.length <= letters ? name : `${name.slice(0, Math.max(letters - 1, 1))}…`;
+}
+
+const SHADE = 0.14;
+/** The shortest slice has a frame that is seen. */
+const LEAST = 2;
+
+/** Shade a range of time in all lanes. */
+function paintRange(
+  context: CanvasRenderingContext2D,
+  plot: TimeArea,
+  range: Viewport | null,
+  palette: Palette,
+): void {
+  const across = range && seenPart(plot, range);
+  if (!across) return;
+  context.globalAlpha = SHADE;
+  context.fillStyle = palette.accent;
+  context.fillRect(across.left, 0, across.right - across.left, plot.bottom);
+  context.globalAlpha = 1;
+}
+
+/** Frame a slice if it is in this row. */
+function paintOutline(
+  context: CanvasRenderingContext2D,
+  plot: TimeArea,
+  state: TimelineState,
+  row: SeenRow,
+  place: SlicePosition | null,
+  { colour, thickness }: { readonly colour: string; readonly thickness: number },
+): void {
+  const across = place?.lane === row.lane ? seenPart(plot, state.spanOf(place)) : null;
+  if (!across) return;
+  context.strokeStyle = colour;
+  context.lineWidth = thickness;
+  context.strokeRect(across.left - 0.5, row.y + 0.5, across.right - across.left + 1, sliceHeight(row) + 1);
+}
+
+function seenPart(plot: TimeArea, { from, to }: Viewport): { left: number; right: number } | null {
+  if (to < plot.viewport.from || from > plot.viewport.to) return null;
+  const left = Math.max(positionOf(plot, from), plot.left);
+  return { left, right: Math.min(Math.max(positionOf(plot, to), left + LEAST), plot.right) };
+}
+
+const WIDE_GUTTER = 92;
+const NARROW_GUTTER = 64;
+export const NARROW = 640;
+
+/** How large what is seen of the lanes is now. */
+export function canvasSizeOf(scroller: HTMLElement): CanvasSize {
+  const { clientWidth: width, clientHeight: height, scrollTop: scrolled } = scroller;
+  const ratio = scroller.ownerDocument.defaultView?.devicePixelRatio ?? 1;
+  return { width, height, ratio, scrolled, gutter: width < NARROW ? NARROW_GUTTER : WIDE_GUTTER };
+}
+
+/** Keep the timeline painted; returns what ends this. */
+export function paintOnChange(
+  state: TimelineState,
+  scroller: HTMLElement,
+  canvas: HTMLCanvasElement,
+): () => void {
+  const context = canvas.getContext("2d", { alpha: false });
+  if (!context) return () => {};
+  const painter = new Painter(context);
+  let palette: Palette | null = null;
+  const painting = oncePerFrame(() => {
+    const frame = canvasSizeOf(scroller);
+    if (!frame.width || !frame.height) return;
+    resize(canvas, frame.width, frame.height, frame.ratio);
+    palette ??= paletteOf(canvas);
+    painter.paint(state, frame, palette);
+  });
+  const unfollow = onAppearance(scroller, () => {
+    palette = null;
+    painting.ask();
+  });
+  scroller.addEventListener("scroll", painting.ask, { passive: true });
+  const end = effect(() => {
+    for (const each of [
+      state.visibleTime,
+      state.painted,
+      state.rows,
+      state.uses,
+      state.hovered,
+      state.current,
+      state.range,
+    ])
+      void each.value;
+    painting.ask();
+  });
+  return () => {
+    end();
+    unfollow();
+    scroller.removeEventListener("scroll", painting.ask);
+    painting.cancel();
+  };
 }

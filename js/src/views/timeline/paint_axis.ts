@@ -1,31 +1,26 @@
-// Paints what surrounds the slices: the marks of the time, the steps, and the names of devices and lanes.
+// Paints the axis of times, the steps and the labels of lanes.
 
-import type { Layout, StepSpan } from "./layout.ts";
-import type { Palette } from "./palette.ts";
-import { AXIS_HEIGHT, headHeight, STEPS_HEIGHT } from "./rows.ts";
-import { markDistance, markText } from "./time_axis.ts";
-import type { Viewport } from "./viewport.ts";
-
-/** The part of the canvas that shows time, in CSS pixels. */
-export interface Plot {
-  readonly left: number;
-  readonly right: number;
-  readonly bottom: number;
-  readonly viewport: Viewport;
-}
+import { laneLabel, type StepSpan } from "../../analysis/lanes.ts";
+import type { Layout } from "../../analysis/timeline_layout.ts";
+import type { Palette } from "../../ui/canvas.ts";
+import { useText } from "./details.ts";
+import {
+  AXIS_HEIGHT,
+  headHeight,
+  positionOf,
+  type SeenRow,
+  STEPS_HEIGHT,
+  type TimeArea,
+} from "./geometry.ts";
+import type { TimelineState } from "./state.ts";
 
 const MARK_ROOM = 86;
 const LEAST_STEP = 20;
 
-/** Where a time is, in CSS pixels. */
-export function positionOf({ left, right, viewport }: Plot, time: number): number {
-  return left + ((time - viewport.from) / (viewport.to - viewport.from)) * (right - left);
-}
-
 /** The lines that run down from the marks, behind the slices; they count from the start of each step. */
 export function paintGrid(
   context: CanvasRenderingContext2D,
-  plot: Plot,
+  plot: TimeArea,
   layout: Layout,
   palette: Palette,
 ): void {
@@ -42,7 +37,7 @@ export function paintGrid(
 /** The line of times and, where there are several, the line of steps. */
 export function paintHead(
   context: CanvasRenderingContext2D,
-  plot: Plot,
+  plot: TimeArea,
   layout: Layout,
   palette: Palette,
   stepLabel: (step: number) => string,
@@ -66,7 +61,7 @@ export function paintHead(
 
 function paintStep(
   context: CanvasRenderingContext2D,
-  plot: Plot,
+  plot: TimeArea,
   { step, from, to }: StepSpan,
   palette: Palette,
   stepLabel: (step: number) => string,
@@ -89,15 +84,15 @@ function paintStep(
   );
 }
 
-interface Mark {
+interface TimeMark {
   readonly x: number;
   readonly text: string;
 }
 
-function marks(plot: Plot, { steps }: Layout): Mark[] {
+function marks(plot: TimeArea, { steps }: Layout): TimeMark[] {
   const { left, right, viewport } = plot;
   const distance = markDistance(viewport.to - viewport.from, (right - left) / MARK_ROOM);
-  const found: Mark[] = [];
+  const found: TimeMark[] = [];
   for (const { from, to } of steps) {
     if (to < viewport.from || from > viewport.to) continue;
     const end = Math.min(to, viewport.to);
@@ -112,11 +107,89 @@ function marks(plot: Plot, { steps }: Layout): Mark[] {
 }
 
 /** A short step's marks would stand on one another's: those too near to the one before are left out. */
-function withRoom(found: readonly Mark[]): Mark[] {
-  const kept: Mark[] = [];
+function withRoom(found: readonly TimeMark[]): TimeMark[] {
+  const kept: TimeMark[] = [];
   for (const mark of found) {
     const last = kept.at(-1);
     if (!last || mark.x - last.x >= MARK_ROOM / 2) kept.push(mark);
   }
   return kept;
+}
+
+const DEVICE_INDENT = 10;
+const LANE_INDENT = 20;
+
+/** Write a row's label. */
+export function paintLabel(
+  context: CanvasRenderingContext2D,
+  plot: TimeArea,
+  state: TimelineState,
+  row: SeenRow,
+  palette: Palette,
+): void {
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  if (row.lane < 0) paintDevice(context, plot, state, row, palette);
+  else paintLaneName(context, plot, state, row, palette);
+}
+
+function paintLaneName(
+  context: CanvasRenderingContext2D,
+  plot: TimeArea,
+  state: TimelineState,
+  row: SeenRow,
+  palette: Palette,
+): void {
+  const track = state.layout.value.tracks[row.track];
+  const lane = state.lanes.value[row.lane];
+  // The levels of a thread stand below its name.
+  if (!track || !lane || ((track.hasThreads || lane.isTransfers) && lane.level > 0)) return;
+  context.font = `11px ${palette.font}`;
+  context.fillStyle = palette.dim;
+  context.fillText(laneLabel(track, lane), LANE_INDENT, row.y + row.height / 2, plot.left - LANE_INDENT - 4);
+}
+
+function paintDevice(
+  context: CanvasRenderingContext2D,
+  plot: TimeArea,
+  state: TimelineState,
+  row: SeenRow,
+  palette: Palette,
+): void {
+  const use = state.uses.value[row.track];
+  if (!use) return;
+  const middle = row.y + row.height / 2 + 1;
+  const label = state.deviceName(use.device);
+  context.font = `600 12px ${palette.font}`;
+  context.fillStyle = palette.text;
+  context.fillText(label, DEVICE_INDENT, middle);
+  const left = Math.max(DEVICE_INDENT + context.measureText(label).width + 12, plot.left);
+  const text = useText(use);
+  context.font = `11px ${palette.font}`;
+  context.fillStyle = palette.surface;
+  context.fillRect(left, middle - 9, context.measureText(text).width + 6, 17);
+  context.fillStyle = palette.dim;
+  context.fillText(text, left, middle, plot.right - left - 8);
+}
+
+const UNITS: readonly (readonly [nanos: number, unit: string])[] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
+/** The distance of marks, 1, 2 or 5 times a power of ten, so that at most `most` fit into a length. */
+export function markDistance(length: number, most: number): number {
+  const least = length / Math.max(most, 1);
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+  return power * ([1, 2, 5].find((factor) => factor * power >= least) ?? 10);
+}
+
+/** A mark's time, as exact as the distance of the marks: 1.25 ms among marks 0.05 ms apart. */
+export function markText(nanos: number, distance: number): string {
+  if (nanos === 0) return "0";
+  const [size, unit] = UNITS.find(([each]) => nanos >= each) ?? [1, "ns"];
+  const places = Math.max(Math.ceil(-Math.log10(distance / size) - 1e-9), 0);
+  return `${(nanos / size).toFixed(places)} ${unit}`;
 }

@@ -1,16 +1,96 @@
-// The tensors whose way between devices costs most.
+// What went between tasks: the matrix of links, and the costliest transfers.
 
-import { useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { Cluster } from "../../cluster.ts";
-import { shortBytes, shortCount } from "../../lib/short.ts";
-import { visible } from "../../lib/visible.ts";
-import type { Profile } from "../../profile.ts";
-import type { Store } from "../../store.ts";
-import { selectionAfter } from "../charts/selecting.ts";
-import { placed, rate, time } from "./figures.ts";
-import { type Sorting, sortedTransfers, type TransferColumn, turned } from "./sorted_transfers.ts";
-import { Wide } from "./wide.tsx";
+import {
+  byteRate,
+  type Cell,
+  linkMatrix,
+  placed,
+  type Sorting,
+  sortedTransfers,
+  type TransferColumn,
+  time,
+  turned,
+} from "../../analysis/workers.ts";
+import type { Cluster } from "../../data/graphs.ts";
+import type { Profile } from "../../data/profile.ts";
+import { shortBytes, shortCount, visible } from "../../lib/format.ts";
+import { selectionAfter } from "../../state/selection.ts";
+import type { Store } from "../../state/store.ts";
+import { ScrollSideways } from "../../ui/tables.tsx";
+
+// As many as can be looked at.
+const MOST = 16;
+
+/** The matrix; nothing where nothing went between tasks. */
+export function LinkTable({ cluster: { links, tasks } }: { readonly cluster: Cluster }) {
+  const matrix = useMemo(
+    () =>
+      linkMatrix(
+        links,
+        MOST,
+        tasks.map(({ task }) => task),
+      ),
+    [links, tasks],
+  );
+  if (!links.length) return null;
+  return (
+    <section aria-label="links">
+      <header>
+        <h3>Between tasks</h3>
+        <span class="dim">
+          bytes a step · rate · how long the one who got it stood still before it was on its way
+        </span>
+      </header>
+      <ScrollSideways label="matrix of links">
+        <table class="figures matrix">
+          <caption>What each task got from each other</caption>
+          <thead>
+            <tr>
+              <th scope="col">from ↓ to →</th>
+              {matrix.targets.map((target) => (
+                <th key={target} scope="col" title={target}>
+                  {placed(target)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {matrix.sources.map((source) => (
+              <tr key={source}>
+                <th scope="row" title={source}>
+                  {placed(source)}
+                </th>
+                {matrix.targets.map((target) => (
+                  <LinkCell key={target} cell={matrix.cell(source, target)} largest={matrix.largest} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollSideways>
+      {matrix.others > 0 && <p class="dim">{matrix.others} more sent or got less.</p>}
+    </section>
+  );
+}
+
+function LinkCell({ cell, largest }: { readonly cell: Cell | undefined; readonly largest: number }) {
+  if (!cell) return <td class="dim">–</td>;
+  const { bytes, count, kinds, transferNanos, waitNanos } = cell;
+  return (
+    <td
+      style={{ "--depth": `${largest ? Math.round((60 * bytes) / largest) : 0}%` }}
+      title={`${bytes.toLocaleString("en")} B in ${shortCount(count)} transfers by ${visible(kinds.join(", "))}`}
+    >
+      {shortBytes(bytes)}
+      <small>
+        {byteRate(bytes, transferNanos)}
+        {waitNanos > 0 && ` · waits ${time(waitNanos)}`}
+      </small>
+    </td>
+  );
+}
 
 const COLUMNS: readonly (readonly [column: TransferColumn, title: string, help: string])[] = [
   ["tensor", "tensor", "what was moved"],
@@ -26,10 +106,12 @@ const COLUMNS: readonly (readonly [column: TransferColumn, title: string, help: 
 const SHOWN_AT_FIRST = 12;
 
 /** A row a tensor; the heads of the columns sort them. */
-export function Transfers({ store, cluster }: { readonly store: Store; readonly cluster: Cluster }) {
-  const { transfers, transfers_left_out: leftOut } = cluster;
-  const sorting = useSignal<Sorting>({ column: "time", isDescending: true });
-  const isWhole = useSignal(false);
+export function TransferTable({ store, cluster }: { readonly store: Store; readonly cluster: Cluster }) {
+  const { transfers, transfersLeftOut: leftOut } = cluster;
+  const { sorting, isWhole } = store.kept("transfers", () => ({
+    sorting: signal<Sorting>({ column: "time", isDescending: true }),
+    isWhole: signal(false),
+  }));
   const nodes = useMemo(() => nodesOf(store.shown.profile), [store.shown.profile]);
   if (!transfers.length) return null;
   const sorted = sortedTransfers(transfers, sorting.value);
@@ -40,7 +122,7 @@ export function Transfers({ store, cluster }: { readonly store: Store; readonly 
         <h3>Costliest transfers</h3>
         {leftOut > 0 && <span class="dim">{shortCount(leftOut)} more cost less</span>}
       </header>
-      <Wide label="table of transfers">
+      <ScrollSideways label="table of transfers">
         <table class="figures transfers">
           <caption>Tensors that devices got from others</caption>
           <thead>
@@ -62,7 +144,7 @@ export function Transfers({ store, cluster }: { readonly store: Store; readonly 
             </tr>
           </thead>
           <tbody>
-            {shown.map(({ tensor, kind, source, target, count, bytes, transfer_nanos, wait_nanos }) => (
+            {shown.map(({ tensor, kind, source, target, count, bytes, transferNanos, waitNanos }) => (
               <tr key={JSON.stringify([tensor, kind, source, target])}>
                 <th scope="row" title={visible(tensor)}>
                   <Tensor store={store} tensor={tensor} node={nodes.get(tensor)} />
@@ -72,14 +154,14 @@ export function Transfers({ store, cluster }: { readonly store: Store; readonly 
                 <td title={target}>{placed(target)}</td>
                 <td>{shortCount(count)}</td>
                 <td title={`${bytes.toLocaleString("en")} B`}>{shortBytes(bytes)}</td>
-                <td>{time(transfer_nanos)}</td>
-                <td>{rate(bytes, transfer_nanos)}</td>
-                <td>{time(wait_nanos)}</td>
+                <td>{time(transferNanos)}</td>
+                <td>{byteRate(bytes, transferNanos)}</td>
+                <td>{time(waitNanos)}</td>
               </tr>
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollSideways>
       {sorted.length > SHOWN_AT_FIRST && (
         <button
           type="button"

@@ -1,0 +1,1 @@
+export function compiledCharts(specifications: Readonly<Record<string, unknown>>): Record<string, object>;

@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import type { Profile } from "../data/profile.ts";
+import { profileOf } from "../engine/testing.ts";
+import {
+  curveOf,
+  holdersAtPeak,
+  memoryOfStep,
+  peakBytes,
+  requestedInStep,
+  stepWithMostMemory,
+} from "./memory.ts";
+
+type Event = readonly [node: number, step: number, device: number, nanos: number, bytes: number];
+
+/** A profile in which each event is of an execution of its own. */
+function profileWith(...events: Event[]): Profile {
+  const column = (index: number) => events.map((event) => event[index] as number);
+  return {
+    ...profileOf("a = Add() 1us;1us 8B\nb = Mul() 1us;1us 24B\nc = Sub() 1us"),
+    executions: {
+      node: Int32Array.from(column(0)),
+      step: Int32Array.from(column(1)),
+      device: Int32Array.from(column(2)),
+      thread: new Int32Array(events.length),
+      startNanos: Float64Array.from(column(3)),
+      durationNanos: new Float64Array(events.length),
+    },
+    allocations: {
+      execution: Int32Array.from(events.keys()),
+      nanos: Float64Array.from(column(3)),
+      bytes: Float64Array.from(column(4)),
+    },
+  };
+}
+
+// Not in order of time, as executions are recorded by thread.
+const PROFILE = profileWith(
+  [0, 0, 0, 1000, 100],
+  [0, 0, 0, 5000, -100],
+  [1, 0, 0, 3000, 50],
+  [2, 0, 0, 6000, 70],
+  [1, 0, 1, 2000, 500],
+  [0, 1, 0, 1000, 10],
+);
+
+test("what is held is summed in order of time, by device, the largest peak first", () => {
+  const devices = memoryOfStep(PROFILE, 0);
+  expect(devices.map(({ device, nanos, held }) => [device, [...nanos], [...held]])).toEqual([
+    [1, [2000], [500]],
+    [0, [1000, 3000, 5000, 6000], [100, 150, 50, 120]],
+  ]);
+  expect(devices.map(peakBytes)).toEqual([500, 150]);
+});
+
+test("alive at the peak is what was allocated and not released by then", () => {
+  const [, cpu] = memoryOfStep(PROFILE, 0);
+  expect(cpu && holdersAtPeak(PROFILE, cpu)).toEqual([
+    { node: 0, bytes: 100 },
+    { node: 1, bytes: 50 },
+  ]);
+});
+
+test("what was held before the step shows by being released in it", () => {
+  const profile = profileWith([0, 0, 0, 1000, -30], [0, 0, 0, 2000, 10]);
+  const [cpu] = memoryOfStep(profile, 0);
+  expect(cpu && [cpu.before, [...cpu.held], cpu.peak]).toEqual([30, [0, 10], 1]);
+});
+
+test("without a moment to tell by, events are in the order recorded", () => {
+  const [cpu] = memoryOfStep(profileWith([0, 0, 0, 1000, 8], [0, 0, 0, 1000, -8], [1, 0, 0, 1000, 8]), 0);
+  expect(cpu && [...cpu.held]).toEqual([8, 0, 8]);
+});
+
+test("the step with the most memory of those asked for, and none where none was recorded", () => {
+  expect(stepWithMostMemory(PROFILE, [0, 1])).toBe(0);
+  expect(stepWithMostMemory(PROFILE, [1])).toBe(1);
+  expect(stepWithMostMemory(profileWith([0, 0, 0, 0, 1], [0, 1, 0, 0, 2]), [0, 1])).toBe(1);
+  expect(stepWithMostMemory(profileWith(), [0, 1])).toBe(-1);
+  expect(memoryOfStep(profileWith(), 0)).toEqual([]);
+});
+
+test("a curve of few stretches keeps the largest and the last value of each", () => {
+  const sizes = [5, -3, 9, -9, 1, -2];
+  const [cpu] = memoryOfStep(profileWith(...sizes.map((bytes, at): Event => [0, 0, 0, at * 1000, bytes])), 0);
+  expect(cpu && curveOf(cpu, 2).map(({ nanos, bytes }) => [nanos, bytes])).toEqual([
+    [0, 0],
+    [2000, 11],
+    [4000, 3],
+    [5000, 1],
+  ]);
+  expect(cpu && curveOf(cpu, 100)).toHaveLength(1 + sizes.length);
+});
+
+test("what was requested in a step, the largest first", () => {
+  expect(requestedInStep(PROFILE, 1)).toEqual([
+    { node: 1, bytes: 24 },
+    { node: 0, bytes: 8 },
+  ]);
+});

@@ -1,0 +1,158 @@
+// The graphs of a widget: each with its profile, how it was measured, the advice on it, and the tasks it ran on.
+
+import type { Model } from "./model.ts";
+import type { Profile } from "./profile.ts";
+import type { Tab } from "./protocol.ts";
+import { decode } from "./wire.ts";
+
+/** A fact of the head line: how it was measured, in a word or two, and in full on hover. */
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+  readonly help: string;
+}
+
+/** What a checker says: plain text from tfprof's own, findings from the others. */
+export interface Advice {
+  readonly checker: string;
+  readonly title: string;
+  /** What it looks for, and what it needs to be able to say something. */
+  readonly looksFor: string;
+  readonly reports: readonly (string | Finding)[];
+}
+
+/** What may be wrong, where that can be seen, and what to do. */
+export interface Finding {
+  readonly cause: string;
+  readonly evidence: Evidence;
+  readonly fix: string;
+}
+
+/** A tab, the options of a view by the names that Python has for them, and the rows to look at. */
+export interface Evidence {
+  readonly view: Tab;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly selection: readonly string[];
+}
+
+/** What was put together or left out because the browser does not take the whole; see tfprof_widget/cutting. */
+export interface Cut {
+  /** How many nodes the graph has, and how many of them are here by themselves. */
+  readonly nodes: number;
+  readonly kept: number;
+  /** How many rows stand for the others. */
+  readonly rows: number;
+  /** The steps all of whose executions are here. */
+  readonly steps: readonly number[];
+}
+
+/** A graph, as Python describes it. */
+export interface Description {
+  readonly name: string;
+  /** Which runs are shown at first. */
+  readonly runNameRegexes: readonly string[];
+  readonly columns: Uint8Array | DataView;
+  readonly facts: readonly Fact[];
+  readonly notes: readonly string[];
+  readonly advice: readonly Advice[];
+  /** What is known of its tasks and transfers; null where there is one task and no transfer. */
+  readonly cluster: Cluster | null;
+  /** What is not here of a graph that is too large, null where all is. */
+  readonly cut: Cut | null;
+  /** How often other columns of it were shown. */
+  readonly cuts?: number;
+}
+
+/** A graph; its profile is read when first looked at. */
+export interface Graph extends Omit<Description, "columns"> {
+  readonly profile: Profile;
+}
+
+/** The graphs of a model. */
+export function graphsOf(model: Model): readonly Graph[] {
+  return ((model.get("_graphs") as readonly PythonDescription[] | undefined) ?? []).map((graph) =>
+    graphOf({
+      ...(graph as unknown as Description),
+      advice: camelCased(graph.advice) as readonly Advice[],
+      cluster: camelCased(graph.cluster) as Cluster | null,
+    }),
+  );
+}
+
+/** A graph as it comes: what has a name of several words is spelled as in Python. */
+type PythonDescription = Readonly<Record<keyof Description, unknown>>;
+
+/** The same with names spelled as here; the options of evidence are looked up by the names that Python has for them. */
+function camelCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(camelCased);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, each]) => [
+    name.replace(/_./g, (start) => start.charAt(1).toUpperCase()),
+    name === "options" ? each : camelCased(each),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** A graph of a description. */
+export function graphOf({ columns, ...description }: Description): Graph {
+  let profile: Profile | undefined;
+  return {
+    ...description,
+    get profile() {
+      profile ??= decode(columns);
+      return profile;
+    },
+  };
+}
+
+/** A task: what its devices did, and what they got from and gave to others. */
+export interface Task {
+  /** As in `/job:ps/replica:0/task:0`. */
+  readonly task: string;
+  readonly parameters: number;
+  readonly variables: number;
+  readonly operationNanos: number;
+  readonly busyNanos: number;
+  readonly idleNanos: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  readonly transferNanos: number;
+  readonly waitNanos: number;
+  /** In which part of the time of its transfers it computed; null where it had none. */
+  readonly overlap: number | null;
+  readonly offsetNanos: number;
+  readonly offsetErrorNanos: number | null;
+  readonly waitedForNanos: number;
+}
+
+/** What went from one to another. */
+interface Moved {
+  readonly source: string;
+  readonly target: string;
+  readonly kind: string;
+  readonly count: number;
+  readonly bytes: number;
+  readonly transferNanos: number;
+  readonly waitNanos: number;
+}
+
+/** All that went from one task to another in one way. */
+export type Link = Moved;
+
+/** A tensor on its way from one device to another. */
+export interface MovedTensor extends Moved {
+  readonly tensor: string;
+}
+
+/** `ClusterSummary.described` of tfprof_widget/analysis/cluster/summary.py. */
+export interface Cluster {
+  readonly tasks: readonly Task[];
+  readonly links: readonly Link[];
+  readonly transfers: readonly MovedTensor[];
+  readonly transfersLeftOut: number;
+  /** The most parameters that a server holds, and the mean of all. */
+  readonly parameterBalance: { readonly largest: number; readonly mean: number } | null;
+  readonly straggler: { readonly task: string; readonly text: string } | null;
+  readonly steps: number;
+  readonly notes: readonly string[];
+}

@@ -1,0 +1,16 @@
+// What the engine can do after the first paint: graph, op and code view, and regexes with operators.
+
+import { codeForest, codeTree } from "./code.ts";
+import type { Extension } from "./evaluate.ts";
+import { graphForest, graphTree } from "./graph.ts";
+import { opForest, opTree, opView } from "./op.ts";
+import { compiled } from "./regex.ts";
+
+export const EXTENSION: Extension = {
+  views: {
+    graph: { tree: ({ nodes }) => graphTree(nodes.names, nodes.inputs), forest: graphForest },
+    code: { tree: ({ nodes, traces }) => codeTree(nodes.names, traces), forest: codeForest },
+    op: { tree: opTree, forest: opForest, view: opView },
+  },
+  compile: compiled,
+};

@@ -1,6 +1,0 @@
-// Names as regexes.
-
-/** A regex that matches this name alone, in RE2 as in RegExp, as Python's `re.escape` writes it. */
-export function exactly(name: string): string {
-  return name.replace(/[()[\]{}?*+\-|^$\\.&~# \t\n\r\v\f]/g, "\\$&");
-}

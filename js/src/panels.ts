@@ -1,0 +1,44 @@
+// The entry of the second bundle: the panels that the first paint can do without, and what the engine can do besides.
+
+import { regionsOf, sourceOf } from "./analysis/frames.ts";
+import { extend } from "./engine/evaluate.ts";
+import { EXTENSION } from "./engine/extension.ts";
+import { ExportMenu } from "./export/menu.tsx";
+import { readFrames } from "./state/listing.ts";
+import type { Panels } from "./state/store.ts";
+import drawings from "./styles/drawings.css";
+import filters from "./styles/filters.css";
+import panelStyles from "./styles/panels.css";
+import workers from "./styles/workers.css";
+import { AdvicePanel } from "./views/advice.tsx";
+import { Charts } from "./views/charts/charts.tsx";
+import { CutLine } from "./views/cut_graph.tsx";
+import { Filters } from "./views/filters.tsx";
+import { MemoryPanel } from "./views/memory.tsx";
+import { SelectionPanel } from "./views/selection.tsx";
+import { EmptyTable, ZoomPath } from "./views/table/messages.tsx";
+import { MiniTimeline } from "./views/timeline/mini_timeline.tsx";
+import { Timeline } from "./views/timeline/timeline.tsx";
+import { WorkersPanel } from "./views/workers/workers.tsx";
+
+extend(EXTENSION);
+readFrames({ regionsOf, sourceOf });
+
+/** All panels by name. */
+export const panels: Panels["panels"] = {
+  AdvicePanel,
+  Charts,
+  CutLine,
+  EmptyTable,
+  ExportMenu,
+  Filters,
+  MemoryPanel,
+  MiniTimeline,
+  SelectionPanel,
+  Timeline,
+  WorkersPanel,
+  ZoomPath,
+};
+
+/** Their styles, which apply after those of the widget. */
+export const style: Panels["style"] = [filters, panelStyles, drawings, workers].join("\n");

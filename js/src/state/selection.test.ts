@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { profileOf } from "../engine/testing.ts";
+import { nodesBehind, selectionAfter } from "./selection.ts";
+
+const PROFILE = profileOf(`
+  conv      = Conv2D()  | train.py:1:main > model.py:2:layer
+  conv/bias = BiasAdd() | train.py:1:main > model.py:3:layer
+  conv2     = Conv2D()  | train.py:9:test
+  gradients/conv_grad/Mul = Mul() | train.py:5:minimize
+  Ω/x       = Add()
+`);
+
+function behind(...names: string[]): string[] {
+  const flags = nodesBehind(PROFILE, names);
+  return PROFILE.nodes.names.filter((_, node) => flags?.[node]);
+}
+
+test.each([
+  [["conv2"], ["conv2"]],
+  [["conv"], ["conv", "conv/bias"]],
+  [["gradients"], ["gradients/conv_grad/Mul"]],
+  [["Ω"], ["Ω/x"]],
+  [["Conv2D"], ["conv", "conv2"]],
+  [
+    ["conv/bias", "Mul"],
+    ["conv/bias", "gradients/conv_grad/Mul"],
+  ],
+  [["train.py:1:main"], ["conv", "conv/bias"]],
+  [["model.py:2:layer"], ["conv"]],
+  // As in the code view: a gradient is below the line of its forward node, not where it was made.
+  [["model.py:2:layer (gradient)"], ["gradients/conv_grad/Mul"]],
+  [["train.py:5:minimize"], []],
+  [["nowhere.py:1:x"], []],
+  [["_TFProfRoot"], ["conv", "conv/bias", "conv2", "gradients/conv_grad/Mul", "Ω/x"]],
+])("behind %j are %j", (names, nodes) => {
+  expect(behind(...names)).toEqual(nodes);
+});
+
+test("behind no name is nothing, which is not the same as none of the nodes", () => {
+  expect(nodesBehind(PROFILE, [])).toBeNull();
+  expect(nodesBehind(PROFILE, ["unknown"])).toEqual(new Uint8Array(5));
+});
+
+test.each([
+  [[], "a", false, ["a"]],
+  [["a"], "a", false, []],
+  [["a", "b"], "a", false, ["a"]],
+  [["a"], "b", false, ["b"]],
+  [["a"], "b", true, ["a", "b"]],
+  [["a", "b"], "a", true, ["b"]],
+])("of %j, a click on %s, adding: %s", (selection, name, adds, expected) => {
+  expect(selectionAfter(selection, name, adds)).toEqual(expected);
+});

@@ -1,0 +1,105 @@
+// What a selection means: the graph nodes behind the selected names, what a click does to it, and which steps are shown.
+
+import { computed, type ReadonlySignal } from "@preact/signals";
+import type { Profile } from "../data/profile.ts";
+import { viewTree } from "../engine/evaluate.ts";
+import { NotLoaded } from "../engine/matching.ts";
+import { compareNames } from "../engine/order.ts";
+import { chosenSteps } from "../engine/steps.ts";
+import { ROOT_NAME } from "../engine/tree.ts";
+import type { Store } from "./store.ts";
+
+const FRAME = /:\d+:/;
+
+/** A flag a graph node of the shown graph that is behind the selection, null where nothing is selected. */
+export function selectedNodes(store: Store): ReadonlySignal<Uint8Array | null> {
+  return store.kept("selected nodes", () =>
+    computed(() => {
+      const { profile } = store.shown;
+      const names = store.selection.value;
+      try {
+        return nodesBehind(profile, names);
+      } catch (error) {
+        if (!(error instanceof NotLoaded)) throw error;
+        // Of frames it needs the code view; that comes after the first paint.
+        void store.host.panels.arrived.value;
+        return null;
+      }
+    }),
+  );
+}
+
+/** A flag a graph node that is behind one of the names: the node itself, those of a scope, of an op type, or of a frame. */
+export function nodesBehind(profile: Profile, names: readonly string[]): Uint8Array | null {
+  if (!names.length) return null;
+  const { nodes } = profile;
+  const flags = new Uint8Array(nodes.names.length);
+  if (names.includes(ROOT_NAME)) return flags.fill(1);
+  for (const name of names) {
+    const node = firstFrom(nodes.names, name);
+    if (nodes.names[node] === name) flags[node] = 1;
+    const scope = `${name}/`;
+    for (let each = firstFrom(nodes.names, scope); nodes.names[each]?.startsWith(scope); each++)
+      flags[each] = 1;
+  }
+  flagTypes(profile, new Set(names), flags);
+  const frames = names.filter((name) => FRAME.test(name));
+  if (frames.length) flagCreated(profile, new Set(frames), flags);
+  return flags;
+}
+
+/** The first node whose name is not before this one. */
+function firstFrom(sorted: readonly string[], name: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareNames(sorted[middle] as string, name) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function flagTypes({ nodes }: Profile, names: ReadonlySet<string>, flags: Uint8Array): void {
+  const isChosen = nodes.ops.map((op) => names.has(op));
+  if (!isChosen.includes(true)) return;
+  for (let node = 0; node < flags.length; node++) if (isChosen[nodes.op[node] as number]) flags[node] = 1;
+}
+
+/** Flag what the code view counts below frames of these names. */
+function flagCreated(profile: Profile, frames: ReadonlySet<string>, flags: Uint8Array): void {
+  if (!profile.traces.stack.some((stack) => stack >= 0)) return;
+  const tree = viewTree(profile, "code");
+  tree.names.forEach((name, place) => {
+    if (!frames.has(name)) return;
+    const last = tree.rowStart[tree.end[place] as number] as number;
+    for (let row = tree.rowStart[place] as number; row < last; row++) flags[tree.rows[row] as number] = 1;
+  });
+}
+
+/** The selection after a click on a name: it alone, or with what was selected; a second click takes it back. */
+export function selectionAfter(selection: readonly string[], name: string, adds: boolean): readonly string[] {
+  const isSelected = selection.includes(name);
+  if (adds) return isSelected ? selection.filter((each) => each !== name) : [...selection, name];
+  return isSelected && selection.length === 1 ? [] : [name];
+}
+
+/** The indices of the steps that the options choose, separated by commas; as in the tables, the last that there were. */
+export function stepsShown(store: Store): ReadonlySignal<string> {
+  return store.kept("steps shown", () => {
+    const good = new Map<Profile, string>();
+    return computed(() => {
+      const { profile } = store.shown;
+      try {
+        good.set(profile, chosenSteps(profile, store.options.value).join());
+      } catch {
+        // The control of the option says what is wrong with it.
+      }
+      return good.get(profile) ?? [...profile.steps.keys()].join();
+    });
+  });
+}
+
+/** The indices that `stepsShown` writes. */
+export function stepsOf(written: string): readonly number[] {
+  return written ? written.split(",").map(Number) : [];
+}

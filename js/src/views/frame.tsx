@@ -1,0 +1,314 @@
+// The frame of a widget: head, notes, tabs with their panels, search box and status line.
+
+import { batch } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { hasSeveralWorkers } from "../analysis/devices.ts";
+import { OPTIONS, TABS, type Tab } from "../data/protocol.ts";
+import { asRegex } from "../lib/format.ts";
+import { isTable, type Store } from "../state/store.ts";
+import { tableOf } from "../state/table.ts";
+import { Lazy, LazyStyle } from "../ui/lazy.tsx";
+import { TreeTable } from "./table/table.tsx";
+
+/** The whole widget. */
+export function Frame({ store }: { readonly store: Store }) {
+  const root = useRef<HTMLElement>(null);
+  useNarrowness(root, store);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => root.current?.setAttribute("data-ready", "true"));
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  if (!store.graphs.length) {
+    return (
+      <section ref={root} class="tfprof" aria-label="tfprof">
+        <Head store={store} />
+      </section>
+    );
+  }
+  const tab = store.tab.value;
+  return (
+    <section ref={root} class="tfprof" aria-label="tfprof">
+      <Head store={store} />
+      <Tabs store={store} />
+      <div
+        class="body"
+        data-tab={tab}
+        data-folded={store.filters.isFolded.value || undefined}
+        role="tabpanel"
+        id="panel"
+        aria-labelledby={`tab-${tab}`}
+      >
+        {isTable(tab) && <Lazy store={store} panel="Filters" placeholder={<section class="controls" />} />}
+        <div class="main">
+          {isTable(tab) && <TreeTable store={store} />}
+          {tab === "timeline" && <Lazy store={store} panel="Timeline" />}
+          {tab === "memory" && <Lazy store={store} panel="MemoryPanel" />}
+          {tab === "workers" && <Lazy store={store} panel="WorkersPanel" />}
+          {tab === "advise" && <Lazy store={store} panel="AdvicePanel" />}
+        </div>
+        {isTable(tab) && (
+          <aside class="side" aria-label="charts">
+            <Lazy store={store} panel="Charts" />
+            <Lazy store={store} panel="MiniTimeline" placeholder={null} unavailable={() => null} />
+            <Lazy store={store} panel="SelectionPanel" placeholder={null} />
+          </aside>
+        )}
+      </div>
+      <Status store={store} />
+      <LazyStyle store={store} />
+    </section>
+  );
+}
+
+/** Title, facts and menu, and below them what the reader has to know before trusting the numbers. */
+function Head({ store }: { readonly store: Store }) {
+  const graph = store.graphs.length ? store.shown : null;
+  return (
+    <>
+      <header class="head">
+        <h2>tfprof</h2>
+        <span class="title">{store.title.value}</span>
+        <ul class="facts">
+          {graph?.facts.map(({ label, value, help }) => (
+            <li key={label} title={help}>
+              {label} <b>{value}</b>
+            </li>
+          ))}
+        </ul>
+        {graph && (
+          <Lazy
+            store={store}
+            panel="ExportMenu"
+            placeholder={exportLater("the exports are being loaded")}
+            unavailable={exportLater}
+          />
+        )}
+      </header>
+      {graph && graph.notes.length > 0 && (
+        <ul class="notes" aria-label="notes">
+          {graph.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+      {graph?.cut && <Lazy store={store} panel="CutLine" placeholder={null} unavailable={() => null} />}
+    </>
+  );
+}
+
+/** The button of the exports while there are none. */
+function exportLater(reason: string) {
+  return (
+    <button type="button" disabled title={reason}>
+      Export <span aria-hidden="true">▾</span>
+    </button>
+  );
+}
+
+/** What the screen reader hears when options change, and the versions. */
+function Status({ store }: { readonly store: Store }) {
+  return (
+    <footer class="status">
+      <span role="status">{isTable(store.tab.value) && kept(store)}</span>
+      <span class="about">{String(store.host.model.get("_about") ?? "")}</span>
+    </footer>
+  );
+}
+
+function kept(store: Store): string {
+  const { view, problem } = store.evaluation.value;
+  const rows = view
+    ? `${view.kept.toLocaleString("en")} of ${view.of.toLocaleString("en")} rows`
+    : "no result";
+  return problem ? [rows, problem.option, problem.reason].filter(Boolean).join(" · ") : rows;
+}
+
+// As in the container queries of styles/base.css.
+const WIDEST_NARROW = 900;
+
+/** Tell the filters whether the widget is too narrow for them to stand beside the table. */
+function useNarrowness(element: RefObject<HTMLElement | null>, { filters }: Store): void {
+  useLayoutEffect(() => {
+    if (!element.current) return undefined;
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry) filters.isNarrow.value = entry.contentRect.width <= WIDEST_NARROW;
+    });
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [element, filters]);
+}
+
+/** The tabs of the views, with arrow keys as in the ARIA pattern, and what chooses within them. */
+function Tabs({ store }: { readonly store: Store }) {
+  const reports = store.shown.advice.reduce((sum, { reports: { length } }) => sum + length, 0);
+  return (
+    <div class="bar">
+      <div class="tabs" role="tablist" aria-label="views" onKeyDown={(event) => step(store, event)}>
+        {tabsOf(store).map((tab) => (
+          <button
+            type="button"
+            key={tab}
+            id={`tab-${tab}`}
+            role="tab"
+            aria-controls="panel"
+            aria-selected={store.tab.value === tab}
+            aria-description={tab === "advise" && reports ? `${reports} reports` : undefined}
+            tabIndex={store.tab.value === tab ? 0 : -1}
+            class={tab === "timeline" ? "apart" : undefined}
+            onClick={() => {
+              store.tab.value = tab;
+            }}
+          >
+            {tab}
+            {tab === "advise" && reports > 0 && <sup aria-hidden="true">{reports}</sup>}
+          </button>
+        ))}
+      </div>
+      <div class="find">
+        <GraphChoice store={store} />
+        <StepChoice store={store} />
+        <SearchBox store={store} />
+      </div>
+    </div>
+  );
+}
+
+/** All tabs; workers are only looked at where there are several, or tasks of a cluster. */
+function tabsOf({ shown: { cluster, profile }, tab }: Store): readonly Tab[] {
+  const hasWorkers = cluster || hasSeveralWorkers(profile) || tab.value === "workers";
+  return TABS.filter((each) => hasWorkers || each !== "workers");
+}
+
+function step(store: Store, event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
+  const tabs = tabsOf(store);
+  const at = tabs.indexOf(store.tab.value);
+  const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+  if (next === undefined) return;
+  event.preventDefault();
+  store.tab.value = tabs.at(next % tabs.length) as Tab;
+  event.currentTarget.querySelector<HTMLElement>(`#tab-${store.tab.value}`)?.focus();
+}
+
+function GraphChoice({ store }: { readonly store: Store }) {
+  if (store.graphs.length < 2) return null;
+  return (
+    <select
+      aria-label="graph"
+      onChange={({ currentTarget: { value } }) => {
+        batch(() => {
+          store.graph.value = Number(value);
+          store.set({ step: -1, runNameRegexes: store.shown.runNameRegexes });
+        });
+      }}
+    >
+      {store.graphs.map(({ name }, index) => (
+        <option key={name} value={index} selected={store.graph.value === index}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** One step, the mean of all, or the mean of those of one kind. */
+function StepChoice({ store }: { readonly store: Store }) {
+  const { steps, stepNames } = store.shown.profile;
+  const kinds = new Map<string, number>();
+  for (const name of stepNames) kinds.set(name, (kinds.get(name) ?? 0) + 1);
+  const { step: chosen, runNameRegexes } = store.options.value;
+  const kind = chosen < 0 ? runNameRegexes.join("\n") : "";
+  const everything = OPTIONS.find(({ key }) => key === "runNameRegexes")?.default as readonly string[];
+  return (
+    <select
+      aria-label="step"
+      onChange={({ currentTarget: { value } }) => {
+        if (value.startsWith("=")) store.set({ step: Number(value.slice(1)), runNameRegexes: everything });
+        else store.set({ step: -1, runNameRegexes: value ? [value] : everything });
+      }}
+    >
+      <option value="" selected={chosen < 0 && kind === everything.join("\n")}>
+        step: mean of {steps.length.toLocaleString("en")}
+      </option>
+      {(kinds.size > 1 || kind !== everything.join("\n")) &&
+        [...kinds].map(([name, count]) => (
+          <option key={name} value={asRegex(name)} selected={kind === asRegex(name)}>
+            {name || "unnamed"}: mean of {count.toLocaleString("en")}
+          </option>
+        ))}
+      {steps.map(
+        (number, index) =>
+          number !== steps[index - 1] && (
+            <option key={number} value={`=${number}`} selected={chosen === number}>
+              step {number}
+              {stepNames[index] ? ` · ${stepNames[index]}` : ""}
+            </option>
+          ),
+      )}
+    </select>
+  );
+}
+
+// What is typed quickly is searched for once: each match that is gone to unfolds what hides it.
+const PAUSE_MILLISECONDS = 200;
+
+/** The box and how many matches there are; `/` anywhere in the widget puts the cursor into it. */
+function SearchBox({ store }: { readonly store: Store }) {
+  const box = useRef<HTMLInputElement>(null);
+  const pause = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const state = tableOf(store);
+  useEffect(() => {
+    const root = box.current?.getRootNode();
+    const focus = (event: Event): void => {
+      if ((event as KeyboardEvent).key !== "/" || isTyping(event.target)) return;
+      event.preventDefault();
+      box.current?.focus();
+      box.current?.select();
+    };
+    root?.addEventListener("keydown", focus);
+    return () => {
+      clearTimeout(pause.current);
+      root?.removeEventListener("keydown", focus);
+    };
+  }, []);
+  const isOfTable = isTable(store.tab.value);
+  return (
+    <span class="search">
+      <input
+        ref={box}
+        type="search"
+        aria-label="find a node"
+        placeholder="Find a node  ( / )"
+        title="Enter: next match, Shift+Enter: the one before"
+        value={store.search.value}
+        onInput={(event) => {
+          store.search.value = event.currentTarget.value;
+          clearTimeout(pause.current);
+          if (isOfTable) pause.current = setTimeout(() => state.find(1, true), PAUSE_MILLISECONDS);
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || !isOfTable) return;
+          event.preventDefault();
+          clearTimeout(pause.current);
+          state.find(event.shiftKey ? -1 : 1);
+        }}
+      />
+      {isOfTable && store.search.value.trim() && (
+        <output aria-live="polite">{found(state.matches.value.length, state.match.value)}</output>
+      )}
+    </span>
+  );
+}
+
+function found(count: number, at: number): string {
+  if (!count) return "none";
+  return at < 0
+    ? count.toLocaleString("en")
+    : `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}`;
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof Element && target.matches("input:not([type=checkbox], [type=range]), textarea, select")
+  );
+}

@@ -1,0 +1,266 @@
+// The columns of the tree grid: their texts and descriptions, and how many of them fit.
+
+import { deviceLabel } from "../../analysis/devices.ts";
+import type { Order, SelectColumn, SelectColumn as Selected } from "../../data/protocol.ts";
+import type { Indices, Numbers } from "../../engine/columns.ts";
+import { BYTES, isMeasure, type Measure } from "../../engine/measures.ts";
+import { inputShapes, type View } from "../../engine/view.ts";
+import { exact, share, short, visible } from "../../lib/format.ts";
+import type { Listing } from "../../state/listing.ts";
+
+/** A column: its header, and its cell of a row as shown, in full, and as a number alone. */
+export interface TableColumn {
+  readonly key: string;
+  readonly title: string;
+  readonly help: string;
+  /** In pixels; the bars share with the names what is left. */
+  readonly width: number;
+  /** What `order_by` has to be for the rows to be in its order; null if they cannot be. */
+  readonly order: Order | null;
+  readonly isText?: boolean;
+  readonly text: (row: number) => string;
+  readonly full: (row: number) => string;
+  readonly plain: (row: number) => string;
+}
+
+const NOTHING = "–";
+// In pixels: what a name needs at least, and how wide widgets are whose tables have names and costs alone.
+const LEAST_NAME = 200;
+const NARROW = 640;
+const LEAST_BAR = 104;
+const TITLES: Readonly<Record<Measure, string>> = {
+  micros: "time",
+  accelerator_micros: "accelerator",
+  cpu_micros: "cpu",
+  bytes: "memory",
+  peak_bytes: "peak",
+  residual_bytes: "residual",
+  output_bytes: "output",
+  runs: "runs",
+  float_ops: "FLOP",
+  params: "parameters",
+};
+const WIDTHS: Partial<Record<Measure, number>> = {
+  runs: 54,
+  float_ops: 66,
+  params: 80,
+  accelerator_micros: 84,
+};
+const HELP: Readonly<Record<Measure, string>> = {
+  micros: "execution time on accelerators and CPUs together",
+  accelerator_micros: "execution time on accelerators",
+  cpu_micros: "execution time on CPUs",
+  bytes: "bytes requested from the allocator",
+  peak_bytes: "bytes held at the peak",
+  residual_bytes: "bytes still held when the op ended",
+  output_bytes: "bytes of output",
+  runs: "how often ops ran",
+  float_ops: "float operations",
+  params: "parameters of variables",
+};
+const TEXTS: readonly Selected[] = ["op_types", "device", "input_shapes"];
+
+/** The columns after the name. */
+export function tableColumns(listing: Listing): readonly TableColumn[] {
+  const { view, lead } = listing;
+  const { select } = view.options;
+  const others = measuresBeside(lead, select).filter((measure) => view.grandTotal(measure) !== 0);
+  return [
+    ownColumn(listing),
+    totalColumn(listing),
+    shareColumn(listing),
+    ...others.map((measure) => measureColumn(listing, measure)),
+    ...(select.includes("occurrence") ? nodeColumns(listing) : []),
+    ...(select.includes("num_hidden_ops")
+      ? [countColumn("num_hidden_ops", "hidden", view.hidden, "nodes below that are not shown")]
+      : []),
+    ...TEXTS.filter((column) => select.includes(column)).map((column) => textColumn(listing, column)),
+  ];
+}
+
+/** Those of the columns that there is room for: own and total always, then those asked for, measures, and the rest. */
+export function fitting(
+  columns: readonly TableColumn[],
+  { room, widget }: { readonly room: number; readonly widget: number },
+  asked: readonly string[],
+): readonly TableColumn[] {
+  const need = ({ key }: TableColumn): number => {
+    if (key === "own" || key === "total") return 3;
+    return asked.includes(key) ? 2 : Number(isMeasure(key));
+  };
+  let left = room - LEAST_NAME;
+  const fits = (column: TableColumn): boolean => {
+    left -= column.width;
+    return need(column) > 2 || (left >= 0 && (widget > NARROW || need(column) > 1));
+  };
+  const kept = columns.toSorted((one, other) => need(other) - need(one)).filter(fits);
+  return columns.filter((column) => kept.includes(column));
+}
+
+/** The measures beside the one of the bars: the usual ones, and those asked for. */
+function measuresBeside(lead: Measure, select: readonly Selected[]): readonly Measure[] {
+  const asked = (measure: Measure): boolean => (select as readonly string[]).includes(measure);
+  const parts: readonly Measure[] = [
+    "accelerator_micros",
+    ...(asked("cpu_micros") ? (["cpu_micros"] as const) : []),
+  ];
+  const bytes = BYTES.filter((measure) => measure === "bytes" || asked(measure));
+  const usual: readonly Measure[] = [...parts, ...bytes, "runs", "float_ops"];
+  const all = asked("params") || lead !== "micros" ? [...usual, "params" as const] : usual;
+  return all.filter((measure) => measure !== lead);
+}
+
+function ownColumn({ view, lead, own }: Listing): TableColumn {
+  const unit = view.unit(lead);
+  return {
+    key: "own",
+    title: "own",
+    help: `${HELP[lead]}, of the row itself`,
+    width: 68,
+    order: view.kind === "op" ? orderOf(lead) : null,
+    ...numbers(lead, (row) => (own[row] as number) / unit),
+  };
+}
+
+function totalColumn({ view, lead, total }: Listing): TableColumn {
+  const unit = view.unit(lead);
+  const isOp = view.kind === "op";
+  return {
+    key: "total",
+    title: isOp ? "cumulative" : `total ${TITLES[lead]}`,
+    help: `${HELP[lead]}, of the row and all ${isOp ? "rows after it" : "below it"}; the darker part of the bar is its own`,
+    width: LEAST_BAR,
+    order: isOp ? null : orderOf(lead),
+    ...numbers(lead, (row) => (total[row] as number) / unit),
+  };
+}
+
+function shareColumn({ view, own, total, whole }: Listing): TableColumn {
+  const part = view.kind === "op" ? own : total;
+  const percent = (row: number): number => (whole ? (100 * (part[row] as number)) / whole : 0);
+  return {
+    key: "share",
+    title: "share",
+    help: "part of the whole that is shown",
+    width: 62,
+    order: null,
+    text: (row) => share(part[row] as number, whole),
+    full: (row) => `${percent(row)} %`,
+    plain: (row) => String(percent(row)),
+  };
+}
+
+function measureColumn({ view }: Listing, measure: Measure): TableColumn {
+  const [unit, isOp] = [view.unit(measure), view.kind === "op"];
+  const values = isOp ? view.own(measure) : view.total(measure);
+  return {
+    key: measure,
+    title: TITLES[measure],
+    help: `${HELP[measure]}${isOp ? "" : ", of the row and all below it"}`,
+    width: WIDTHS[measure] ?? 70,
+    order: orderOf(measure),
+    ...numbers(measure, (row) => (values[row] as number) / unit),
+  };
+}
+
+/** How many nodes a row stands for, which no row of the code view knows. */
+function nodeColumns({ view }: Listing): readonly TableColumn[] {
+  if (view.kind === "code") return [];
+  const isOp = view.kind === "op";
+  return [
+    countColumn(
+      "occurrence",
+      "nodes",
+      isOp ? view.memberCount : view.definitions,
+      "graph nodes of the row and all below it",
+    ),
+  ];
+}
+
+function countColumn(key: Selected, title: string, counts: Numbers | Indices, help: string): TableColumn {
+  return {
+    key,
+    title,
+    help,
+    width: 56,
+    order: null,
+    text: (row) => short("runs", counts[row] as number),
+    full: (row) => String(counts[row]),
+    plain: (row) => String(counts[row]),
+  };
+}
+
+function textColumn({ view }: Listing, column: Selected): TableColumn {
+  const text = (row: number): string => description(view, row, column);
+  return {
+    key: column,
+    title: column.replace("_", " "),
+    help: column.replace("_", " "),
+    width: 140,
+    order: null,
+    isText: true,
+    text,
+    full: text,
+    plain: text,
+  };
+}
+
+function numbers(
+  measure: Measure,
+  value: (row: number) => number,
+): Pick<TableColumn, "text" | "full" | "plain"> {
+  return {
+    text: (row) => (value(row) === 0 ? NOTHING : short(measure, value(row))),
+    full: (row) => exact(measure, value(row)),
+    plain: (row) => String(value(row)),
+  };
+}
+
+/** No option orders rows by how often they ran. */
+function orderOf(measure: Measure): Order | null {
+  return measure === "runs" ? null : measure;
+}
+
+// A row of the op view may stand for all nodes of a graph, and its cell has room for a few.
+const MOST_LOOKED_AT = 200;
+
+/** A cell of one of the columns that are text. */
+export function description(view: View, row: number, column: SelectColumn): string {
+  const { nodes } = view.profile;
+  const found = new Set<string>();
+  for (const node of view.membersOf(row).subarray(0, MOST_LOOKED_AT)) {
+    if (column === "op_types") found.add(nodes.ops[nodes.op[node] as number] ?? "");
+    if (column === "device") found.add(deviceOf(view, node));
+    if (column === "input_shapes") found.add(shapesOf(view, node));
+  }
+  found.delete("");
+  return visible([...found].join(" | "));
+}
+
+/** What tells a row from its neighbours and its name does not say: its op type, its device. */
+export function secondary(view: View, row: number): string {
+  const { nodes } = view.profile;
+  if (view.kind === "op")
+    return view.options.select.includes("occurrence") ? "" : counted(view.memberCount[row] as number);
+  const node = view.kind === "code" ? -1 : (view.node[row] as number);
+  if (node < 0) return "";
+  const name = view.name(row);
+  const type = nodes.ops[nodes.op[node] as number] ?? "";
+  const isSaid = name.slice(name.lastIndexOf("/") + 1).startsWith(type);
+  const device = nodes.devices.length > 1 ? deviceOf(view, node) : "";
+  return visible([isSaid ? "" : type, device].filter(Boolean).join(" · "));
+}
+
+function counted(count: number): string {
+  return count === 1 ? "1 node" : `${count.toLocaleString("en")} nodes`;
+}
+
+function deviceOf({ profile: { nodes } }: View, node: number): string {
+  const device = nodes.devices[nodes.device[node] as number];
+  return device ? deviceLabel(device, nodes.devices) : "";
+}
+
+function shapesOf(view: View, node: number): string {
+  const shapes = inputShapes(view.profile, node, view.options.timing);
+  return shapes.map((shape, index) => `${index}:${shape ?? "unknown"}`).join(" ");
+}

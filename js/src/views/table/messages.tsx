@@ -1,0 +1,96 @@
+// What stands above or instead of the rows: the path zoomed into, or why there are none.
+
+import { type EmptyTableReason, remedyFor, whyTableIsEmpty } from "../../analysis/emptiness.ts";
+import type { Listing } from "../../state/listing.ts";
+import type { Store } from "../../state/store.ts";
+import { type TableState, tableOf } from "../../state/table.ts";
+
+/** The way back from what is zoomed into, and the switch for library frames in code view. */
+export function ZoomPath({ store }: { readonly store: Store }) {
+  const state = tableOf(store);
+  const listing = state.listing.value;
+  if (!listing) return null;
+  const { view, top } = listing;
+  return (
+    <div class="strip">
+      {top >= 0 ? <Path state={state} listing={listing} /> : <span class="path" />}
+      {view.kind === "code" && (
+        <label title="show the frames of TensorFlow, Keras and other libraries one by one">
+          <input
+            type="checkbox"
+            checked={!state.reading(view).isMerging}
+            onChange={({ currentTarget: { checked } }) => state.merge(listing, !checked)}
+          />
+          framework frames
+        </label>
+      )}
+    </div>
+  );
+}
+
+function Path({ state, listing }: { readonly state: TableState; readonly listing: Listing }) {
+  const { view, outline, top } = listing;
+  const rows: number[] = [];
+  for (let row = top; row >= 0; row = outline.above[row] as number) rows.unshift(row);
+  return (
+    <nav class="path" aria-label="zoomed into">
+      {rows.map((row) =>
+        row === top ? (
+          <b key={row} aria-current="location">
+            {lastPart(view.name(row))}
+          </b>
+        ) : (
+          <span key={row}>
+            <button type="button" title={view.name(row)} onClick={() => state.zoom(listing, row)}>
+              {row === 0 ? "all" : lastPart(view.name(row))}
+            </button>
+            <span aria-hidden="true"> › </span>
+          </span>
+        ),
+      )}
+    </nav>
+  );
+}
+
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
+}
+
+/** The reason and the ways out. */
+export function EmptyTable({ store }: { readonly store: Store }) {
+  const { reason, remedies } = why(store);
+  const isNeeded = store.table.value !== "scope";
+  return (
+    <div class="empty">
+      <p>{reason}</p>
+      <p>
+        {remedies.map(({ label, changes }) => (
+          <button type="button" key={label} onClick={() => store.set(changes)}>
+            {label}
+          </button>
+        ))}
+        {!remedies.length && isNeeded && (
+          <button
+            type="button"
+            onClick={() => {
+              store.tab.value = "scope";
+            }}
+          >
+            show scopes
+          </button>
+        )}
+      </p>
+    </div>
+  );
+}
+
+function why(store: Store): EmptyTableReason {
+  const { view, problem } = store.evaluation.value;
+  const found = view && whyTableIsEmpty(view);
+  if (found) return found;
+  const remedy = problem && remedyFor(problem.option);
+  const reason = problem
+    ? [problem.option, problem.reason].filter(Boolean).join(": ")
+    : "There is nothing to show.";
+  return { reason, remedies: remedy ? [remedy] : [] };
+}

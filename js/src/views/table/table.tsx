@@ -1,0 +1,241 @@
+// The tree grid: draws the rows in sight, follows mouse and keys, brings rows into sight.
+
+// biome-ignore-all lint/a11y/useSemanticElements: rows far down are not in the page, and a table element would lay out those that are
+
+import type { TargetedKeyboardEvent } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Flags } from "../../engine/columns.ts";
+import type { Tree } from "../../engine/tree.ts";
+import type { Listing } from "../../state/listing.ts";
+import { selectedNodes } from "../../state/selection.ts";
+import type { Store } from "../../state/store.ts";
+import { type TableState, tableOf } from "../../state/table.ts";
+import { Lazy } from "../../ui/lazy.tsx";
+import { fitting, type TableColumn, tableColumns } from "./columns.ts";
+import { activePosition, copyRows, onTableKey } from "./keys.ts";
+import { Header, type RowState, TableRow } from "./rows.tsx";
+
+/** The table of the shown view, or why it is empty; each view's table starts at its top. */
+export function TreeTable({ store }: { readonly store: Store }) {
+  const state = tableOf(store);
+  const listing = state.listing.value;
+  if (!listing || listing.view.kept <= 0) return <Lazy store={store} panel="EmptyTable" placeholder={null} />;
+  return (
+    <>
+      {hasStrip(listing) && (
+        <Lazy store={store} panel="ZoomPath" placeholder={<div class="strip" />} unavailable={nothing} />
+      )}
+      <Grid key={`${store.graph.value} ${listing.view.kind}`} state={state} listing={listing} />
+    </>
+  );
+}
+
+/** Whether there is something to say above the table: what is zoomed into, or whose frames are shown. */
+function hasStrip({ top, view }: Listing): boolean {
+  return top >= 0 || view.kind === "code";
+}
+
+function nothing(): null {
+  return null;
+}
+
+function Grid({ state, listing }: { readonly state: TableState; readonly listing: Listing }) {
+  const known = useMemo(() => tableColumns(listing), [listing]);
+  const grid = useRef<HTMLDivElement>(null);
+  const { first, last, page, size, onScroll } = useWindow(grid, listing.seen.length);
+  const { initial } = state.store;
+  const asked = listing.view.options.select.filter((each) => !initial.select.includes(each));
+  const columns = fitting(known, size, asked);
+  const active = activePosition(state, listing);
+  useReveal(grid, state, active);
+  const selection = state.store.selection.value;
+  // In a layout effect, so that it does not undo a key that is pressed before the paint.
+  useLayoutEffect(() => state.follow(listing), [selection]);
+  const isDrawn = active >= first && active < last;
+  return (
+    <div
+      ref={grid}
+      class="tree"
+      role="treegrid"
+      tabIndex={0}
+      aria-label={listing.view.kind}
+      aria-multiselectable="true"
+      aria-rowcount={listing.seen.length + 1}
+      aria-activedescendant={isDrawn ? `row-${active}` : undefined}
+      style={{ "--columns": `minmax(0, 2.4fr) ${columns.map(widthOf).join(" ")}` }}
+      onScroll={onScroll}
+      onClick={(event) => clicked(state, listing, event)}
+      onDblClick={(event) => zoomed(state, listing, event)}
+      onKeyDown={(event) => keyed(state, listing, known, event, page)}
+    >
+      <Header state={state} listing={listing} columns={columns} />
+      <div role="rowgroup" class="rows" style={{ height: `${listing.seen.length * ROW_HEIGHT}px` }}>
+        <Rows state={state} listing={listing} columns={columns} first={first} last={last} active={active} />
+      </div>
+    </div>
+  );
+}
+
+interface RowsProps {
+  readonly state: TableState;
+  readonly listing: Listing;
+  readonly columns: readonly TableColumn[];
+  readonly first: number;
+  readonly last: number;
+  readonly active: number;
+}
+
+function Rows({ state, listing, columns, first, last, active }: RowsProps) {
+  const { selection, search } = state.store;
+  const selected = useMemo(() => new Set(selection.value), [selection.value]);
+  const links = linksOf(state.store, listing);
+  const matching = state.matching.value;
+  const wanted = search.value.trim();
+  const rows = [];
+  for (let position = first; position < last; position++) {
+    const row = listing.seen[position] as number;
+    rows.push(
+      <TableRow
+        // The same few elements are drawn anew while rows pass by.
+        key={position % (last - first)}
+        listing={listing}
+        columns={columns}
+        position={position}
+        wanted={wanted}
+        isActive={position === active}
+        isSelected={selected.has(listing.view.name(row))}
+        linked={links(row)}
+        isMatch={matching?.[listing.view.places[row] as number] === 1}
+      />,
+    );
+  }
+  return (
+    <div role="presentation" class="window" style={{ transform: `translateY(${first * ROW_HEIGHT}px)` }}>
+      {rows}
+    </div>
+  );
+}
+
+/** The bars share with the names what is left. */
+function widthOf({ key, width }: TableColumn): string {
+  return key === "total" ? `minmax(${width}px, 1fr)` : `${width}px`;
+}
+
+function rowOfEvent({ seen }: Listing, event: Event): number | undefined {
+  const row = (event.target as Element).closest<HTMLElement>("[data-position]");
+  return row ? seen[Number(row.dataset.position)] : undefined;
+}
+
+function clicked(state: TableState, listing: Listing, event: MouseEvent): void {
+  const row = rowOfEvent(listing, event);
+  if (row === undefined) return;
+  const part = event.target as Element;
+  if (part.closest(".twist") && listing.outline.isParent[row]) state.fold(listing, row, !listing.folded[row]);
+  else if (part.closest(".zoom")) state.zoom(listing, row);
+  else state.select(listing, row, { add: event.ctrlKey || event.metaKey, extend: event.shiftKey });
+}
+
+function zoomed(state: TableState, listing: Listing, event: MouseEvent): void {
+  const row = rowOfEvent(listing, event);
+  if (row !== undefined && !(event.target as Element).closest(".twist, .zoom")) state.zoom(listing, row);
+}
+
+function keyed(
+  state: TableState,
+  listing: Listing,
+  columns: readonly TableColumn[],
+  event: TargetedKeyboardEvent<HTMLElement>,
+  page: number,
+): void {
+  // The buttons in the header have keys of their own.
+  if (event.target !== event.currentTarget) return;
+  if (event.key === "c" && !event.altKey) {
+    copyRows(event.currentTarget.ownerDocument, state, listing, columns);
+  } else if (!onTableKey(state, listing, event, page)) return;
+  event.preventDefault();
+}
+
+/** As `--row` in the styles. */
+const ROW_HEIGHT = 24;
+// Rows drawn above and below those in sight, so that scrolling finds them there.
+const OVERSCAN = 8;
+// Scrolling draws anew when so many rows have passed.
+const STRIDE = 4;
+
+interface Box {
+  readonly current: HTMLElement | null;
+}
+
+/** The rows in sight and a few around them. */
+function useWindow(grid: Box, count: number) {
+  const [top, setTop] = useState(0);
+  const [size, setSize] = useState({ height: 540, room: 9999, widget: 9999 });
+  useLayoutEffect(() => {
+    const element = grid.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => {
+      const { clientHeight: height, clientWidth: room } = element;
+      setSize({ height, room, widget: element.closest(".tfprof")?.clientWidth ?? room });
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const page = Math.max(1, Math.floor(size.height / ROW_HEIGHT) - 1);
+  const inSight = page + 2 + 2 * OVERSCAN;
+  const first = Math.max(0, Math.min(top - OVERSCAN, count - inSight));
+  const onScroll = (event: { readonly currentTarget: HTMLElement }): void =>
+    setTop(STRIDE * Math.floor(event.currentTarget.scrollTop / (STRIDE * ROW_HEIGHT)));
+  return { first, last: Math.min(count, first + inSight), page, size, onScroll };
+}
+
+/** Scroll when something asks for the active row, and not when the rows change under the reader. */
+function useReveal(grid: Box, state: TableState, active: number): void {
+  const reveals = state.reveals.value;
+  const isFirst = useRef(true);
+  useEffect(() => {
+    const element = grid.current;
+    if (isFirst.current || !element || active < 0) {
+      isFirst.current = false;
+      return;
+    }
+    const header = element.querySelector<HTMLElement>(".headers")?.offsetHeight ?? 0;
+    const [from, to] = [active * ROW_HEIGHT, (active + 1) * ROW_HEIGHT];
+    const room = element.clientHeight - header;
+    const isFar = to < element.scrollTop - room || from > element.scrollTop + 2 * room;
+    if (isFar) element.scrollTop = from - room / 2;
+    else if (from < element.scrollTop) element.scrollTop = from;
+    else if (to > element.scrollTop + room) element.scrollTop = to - room;
+  }, [reveals]);
+}
+
+/** Says of a row whether nodes behind the selection are counted by it, or folded away below it. */
+function linksOf(store: Store, { view, folded, regions }: Listing): (row: number) => RowState["linked"] {
+  const flags = selectedNodes(store).value;
+  const { tree } = view.forest;
+  if (!flags) return () => "";
+  const counts = countsUpTo(tree, flags);
+  const between = (from: number, to: number): boolean => counts[from] !== counts[to];
+  return (row) => {
+    const place = view.places[row] as number;
+    const start = tree.rowStart[place] as number;
+    if (between(start, tree.rowStart[place + 1] as number)) return "itself";
+    const hides = folded[row] || (regions?.frames[row] ?? 1) > 1;
+    return hides && between(start, tree.rowStart[tree.end[place] as number] as number) ? "below" : "";
+  };
+}
+
+const known = new WeakMap<Flags, WeakMap<Tree, Int32Array>>();
+
+/** How many of the first rows of a tree are flagged; counted once a selection, however often rows are drawn. */
+function countsUpTo(tree: Tree, flags: Flags): Int32Array {
+  const ofTrees = known.get(flags) ?? new WeakMap<Tree, Int32Array>();
+  known.set(flags, ofTrees);
+  const found = ofTrees.get(tree) ?? new Int32Array(tree.rows.length + 1);
+  if (!ofTrees.has(tree)) {
+    ofTrees.set(tree, found);
+    for (let row = 0; row < tree.rows.length; row++) {
+      found[row + 1] = (found[row] as number) + (flags[tree.rows[row] as number] as number);
+    }
+  }
+  return found;
+}

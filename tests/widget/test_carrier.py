@@ -1,0 +1,72 @@
+"""The code of the charts lies once in a saved notebook; every result stands alone without it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tfprof_widget.demo import demo_profile
+from tfprof_widget.widget import traits
+from tfprof_widget.widget.report import block, charts_version, report
+from tfprof_widget.widget.shown import Shown
+from tfprof_widget.widget.traits import TfprofWidget
+
+RESULTS = 10
+
+
+def parts(saved: str) -> list[str]:
+    return re.findall(r'<script type="text/plain" data-part="([\w-]+)"', saved)
+
+
+def saved_by(cells: list[str | None], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The blocks that widgets leave when these cells run, one after the other."""
+    displayed: list[str] = []
+
+    def display(data: dict[str, str], raw: bool) -> None:
+        displayed.extend(filter(None, [data.get("text/html")]))
+
+    monkeypatch.setattr(traits, "_CARRIER", traits._Carrier())
+    monkeypatch.setattr("IPython.display.display", display)
+    for cell in cells:
+        monkeypatch.setattr(traits, "_cell", lambda cell=cell: cell)
+        TfprofWidget(demo_profile())._ipython_display_()
+    return displayed
+
+
+def test_ten_results_have_the_charts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = saved_by([f"cell {index}" for index in range(RESULTS)], monkeypatch)
+    assert ["charts" in parts(each) for each in saved] == [True] + (RESULTS - 1) * [False]
+    assert sum(map(len, saved)) <= 2_500_000
+    for each in saved:
+        assert {"widget", "panels", "page", "state", "columns-0"} <= set(parts(each))
+
+
+def test_the_cell_that_has_them_has_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = saved_by(["a", "b", "a"], monkeypatch)
+    assert ["charts" in parts(each) for each in saved] == [True, False, True]
+
+
+def test_cells_without_names_each_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all("charts" in parts(each) for each in saved_by([None, None], monkeypatch))
+
+
+def test_they_name_their_version_and_a_page_has_them_itself() -> None:
+    exhibit = Shown.of_profile(demo_profile())
+    versioned = f'data-part="charts" data-version="{charts_version()}"'
+    assert versioned in report(exhibit)
+    assert versioned in block(exhibit)
+    assert versioned not in block(exhibit, has_charts=False)
+
+
+@pytest.mark.parametrize(
+    ("parent", "cell"),
+    [({"metadata": {"cellId": "abc"}}, "abc"), ({"metadata": {"cellId": 3}}, None), ({}, None), (None, None)],
+)
+def test_the_host_names_the_cell_or_does_not(parent: object, cell: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shell:
+        def get_parent(self) -> object:
+            return parent
+
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", Shell)
+    assert traits._cell() == cell
