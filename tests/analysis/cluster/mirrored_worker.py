@@ -28,6 +28,7 @@ def main(workers: str, index: str, slow: str, path: str = "") -> None:
     if path:
         prof.save(path)
     print(json.dumps(str(prof)), flush=True)
+    sys.stdin.read()  # others may still take tensors of this worker: it lives until all have printed
     os._exit(0)  # TensorFlow's own end of a worker may crash
 
 
