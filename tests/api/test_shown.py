@@ -40,13 +40,31 @@ def test_a_thread_that_waits_for_room_in_a_queue_does_no_work() -> None:
 
 
 def test_eager_work_competes_with_functions() -> None:
-    """A second of eager ops was recorded, and the cell had nine of them beside six calls of 10 ms or 6,000."""
+    """A second of 20 eager ops was recorded, and the cell had nine of them, beside six calls of 10 ms or 6,000."""
     eager = KindOfRun(EAGER, 1, 1, 8.0, 1.0, 0.0, untraced=0, warm_ups=0)
-    sketch, names = "e = Conv2D() 1000000us;-\np = MatMul() -;10000us", (EAGER, "predict")
+    sketch, names = f"e = Conv2D() {'+'.join(['50000us'] * 20)};-\np = MatMul() -;10000us", (EAGER, "predict")
     few = captured(sketch, names, (eager, kind("predict", 6, 0.1)))
     assert few.profile.main_kind == EAGER
     assert "shown eager ops, 99 % of the cell" in few.text()
     assert captured(sketch, names, (eager, kind("predict", 6000, 60.0)), wall=70.0).profile.main_kind == "predict"
+
+
+@pytest.mark.parametrize(
+    ("eager", "shown"),
+    [(["9ns"] * 20, "fit"), (["600us"] * 20, EAGER), (["600us"] * 4, "fit"), (["400us"] * 20, "fit")],
+)
+def test_eager_ops_that_set_up_or_make_inputs_are_not_shown_first(eager: list[str], shown: str) -> None:
+    """Five steps of an op of 1 ms: eager ops are shown if they take twice as much, at least 10 ms, and are more."""
+    capture = captured(
+        f"e = Fill() {'+'.join(eager)};-\nm = MatMul() -;1000us",
+        (EAGER, "fit"),
+        (KindOfRun(EAGER, 1, 1, 0.0, _seconds(eager), 0.0, untraced=0, warm_ups=0), kind("fit", 5, 0.005)),
+    )
+    assert capture.profile.main_kind == shown
+
+
+def _seconds(executions: list[str]) -> float:
+    return sum(int(each[:-2]) * (1e-6 if each.endswith("us") else 1e-9) for each in executions)
 
 
 def test_kinds_count_as_often_as_they_ran() -> None:

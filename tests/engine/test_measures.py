@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.made import changed
 from tests.sketches import CPU, Protos, profile_of, protos_of
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.engine.measures import MEASURES, measures
@@ -38,6 +39,14 @@ def test_each_step_has_its_own_time() -> None:
 def test_a_mean_is_over_the_chosen_steps_and_exact() -> None:
     """A node that ran in two of three steps takes the less of a mean one: else steps would take more than they did."""
     assert costs(THREE_STEPS) == [Fraction(34, 3), 0, Fraction(36, 30)]
+
+
+def test_a_mean_is_over_all_steps_of_the_kinds_that_a_node_runs_in() -> None:
+    """Two kinds of steps add up: a step of one has nothing to do with how often the other runs."""
+    profile = changed(profile_of("a = Op() 8us;-;-\nb = Op() -;-;6us"), step_names=("train", "train", "evaluate"))
+    assert costs(profile) == [4, 6]
+    assert costs(profile, run_name_regexes=["train"]) == [4, 0]
+    assert costs(profile, timing="tfprof") == [8, 6]
 
 
 def test_natives_mean_drops_what_is_left_over_and_counts_an_execution_as_at_least_1() -> None:

@@ -230,6 +230,17 @@ def work_seconds(tables: ProfileTables, name: str) -> float:
     return float(nanos) / 1e9 / max(len(named), 1)
 
 
+def executions_a_step(tables: ProfileTables, name: str) -> float:
+    """How many executions there were in a step of this name, in the mean; 0 if there is no such step.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> executions_a_step(demo_profile(), "")
+    30.0
+    """
+    named = [step for step, each in enumerate(tables.step_names) if each == name]
+    return float(np.isin(tables.executions.step, named).sum()) / max(len(named), 1)
+
+
 def ops_at_once(tables: ProfileTables, name: str) -> float:
     """How many ops ran at once in the steps of this name: their op time by the time in which any of them ran.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfprof_widget.analysis.coverage import flops_coverage
 from tfprof_widget.analysis.own_lines import own_frames
-from tfprof_widget.analysis.steady import ops_at_once, work_seconds
+from tfprof_widget.analysis.steady import ops_at_once
 from tfprof_widget.api.profile import Profile, View
 from tfprof_widget.capturing.recording import (
     GraphRecording,
     KindOfRun,
     Measurement,
     Recording,
+    busiest,
+    main_steps,
     note_on_slow_runs,
     notes_on_untraced,
     timed_sentence,
+    work_of,
 )
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.parts.stacks import name_cells
@@ -32,7 +35,6 @@ from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.output.text import counted_rows
-from tfprof_widget.profiles.data import EAGER, SHORTER, WARM_UP, ProfileTables
 from tfprof_widget.profiles.devices import ran_on_cpus
 from tfprof_widget.profiles.options import EVERYTHING
 
@@ -76,7 +78,7 @@ def captured_graphs(graphs: Iterable[GraphRecording]) -> tuple[CapturedGraph, ..
     stages = [name_cells(label)] if label is not None else []
     return tuple(
         CapturedGraph(
-            Profile.of(assemble(graph.tables.having(main_kind=_main_steps(graph.tables, graph.kinds)), *stages)),
+            Profile.of(assemble(graph.tables.having(main_kind=main_steps(graph.tables, graph.kinds)), *stages)),
             graph.kinds,
         )
         for graph in graphs
@@ -349,36 +351,11 @@ def _measured(recorded: Recording, graph: CapturedGraph | None, name: str) -> Me
 def _busiest(graphs: tuple[CapturedGraph, ...]) -> CapturedGraph | None:
     """The graph whose traced kinds of runs did most work; those that ran only once, as initializers, count last."""
     traced = [graph for graph in graphs if graph.profile.main_kind or _busiest_runs(graph) is not None]
-    return max(traced, key=lambda graph: max(_rank(graph.profile, runs) for runs in graph.kinds), default=None)
+    return max(traced, key=lambda graph: max(work_of(graph.profile, graph.kinds)), default=None)
 
 
 def _busiest_runs(graph: CapturedGraph | None) -> KindOfRun | None:
-    traced = [runs for runs in graph.kinds if runs.traced] if graph is not None else []
-    return max(traced, key=lambda runs: _rank(graph.profile, runs), default=None) if graph is not None else None
-
-
-def _rank(tables: ProfileTables, runs: KindOfRun) -> tuple[float, float]:
-    """The op time of all steady runs of a kind, then of all; ops that wait for other threads do no work."""
-    if not runs.traced:
-        return 0.0, 0.0
-    if runs.name == EAGER:
-        seconds = runs.untraced_seconds + runs.traced_seconds
-        return seconds, seconds
-    work = work_seconds(tables, _steps_shown(tables, runs))
-    return work * max(runs.seen - runs.warm_ups, 0), work * runs.seen
-
-
-def _steps_shown(tables: ProfileTables, runs: KindOfRun) -> str:
-    """The name of the steps that stand for a kind: the steady ones, else the first, else those shorter than most."""
-    names = tables.step_names
-    return next((name for name in (runs.name, runs.name + WARM_UP, runs.name + SHORTER) if name in names), runs.name)
-
-
-def _main_steps(tables: ProfileTables, kinds: Sequence[KindOfRun]) -> str:
-    """The name of the steps to show first."""
-    traced = [runs for runs in kinds if runs.traced]
-    runs = max(traced, key=lambda runs: _rank(tables, runs), default=None)
-    return _steps_shown(tables, runs) if runs is not None else ""
+    return busiest(graph.profile, graph.kinds) if graph is not None else None
 
 
 def _op_time(graph: CapturedGraph) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from tfprof_widget.capturing.recording import GraphRecording, KindOfRun
 from tfprof_widget.capturing.sampling import Adaptive, Choice, KindTally, Policy, Steps
 from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.trace_store import ROOM, OpSeconds, ReadTrace, TraceStore
-from tfprof_widget.capturing.windows import SHARED, RecordedWindow, Windows
+from tfprof_widget.capturing.windows import EAGER_SECONDS, SHARED, RecordedWindow, Windows
 from tfprof_widget.ingest.flops.counting import count_float_ops
 from tfprof_widget.ingest.flops.operation import computes_nothing
 from tfprof_widget.ingest.gathered import Gathered
@@ -70,6 +70,8 @@ OTHERS_OPS = (
     "for TensorFlow does not tell them apart: capture one after the other"
 )
 UNRECOGNISED = "no op was found in TensorFlow's recording of functions with ops; upgrade tfprof_widget, or report this"
+MOST_GUESSED = 10.0
+"""What was recorded of eager ops stands for at most so many times as long."""
 WAIT_SECONDS = 0.2
 UNNOTICED_SECONDS = 0.1
 """Tracing may cost more than asked for without a note, as long as it costs less than this."""
@@ -315,13 +317,13 @@ class FunctionSource(SamplingRecorder):
         return [GraphRecording(tables, tuple(kinds))] if kinds else []
 
     def _eager_kind(self, tables: ProfileTables, *, has_steps: bool) -> KindOfRun:
-        """Eager ops as a kind of run: beside steps by their op time, as if the time not recorded had as many ops."""
+        """Eager ops as a kind of run: beside steps by their op time, with a guess of what was not recorded."""
         windows, seconds = self._windows.eager_steps, self._windows.eager_seconds
+        found, is_cut = _op_seconds(tables, EAGER), seconds >= EAGER_SECONDS
         if not has_steps:
             return KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0)
-        found = _op_seconds(tables, EAGER)
         between = max(self._closed - self._started - self._busy_seconds - self._windows.seconds, seconds)
-        rest = found * (between - seconds) / seconds if seconds else 0.0
+        rest = found * min((between - seconds) / seconds, MOST_GUESSED) if is_cut else 0.0
         return KindOfRun(EAGER, windows, windows, rest, found, 0.0, untraced=0, warm_ups=0)
 
     def _adjust(self, kind: KindTally, choice: Choice) -> None:

@@ -6,8 +6,9 @@ import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tfprof_widget.analysis.steady import executions_a_step, work_seconds
 from tfprof_widget.lib.text import Fact, written_percent, written_seconds
-from tfprof_widget.profiles.data import EAGER, ProfileTables
+from tfprof_widget.profiles.data import EAGER, SHORTER, WARM_UP, ProfileTables
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,53 @@ class GraphRecording:
 
     tables: ProfileTables
     kinds: tuple[KindOfRun, ...]
+
+
+LEAST_EAGER_SECONDS = 0.01
+"""With less op time in a cell, eager ops only make what functions take."""
+
+
+def work_of(tables: ProfileTables, kinds: Sequence[KindOfRun]) -> list[tuple[float, float]]:
+    """The work of each kind: the op time of its steady runs, then of all, without ops that wait; 0 if none was traced.
+
+    Eager ops do work of their own if they take twice the op time of each other kind, and are more than all theirs: else
+    they set up what steps need, or make what functions take.
+    """
+    traced = [runs for runs in kinds if runs.traced and runs.name != EAGER]
+    steps = {runs.name: steps_shown(tables, runs) for runs in traced}
+    executed = sum(executions_a_step(tables, steps[runs.name]) * runs.seen for runs in traced)
+    found = []
+    for runs in kinds:
+        if runs.name == EAGER:
+            seconds = (runs.untraced_seconds + runs.traced_seconds) / 2
+            is_work = 2 * seconds > LEAST_EAGER_SECONDS and executions_a_step(tables, EAGER) * runs.seen > executed
+            found.append((seconds, seconds) if is_work or not traced else (0.0, 0.0))
+        else:
+            work = work_seconds(tables, steps[runs.name]) if runs.name in steps else 0.0
+            found.append((work * max(runs.seen - runs.warm_ups, 0), work * runs.seen))
+    return found
+
+
+def busiest(tables: ProfileTables, kinds: Sequence[KindOfRun]) -> KindOfRun | None:
+    """The traced kind that does most of the work; None if no run was traced.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> busiest(demo_profile(), [KindOfRun("train", 9, 0, 3.0, 0.0, 8.0)])
+    """
+    work = zip(work_of(tables, kinds), kinds, strict=True)
+    return max([(*each, runs) for each, runs in work if runs.traced], key=lambda found: found[:2], default=(None,))[-1]
+
+
+def steps_shown(tables: ProfileTables, runs: KindOfRun) -> str:
+    """The name of the steps that stand for a kind: the steady ones, else the first, else those shorter than most."""
+    names = tables.step_names
+    return next((name for name in (runs.name, runs.name + WARM_UP, runs.name + SHORTER) if name in names), runs.name)
+
+
+def main_steps(tables: ProfileTables, kinds: Sequence[KindOfRun]) -> str:
+    """The name of the steps to show first; empty if no run was traced."""
+    runs = busiest(tables, kinds)
+    return steps_shown(tables, runs) if runs is not None else ""
 
 
 @dataclass(frozen=True)
@@ -239,9 +287,13 @@ UNTOLD = 0.2
 def notes_on_untraced(kinds: Iterable[KindOfRun], wall_seconds: float) -> Iterator[str]:
     """Names the kinds of runs that took much of the cell and of which no ops were recorded.
 
-    >>> list(notes_on_untraced([KindOfRun("f", 1, 0, 0.0, 0.0, 0.9)], wall_seconds=1.0))
+    >>> traced = KindOfRun("g", 1, 1, 0.0, 0.0, 0.1)
+    >>> list(notes_on_untraced([KindOfRun("f", 1, 0, 0.0, 0.0, 0.9), traced], wall_seconds=1.0))
     ['f took 90 % of the cell, and no run of it was recorded: to record it, trace all runs (--all, or trace_all=True)']
     """
+    kinds = tuple(kinds)
+    if not any(runs.traced for runs in kinds):
+        return  # then a note says why there are none
     for runs in kinds:
         if runs.seen and not runs.traced and runs.seconds > UNTOLD * wall_seconds > 0:
             share = written_percent(min(runs.seconds / wall_seconds, 1.0), 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from math import ceil, inf
@@ -72,6 +71,9 @@ SHORTER_SHARE = 1 / 3
 LEAST_COMPARED = 0.005
 """Of runs that take less than these seconds chance decides which one takes a third as long."""
 
+ALL_COMPARED, SOME_COMPARED = 500, 16
+"""So many runs of a kind all count for the median, and every so-many-th after them: that takes time."""
+
 FEWEST_COMPARED = 3
 """Of so many runs two are alike."""
 
@@ -96,26 +98,76 @@ class Choice:
         return self.number == 0
 
 
+class RunningMedian:
+    """The median of numbers of which none are kept but five: the P² algorithm of Jain and Chlamtac (1985).
+
+    >>> running = RunningMedian()
+    >>> for number in range(1, 1000):
+    ...     running.add(float(number % 100))
+    >>> 48 < running.value < 52
+    True
+    """
+
+    __slots__ = ("_heights", "_places", "_wanted")
+
+    def __init__(self) -> None:
+        self._heights: list[float] = []
+        self._places = [0, 1, 2, 3, 4]
+        self._wanted = [0.0, 1.0, 2.0, 3.0, 4.0]
+
+    @property
+    def value(self) -> float | None:
+        """The median so far, None before the first number."""
+        heights = self._heights
+        return (heights[2] if len(heights) == len(self._places) else median(heights)) if heights else None
+
+    def add(self, number: float) -> None:
+        """Take one more number."""
+        heights, places = self._heights, self._places
+        if len(heights) < len(places):
+            heights.append(number)
+            heights.sort()
+            return
+        heights[0], heights[4] = min(heights[0], number), max(heights[4], number)
+        for place in range(1, 5):
+            places[place] += place == 4 or number < heights[place]
+            self._wanted[place] += place / 4
+        for place in (1, 2, 3):
+            self._move(place)
+
+    def _move(self, place: int) -> None:
+        """Move a marker by one place if it is that far from where it should be, along a parabola or else a line."""
+        heights, places = self._heights, self._places
+        behind, ahead = places[place] - places[place - 1], places[place + 1] - places[place]
+        away = self._wanted[place] - places[place]
+        if not ((away >= 1 and ahead > 1) or (away <= -1 and behind > 1)):
+            return
+        step = 1 if away > 0 else -1
+        up = (heights[place + 1] - heights[place]) / ahead
+        down = (heights[place] - heights[place - 1]) / behind
+        height = heights[place] + step * ((behind + step) * up + (ahead - step) * down) / (behind + ahead)
+        if not heights[place - 1] < height < heights[place + 1]:
+            height = heights[place] + step * (up if step > 0 else down)
+        heights[place] = height
+        places[place] += step
+
+
 @dataclass(slots=True)
 class Tally:
-    """How many runs there were, how many of them were traced, and how long they took, each and together."""
+    """How many runs there were, how many of them were traced, and how long they took together and in the median."""
 
     runs: int = 0
     traced: int = 0
     seconds: float = 0.0
-    each: array[float] = field(default_factory=lambda: array("d"))
+    median: RunningMedian = field(default_factory=RunningMedian)
 
     def add(self, seconds: float, *, traced: bool) -> None:
         """Count one more."""
+        if self.runs < ALL_COMPARED or not self.runs % SOME_COMPARED:
+            self.median.add(seconds)
         self.runs += 1
         self.traced += traced
         self.seconds += seconds
-        self.each.append(seconds)
-
-    @property
-    def median(self) -> float | None:
-        """The seconds that half of the runs took at most; None without runs."""
-        return float(median(self.each)) if self.each else None
 
 
 @dataclass(slots=True, eq=False)
@@ -189,12 +241,12 @@ class KindTally:
             warm_up_seconds=self.first.seconds + self.retraced.seconds,
             untraced=self.untraced.runs,
             warm_ups=self.first.runs + self.retraced.runs,
-            median_seconds=self.untraced.median,
+            median_seconds=self.untraced.median.value,
         )
 
     def shorter_steps(self) -> set[int]:
         """The traced steps that are not like most, as a small last batch is: they took less than a third as long."""
-        usual = self.untraced.median if self.untraced.runs else self.traced.median
+        usual = (self.untraced if self.untraced.runs else self.traced).median.value
         if usual is None or usual < LEAST_COMPARED or self.untraced.runs + self.traced.runs < FEWEST_COMPARED:
             return set()
         return {step for step, seconds in self.traced_steps.items() if seconds < SHORTER_SHARE * usual}

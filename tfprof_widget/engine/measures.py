@@ -81,24 +81,51 @@ def _whole_time(found: Measures) -> Fraction:
 
 def _added_up(profile: ProfileData, groups: Sequence[tuple[int, ...]], exact: bool) -> Measures:
     """The sum of the means of some groups of steps."""
-    scale = _common_divisor(list(map(len, groups))) if exact else 1
-    columns = _means(profile, groups[0], exact, scale)
-    for steps in groups[1:]:  # one group after another: there may be many
-        for name, values in _means(profile, steps, exact, scale).items():
+    divisors = [_divisor(profile, steps, exact) for steps in groups]
+    scale = _common_divisor(np.unique(np.concatenate(divisors))) if exact else 1
+    columns = _means(profile, groups[0], divisors[0], exact, scale)
+    for steps, divisor in zip(groups[1:], divisors[1:], strict=True):  # one group after another: there may be many
+        for name, values in _means(profile, steps, divisor, exact, scale).items():
             check_sum(name, columns[name], values)
             columns[name] += values
     columns |= _static(profile, columns["runs"], scale)
     return Measures(columns, scale, scale * NANOS_A_MICRO if exact else scale)
 
 
-def _means(profile: ProfileData, steps: tuple[int, ...], exact: bool, scale: int) -> dict[str, Integers]:
-    """The mean of each node over some steps, times the scale: exact over all of them, natively over those it ran in."""
+def _divisor(profile: ProfileData, steps: tuple[int, ...], exact: bool) -> Integers:
+    """By how many steps the sums of each node that ran in these steps are divided.
+
+    The exact mean is over all steps of the kinds (the names of steps) that the node runs in, native tfprof's over the
+    steps that it ran in: there, nodes that run in some steps only add up to more than any step took.
+    """
+    totals, rows = profile.step_totals, _rows(profile, steps)
+    node = totals.node[rows]
+    first = np.flatnonzero(np.diff(node, prepend=ABSENT))
+    if not exact:
+        return np.diff(first, append=len(node))
+    names = [profile.step_names[step] for step in steps]
+    kinds = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    count = np.bincount([kinds[name] for name in names], minlength=1)
+    if len(count) == 1:
+        return np.full(len(first), max(int(count[0]), 1))
+    kind_of = np.zeros(len(profile.steps), np.int64)
+    kind_of[list(steps)] = [kinds[name] for name in names]
+    kind = kind_of[totals.step[rows]]
+    found = np.zeros(len(first), np.int64)
+    for place, number in enumerate(count.tolist()):  # kinds are few
+        found += number * np.maximum.reduceat(kind == place, first) if len(first) else 0
+    return found
+
+
+def _means(
+    profile: ProfileData, steps: tuple[int, ...], divisor: Integers, exact: bool, scale: int
+) -> dict[str, Integers]:
+    """The sums of each node over some steps by its divisor, times the scale."""
     count, totals = len(profile.nodes), profile.step_totals
     rows = _rows(profile, steps)
     node = totals.node[rows]
     # Sorted by node, so that the rows of a node follow one another, and sums read memory once, in order.
     first = np.flatnonzero(np.diff(node, prepend=ABSENT))
-    divisor = np.diff(first, append=len(node)) if not exact else np.full(len(first), max(len(steps), 1))
     means = {}
     for name, values in _recorded(totals, rows, exact).items():
         check_sum(name, values)
@@ -141,9 +168,9 @@ def _recorded(totals: StepTotals, rows: slice | Integers, exact: bool) -> dict[s
     }
 
 
-def _common_divisor(numbers: Sequence[int]) -> int:
-    """The common denominator of the groups' means, bounded so that scaled sums stay far below 2**63."""
-    divisor = math.lcm(*(max(number, 1) for number in numbers))
+def _common_divisor(divisors: Integers) -> int:
+    """The common denominator of the means, bounded so that scaled sums stay far below 2**63."""
+    divisor = math.lcm(*divisors.tolist())
     return divisor if divisor <= LARGEST_DIVISOR else LARGEST_DIVISOR
 
 

@@ -70,9 +70,9 @@ function addedUp(profile: Profile, groups: readonly (readonly number[])[], isExa
   const totals = profile.stepTotals;
   const parts = (groups.length > 0 ? groups : [[]]).map((steps) => {
     const rows = rowsOf(totals, steps);
-    return { rows, divisor: isExact ? Math.max(steps.length, 1) : stepsSeen(profile, rows) };
+    return { rows, divisor: divisorOf(profile, steps, rows, isExact) };
   });
-  const scale = isExact ? commonDivisor(groups.map(({ length }) => length)) : 1;
+  const scale = isExact ? commonDivisor(parts.flatMap(({ divisor }) => [...new Set(divisor)])) : 1;
   const columns = {} as Record<Measure, Numbers>;
   const units = {} as Record<Measure, number>;
   for (const [measure, values] of recorded(totals, isExact)) {
@@ -123,14 +123,23 @@ function recorded(totals: StepTotals, isExact: boolean): [Measure, Numbers][] {
   ];
 }
 
-/** In how many of the steps each node ran. */
-function stepsSeen(profile: Profile, rows: Indices): Indices {
-  const seen = new Int32Array(profile.nodes.op.length);
-  for (const row of rows) increase(seen, profile.stepTotals.node[row] as number, 1);
-  return seen;
+/** By how many steps each node's sums are divided: those of the kinds that it ran in; natively each step is a kind. */
+function divisorOf(profile: Profile, steps: readonly number[], rows: Indices, isExact: boolean): Indices {
+  const { stepNames, stepTotals, nodes } = profile;
+  const kinds = stepNames.map((name, step) => (isExact ? stepNames.indexOf(name) : step));
+  const count = new Int32Array(kinds.length);
+  const last: number[] = [];
+  const found = new Int32Array(nodes.op.length);
+  for (const step of steps) increase(count, kinds[step] as number, 1);
+  for (const row of rows) {
+    const [node, kind] = [stepTotals.node[row] as number, kinds[stepTotals.step[row] as number] as number];
+    if (last[kind] !== node) increase(found, node, count[kind] as number);
+    last[kind] = node;
+  }
+  return found;
 }
 
-/** The common denominator of the groups' means, bounded so that scaled sums stay exact. */
+/** The common denominator of the means, bounded so that scaled sums stay exact. */
 function commonDivisor(numbers: readonly number[]): number {
   let divisor = 1;
   for (const number of numbers) {
@@ -144,10 +153,10 @@ function greatestCommonDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestCommonDivisor(other, one % other);
 }
 
-/** The sums over a number of steps, times the scale; native takes those in which a node ran, and cuts off the rest. */
-function mean(sums: Numbers, divisor: number | Indices, scale: number, isRounded: boolean): Numbers {
+/** Each sum by its number of steps, times the scale; native cuts off the rest, and the exact mean is rounded. */
+function mean(sums: Numbers, divisor: Indices, scale: number, isRounded: boolean): Numbers {
   return sums.map((sum, node) => {
-    const steps = typeof divisor === "number" ? divisor : Math.max(divisor[node] as number, 1);
+    const steps = Math.max(divisor[node] as number, 1);
     const scaled = Math.abs(sum) * scale;
     const rest = scaled % steps;
     const whole = (scaled - rest) / steps;

@@ -45,9 +45,9 @@ describe("csvParts", () => {
     expect(column("parent")).toEqual(["-1", "0", "1", "1", "0"]);
     expect(column("op")).toEqual(["", "", "Add", "Const", "Const"]);
     expect(column("device")).toEqual(["", "", "", "gpu", ""]);
-    // a: the mean of 5 and 7; b ran in one of the two steps, in 1.5.
-    expect(column("micros")).toEqual(["0", "0", "6", "0.75", "0"]);
-    expect(column("total_micros")).toEqual(["6.75", "6.75", "6", "0.75", "0"]);
+    // a: the mean of 5 and 7; b runs in even steps only, in 1.5.
+    expect(column("micros")).toEqual(["0", "0", "6", "1.5", "0"]);
+    expect(column("total_micros")).toEqual(["7.5", "7.5", "6", "1.5", "0"]);
     expect(column("total_params")).toEqual(["6", "6", "0", "6", "0"]);
   });
 
