@@ -64,7 +64,10 @@ def _workers(profile: ProfileData, options: Options) -> dict[str, tuple[int, ...
     if len(found) == 1 and len(set(profile.step_workers)) > 1:
         raise ValueError(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; loosen them")
     if len(found) < 2 and not profile.steps:
-        raise ValueError("compare: nothing ran in these profiles; a worker is known by its runs: compare their views")
+        raise ValueError(
+            "compare: nothing ran in these profiles, and workers are told apart by their runs; "
+            "compare the views of the profiles instead"
+        )
     if len(found) < 2:
         raise ValueError(
             "compare: there are no two workers to compare; merge profiles by name first, "
@@ -72,7 +75,7 @@ def _workers(profile: ProfileData, options: Options) -> dict[str, tuple[int, ...
             "or at the command line: tfprof compare before=FILE after=FILE"
         )
     if taken := sorted({"name", "difference", "mean", *RATIOS} & set(found)):
-        raise ValueError(f"compare: a worker is called {taken[0]!r}, as a column is; merge it by another name")
+        raise ValueError(f"compare: a worker is called {taken[0]!r}, as a column is; give it another name to merge")
     return {worker: found[worker] for worker in sorted(found, key=worker_order)}
 
 
@@ -114,7 +117,7 @@ def _cells(column: Any, name: Any, write: Callable[[int, int], str]) -> list[str
 
 
 def _costs(shown: ViewData, steps: tuple[int, ...], measure: str) -> Any:
-    """The cost of each row in the steps of one worker: of the row and all below it, in op view of the op type."""
+    """The cost of each row in the steps of one worker: the total with all rows below; in op view the row's own cost."""
     found = measures_of(shown.profile, steps, exact=shown.options.timing == "exact")
     sums = Sums(shown.forest, found)
     column = sums.own(measure) if shown.view == "op" else sums.total(measure)

@@ -1,4 +1,4 @@
-"""Finds the user's own lines of code, and adds time up by them."""
+"""Finds the user's own lines of code, and adds up the time of each."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def own_frames(traces: CodeStacks) -> tuple[str, ...]:
 
 
 def _of_stack(traces: CodeStacks, frames: list[int]) -> Iterator[int]:
-    """The frames outside libraries, from the outermost cell on if there is one; without any, the outermost frame."""
+    """The frames outside libraries, from the outermost cell inwards if any; the outermost frame if there are none."""
     files = [traces.strings[traces.file[frame]] for frame in frames]
     first = next((place for place, file in enumerate(files) if CELL.fullmatch(file)), 0)
     own = [frame for frame, file in zip(frames[first:], files[first:], strict=True) if not is_of_library(file)]

@@ -42,7 +42,7 @@ class Measures:
 
 
 def measures(profile: ProfileData, options: Options) -> Measures:
-    """The measures of each node, kept with the profile for the next view of the same step and clock.
+    """The measures of each node, kept with the profile for the next view with the same steps, timing and workers.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> costs = measures(demo_profile(), Options.of())
@@ -57,7 +57,7 @@ def measures(profile: ProfileData, options: Options) -> Measures:
 
 
 def measures_of(profile: ProfileData, steps: tuple[int, ...], *, exact: bool) -> Measures:
-    """The mean of some steps; it is not kept, because there may be many workers.
+    """The measures of each node as means over some steps, such as a worker's; not kept, as there may be many workers.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> int(measures_of(demo_profile(), (0,), exact=True).columns["micros"].sum())
@@ -175,20 +175,20 @@ def _common_divisor(divisors: Integers) -> int:
 
 
 def _divided(name: str, sums: Integers, divisor: Integers, scale: int) -> Integers:
-    """The sums over the divisors, times the scale; native cuts the rest off, towards zero, and `exact` rounds it."""
+    """The sums over the divisors, times the scale; exact timing rounds the quotients, native timing truncates them."""
     factor, rest = np.divmod(scale, divisor)
     check_sum(name, sums, factor=scale)
     if not rest.any():
         return sums * factor
     whole, rest = np.divmod(np.abs(sums) * scale, divisor)
-    if scale > 1:  # rounding is needed only if the divisor does not divide the scale
+    if scale > 1:  # only exact timing has a scale
         whole += 2 * rest >= divisor
     mean: Integers = np.sign(sums) * whole  # native tfprof divides as C++ does, towards zero
     return mean
 
 
 def _static(profile: ProfileData, runs: Integers, scale: int) -> dict[str, Integers]:
-    """Float operations, of one execution times the runs, and parameters; a node that never ran counts one execution."""
+    """The float operations of one execution times the runs, or once for nodes that never ran; and the parameters."""
     nodes = profile.nodes
     has_run = profile.cache.kept("has run", lambda: np.isin(np.arange(len(nodes)), profile.step_totals.node))
     counted = np.flatnonzero(nodes.float_ops)

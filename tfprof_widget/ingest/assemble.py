@@ -19,7 +19,7 @@ from tfprof_widget.profiles.data import ProfileData, ProfileTables, table_values
 from tfprof_widget.profiles.tables import Lists, Nodes
 
 LARGEST_PORT = 2**31 - 1
-# Each scope has the whole name up to it, so one name with many levels becomes as many long names.
+# The name of a scope is the whole path to it, so one node name with many levels makes as many long scope names.
 MOST_SCOPE_CHARACTERS = 2**26
 COMMON_LEVELS = 100
 
@@ -29,7 +29,7 @@ Stage = Callable[[ProfileTables], ProfileTables]
 
 
 def assemble(tables: ProfileTables, *stages: Stage) -> ProfileData:
-    """The profile of the tables that the last stage gives; a profile without stages is returned as it is.
+    """Run the stages and make a profile of the last tables; without stages, a profile is returned as it is.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> assemble(demo_profile(), lambda tables: tables.having(step_names=("train",))).step_names
@@ -50,7 +50,7 @@ def tables_of(
     transfers: TransferRows,
     **others: Any,
 ) -> ProfileTables:
-    """The tables of nodes, runs and op logs; `columns` has the nodes that only runs know, too."""
+    """The tables of nodes, runs and op logs; `columns` also has the nodes that are in runs only."""
     _check_levels(columns.names)
     order = sorted(range(len(columns.names)), key=columns.names.__getitem__)
     row_of = {columns.names[index]: row for row, index in enumerate(order)}
@@ -72,7 +72,7 @@ def tables_of(
 
 
 def _check_levels(names: Sequence[str]) -> None:
-    """Refuse names so deep that their scopes would take all memory; graphs have few levels, so this costs nothing."""
+    """Refuse names with so many levels that their scopes would take all memory; names with few levels do not count."""
     deepest, characters = "", 0
     for name in names:
         levels = name.count("/")
@@ -82,7 +82,8 @@ def _check_levels(names: Sequence[str]) -> None:
     if characters > MOST_SCOPE_CHARACTERS:
         raise ProfileError(
             f"graph: the names of its scopes would take {characters:,} characters, as nodes are up to "
-            f"{deepest.count('/'):,} levels deep ({deepest[:60]!r}…); it is damaged, or its nodes need shorter names"
+            f"{deepest.count('/'):,} levels deep ({deepest[:60]!r}…); "
+            "the graph is damaged, or its nodes need shorter names"
         )
 
 
@@ -122,7 +123,7 @@ def _nodes(
 
 
 def _inputs(inputs: list[list[str]], row_of: Mapping[str, int]) -> tuple[Lists, Indices]:
-    """The source of each input of each node, and the output of the source that it takes.
+    """The source of each input of each node, and which output of the source the input takes.
 
     An input is `name`, `name:port` or, for a control input, `^name`.
     """
@@ -139,7 +140,7 @@ def _inputs(inputs: list[list[str]], row_of: Mapping[str, int]) -> tuple[Lists, 
 
 
 def _port(written: str) -> int:
-    """The number of an output; no node has more outputs than fit the column, so larger numbers are damage."""
+    """The number of an output; no node has more outputs than 32 bits can count, so larger numbers are damage."""
     if not written.isdecimal():
         return 0
     return int(written) if len(written) < len(str(LARGEST_PORT)) else LARGEST_PORT

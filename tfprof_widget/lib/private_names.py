@@ -25,11 +25,12 @@ _PLACE = re.compile(
 class PrivateName:
     """A private name, the modules of this package that use it, and what a user sees when it is gone.
 
-    The `probe` says where it is. `module:path` has to be there; if parameters follow in brackets, it has to take them.
-    `module:path > name` is an attribute that the code of this function or class uses, and `module ! name` a symbol of a
-    library. What has different places in different versions has several, separated by ` | `.
+    The `probe` says where the name is: at `module:path`, which has to take the parameters that follow in brackets, if
+    any. `module:path > name` is an attribute that the code of this function or class uses, and `module ! name` a symbol
+    of a library. If the place differs between versions, the probe has several places, separated by ` | `.
 
-    Where the probe is empty, it is a spelling or pattern that a run shows: `seen_in` says in which of its texts.
+    If the probe is empty, the name is a spelling or a pattern that is found only in the texts of a run, such as the
+    names of its events; `seen_in` is the kind of these texts.
     """
 
     name: str
@@ -40,7 +41,7 @@ class PrivateName:
     seen_in: str = ""
 
     def is_gone(self) -> bool:
-        """Whether it is gone from an installed package; what only a run shows is not looked for."""
+        """Whether the name is gone from its package; False if the package is not installed or the name has no probe."""
         if not self.probe or not _is_installed(self.package):
             return False
         return not any(_is_there(place) for place in self.probe.split(" | "))
@@ -48,7 +49,7 @@ class PrivateName:
 
 @cache
 def private_names() -> tuple[PrivateName, ...]:
-    """All of them, in the order of the table.
+    """All private names, in the order of the table.
 
     >>> next(each.when_gone for each in private_names() if each.name == "ProfilerSession")
     'A note: steps are only timed.'
@@ -69,7 +70,7 @@ def private_names() -> tuple[PrivateName, ...]:
 
 
 def gone_names(*packages: str) -> list[PrivateName]:
-    """The names that are gone, of these packages or of all; of packages that are not installed there are none.
+    """The private names that are gone from these packages, or else from all; packages not installed are left out.
 
     >>> gone_names("no_such_package")
     []
@@ -78,7 +79,7 @@ def gone_names(*packages: str) -> list[PrivateName]:
 
 
 def _is_installed(package: str) -> bool:
-    with suppress(ModuleNotFoundError):  # of what is around it
+    with suppress(ModuleNotFoundError):  # of the parent package
         return find_spec(package) is not None
     return False
 
@@ -104,14 +105,14 @@ def _is_there(place: str) -> bool:
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    """An attribute; of a class its own or its bases', and not what every class has."""
+    """An attribute; of a class only if the class or a base defines it, and not if every class has it."""
     if isinstance(owner, type) and not any(name in vars(each) for each in owner.__mro__[:-1]):
         raise AttributeError(name)
     return getattr(owner, name)
 
 
 def _names_in(code: Any) -> Iterator[str]:
-    """The names that the code of a function uses, or that of the functions of a class."""
+    """The names that a function's code uses; for a class, the names that the code of its functions uses."""
     if isinstance(code, type):
         for each in vars(code).values():
             yield from _names_in(each)
@@ -122,8 +123,9 @@ def _names_in(code: Any) -> Iterator[str]:
             yield from _names_in(each)
 
 
-# A group opens with a package, our modules, and what a user sees when one of its names is gone; then a probe a line.
-# What begins with (, | or = goes on the line before. `name = kind` is shown by a run, in texts of that kind.
+# The first line of a group has a package, our modules, and what a user sees when one of the group's names is gone. Each
+# further line has a probe, or `name = kind` for a name that is found only in a run, in texts of that kind. A line that
+# begins with (, | or = continues the line before it.
 _TABLE = r"""
 [tensorflow] capturing.session_hooks: A note: what runs through it is missing, or capturing stopped early.
 tensorflow.python.client.session:BaseSession._call_tf_sessionrun
@@ -141,7 +143,7 @@ tensorflow.python.client.session:tf_session.TF_Output.oper
 tensorflow.python.client.session:config_pb2.RunOptions
 tensorflow.python.client.session:config_pb2.RunMetadata
 tensorflow.python.client.session:BaseSession._Callable > _session
-[tensorflow] capturing.session_hooks: Nothing is said: a closed session's error has frames of ours.
+[tensorflow] capturing.session_hooks: Nothing is said: a closed session's error shows frames of the hooks.
 tensorflow.python.client.session:BaseSession > _closed
 [tensorflow] capturing.session_hooks: A note: ops of a cluster's other tasks are missing.
 tensorflow.python.client.session:BaseSession.sess_str
@@ -155,7 +157,7 @@ tensorflow.python.profiler.internal._pywrap_profiler:ProfilerSession.export_to_t
 tensorflow.python.framework.errors_impl:AlreadyExistsError
 [tensorflow] capturing.tf_profiler: A note: ops of a few microseconds are missing after a hundred runs.
 tensorflow.python.profiler.internal._pywrap_profiler ! _ZN3tsl8profiler8internal13g_trace_levelE
-[tensorflow] capturing.collectives: A note: collectives are only timed, also where TensorFlow is mended.
+[tensorflow] capturing.collectives: A note: collectives are only timed, even if TensorFlow no longer crashes in them.
 _ZN3tsl8profiler15TraceMeRecorder5FlushEv
 = tensorflow.python.profiler.internal._pywrap_profiler ! _ZN3tsl8profiler15TraceMeRecorder4StopEv
 [tensorflow] capturing.collectives: Nothing is said: TensorFlow 2.21 may crash in collectives.
@@ -201,7 +203,7 @@ tensorflow.python.framework.ops:get_stats_for_node_def
 tensorflow.python.framework.tensor_shape:TensorShape
 tensorflow.python.profiler.internal.flops_registry:ops
 tensorflow.python.util.deprecation:silence
-[tensorflow] ingest.live.functions: A note: ops that a function calls keep executed names.
+[tensorflow] ingest.live.functions: A note: ops that a function calls keep the names under which they ran.
 tensorflow.python.framework.ops:Graph._get_function(self, name)
 tensorflow.python.framework.func_graph:FuncGraph.outer_graph
 tensorflow.python.framework.func_graph:FuncGraph.captures
@@ -255,11 +257,11 @@ _REPLICA = strategy
 __backward_ = function
 [tensorflow] ingest.live.functions: Nothing is said: no note on functions that XLA compiles.
 _XlaMustCompile = attribute
-[tensorflow] ingest.run_metadata: Nothing is said: fused kernels of sessions count as the op that they were.
+[tensorflow] ingest.run_metadata: Nothing is said: fused kernels of sessions count as the op in the graph.
 _LABEL = label
-[tensorflow] ingest.gathered: Nothing is said: what is fed and fetched is of no node.
+[tensorflow] ingest.gathered: Nothing is said: feeds and fetches are not recognised as nodes of the graph.
 _FED_OR_FETCHED = ran
-[tensorflow] ingest.flops.node_reader: Nothing is said: float operations of what is fed are missing.
+[tensorflow] ingest.flops.node_reader: Nothing is said: float operations that need the shapes of feeds are missing.
 _FED = ran
 [tensorflow] ingest.parts.transfers: Nothing is said: transfers of sessions are missing.
 _EDGE = cluster
@@ -298,9 +300,9 @@ keras.src.utils.traceback_utils:include_frame
 tf_keras.src.utils.traceback_utils:include_frame
 [IPython] magic.cell: The cell runs unprofiled, with a note.
 IPython.core.interactiveshell:InteractiveShell.run_cell_async
-[IPython] magic.cell: Nothing is said: cells cannot await, and count lines from the second.
+[IPython] magic.cell: Nothing is said: cells cannot await, and their second line counts as line 1.
 _CELL_MAGIC = cell
-[IPython] magic: A note at %load_ext: cells cannot await, and count lines from the second.
+[IPython] magic: A note at %load_ext: cells cannot await, and their second line counts as line 1.
 IPython.core.interactiveshell:InteractiveShell.input_transformers_post
 [IPython] magic: A note at %unload_ext: the magics stay.
 IPython.core.magic:MagicsManager.registry

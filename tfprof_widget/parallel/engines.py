@@ -38,7 +38,7 @@ def named_engines(name: str, variables: Mapping[str, Any]) -> Iterator[Engines]:
     """The engines that a text names by numbers (`0:2`), or by a variable or a part of it (`rc[:2]`); empty means all.
 
     If no variable is named, the engines are those of the only client among the variables, else of the only cluster that
-    runs under the user's IPython profile; the connection to that is closed after the block.
+    runs under the user's IPython profile; the connection to this cluster is closed after the block.
     """
     numbers = _numbers(name)
     with ExitStack() as opened:
@@ -110,7 +110,7 @@ def _value(name: str, variables: Mapping[str, Any]) -> Any:
     except (SyntaxError, _NamesNothing):
         raise ProfileError(
             f"engines: {name!r} names no engines; give a variable (rc), a part of one (rc[:2]) or numbers (0:2). "
-            "The code to run goes into the lines below, or with %tfprof behind the engines: --engines rc train()"
+            "Write the code to run into the lines below, or with %tfprof after the engines: --engines rc train()"
         ) from None
     except Exception as error:
         raise ProfileError(f"engines: {name!r} cannot be looked up ({type(error).__name__}: {error})") from None
@@ -198,7 +198,7 @@ def _ipyparallel() -> tuple[Any, Any]:
     if gone := gone_names("ipyparallel"):
         raise ProfileError(
             f"engines: ipyparallel {ipyparallel.__version__} has no {', '.join(each.name for each in gone)}, which "
-            "%%tfprof needs: install an earlier one, or a tfprof-widget of its time"
+            "%%tfprof needs: install an earlier ipyparallel, or a tfprof-widget that was released after this one"
         )
     return ipyparallel, view
 
@@ -232,7 +232,7 @@ class Answer:
 
 
 class CellRun:
-    """One run of a cell on engines; `arguments` is the text of the arguments of `%%tfprof` there.
+    """One run of a cell on engines; `arguments` is the text of the arguments that `%%tfprof` gets on each engine.
 
     An interrupt goes to all engines; what they recorded until then is still fetched.
     """

@@ -1,4 +1,4 @@
-"""Specifies the charts in Vega-Lite, by altair and without data: the front end and `chart_of` supply named data.
+"""Makes the Vega-Lite specifications of the charts with altair; the front end and `chart_of` add the data by name.
 
 `python -m tfprof_widget.widget.charts FILE` writes all specifications for the front end. Colours are names of CSS
 properties (`var(--own)`), which the front end and `chart_of` replace by the colours of the theme.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Spec = dict[str, Any]
 
-# The light theme of js/src/styles/base.css, for charts that stand alone; the colours of ops also tell others apart.
+# The light theme of js/src/styles/base.css, for charts that stand alone; op colours also mark kinds and devices.
 LIGHT = {
     "--text": "#1f2328",
     "--dim": "#59636e",
@@ -39,7 +39,7 @@ LIGHT = {
 }
 CATEGORIES = tuple(name for name in LIGHT if name.startswith("--op-"))
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
-# The heights of a bar and of a level; whoever draws a chart sets its height by the number of these.
+# The heights of a bar and of a level; the height of a chart is one of these times the number of bars or levels.
 BAR_HEIGHT = 20
 SCOPE_HEIGHT = 22
 USUAL_BARS, USUAL_LEVELS = 12, 4
@@ -237,7 +237,7 @@ def _memory() -> altair.LayerChart:
 def _as_in_rows(data: str, field: str) -> dict[str, str]:
     """The domain of a discrete scale: the values of a field in the order of the rows.
 
-    By default Vega keeps the values that it has shown before in their old order, even if new rows have another.
+    By default Vega keeps the old order of values that it has shown before, even if the new rows are in another order.
     """
     return {"expr": f"pluck(data('{data}'), '{field}')"}
 

@@ -29,21 +29,24 @@ Hashes = NDArray[np.uint64]
 
 
 class GroupedBy(NamedTuple):
-    """What nodes must share to be put together, beside op, types and device: their code, their runs in each step."""
+    """Whether nodes that are put together must also share their code, or their runs in each step.
+
+    They always share op, types and device.
+    """
 
     code: bool
     runs: bool
 
 
 EXACT = GroupedBy(code=True, runs=True)
-# Tried in turn until a plan fits: nearly every node may have a stack of its own, or run in steps of its own.
+# Tried in turn until a plan fits. The later ones are for nodes that rarely share a stack or their steps.
 GROUPINGS = (EXACT, GroupedBy(code=False, runs=True), GroupedBy(code=False, runs=False))
 
 
 def node_classes(profile: ProfileData, in_tree: Flags, forward: Indices, grouped_by: GroupedBy) -> Integers:
     """A number for each node; nodes of the same number share op, types and device, and what `grouped_by` names.
 
-    Nodes that share their runs in each step have means over steps that add up, whatever steps are chosen. `in_tree`
+    If nodes share their runs in each step, their means over steps can be added, whichever steps are chosen. `in_tree`
     marks the nodes that the graph view shows; `forward` is what `forward_nodes` gives.
     """
     nodes = profile.nodes
@@ -60,7 +63,7 @@ def node_classes(profile: ProfileData, in_tree: Flags, forward: Indices, grouped
 
 
 def forward_nodes(profile: ProfileData) -> Indices:
-    """For each gradient its forward node as in the code view, or ABSENT if it has none; for other nodes -2."""
+    """The forward node to which the code view assigns each gradient, ABSENT if there is none; -2 for other nodes."""
     names, traces = profile.nodes.names, profile.traces
     forward = np.full(len(names), -2, np.int32)
     wanted = {
@@ -79,7 +82,7 @@ def forward_nodes(profile: ProfileData) -> Indices:
 
 
 def _code(profile: ProfileData, forward: Indices) -> tuple[Integers, Integers]:
-    """Where a node is in the code view: the stack, and whether it is there as a gradient."""
+    """The stack under which the code view shows each node, and whether the node is a gradient."""
     stack = profile.traces.stack.astype(np.int64)
     is_gradient = forward != -2
     placed = np.where(stack >= 0, np.where(is_gradient & (forward < 0), ABSENT, stack[np.maximum(forward, 0)]), ABSENT)
@@ -87,14 +90,14 @@ def _code(profile: ProfileData, forward: Indices) -> tuple[Integers, Integers]:
 
 
 def _types(profile: ProfileData) -> Hashes:
-    """A number for the set of a node's types."""
+    """A hash of the set of types of each node."""
     types = profile.nodes.types
     owner = np.repeat(np.arange(len(types)), np.diff(types.start))
     return _hashed(owner, types.values, np.ones(len(owner), np.uint64), len(types))
 
 
 def _runs(profile: ProfileData) -> Hashes:
-    """A number for the steps in which a node was seen, and how often it ran in each if it has float operations."""
+    """A hash of the steps in which each node was seen; if it has float operations, also of its run count in each."""
     totals, nodes = profile.step_totals, profile.nodes
     counts = np.where(nodes.float_ops[totals.node] != 0, totals.run_count + 1, 1)
     return _hashed(totals.node, totals.step, counts.astype(np.uint64), len(nodes))
@@ -107,7 +110,10 @@ def _has_run(profile: ProfileData) -> Flags:
 
 
 def _hashed(owner: NDArray[np.integer], member: NDArray[np.integer], count: Hashes, owners: int) -> Hashes:
-    """A 64-bit hash of each owner's members and their counts; two that differ have the same once in 2**64 pairs."""
+    """A 64-bit hash of each owner's members and their counts.
+
+    Of 2**64 pairs of owners with different members or counts, about one has equal hashes.
+    """
     random = np.random.default_rng(20)
     factors = random.integers(0, 2**64, int(member.max(initial=0)) + 1, np.uint64) | np.uint64(1)
     sums = np.zeros(owners, np.uint64)
@@ -116,7 +122,7 @@ def _hashed(owner: NDArray[np.integer], member: NDArray[np.integer], count: Hash
 
 
 def _combined(columns: list[NDArray[Any]]) -> Integers:
-    """A number for each distinct row of some columns."""
+    """A number for each row of some columns; equal rows have the same number."""
     combined = np.zeros(len(columns[0]), np.int64)
     count = 1
     for column in columns:
@@ -152,7 +158,7 @@ class LeftOut:
     def of(
         cls, whole: ProfileData, small: ProfileData, rows: CutRows | None, grouped_by: GroupedBy, asked: bool
     ) -> LeftOut:
-        """What `small` lacks of `whole`."""
+        """Count what `whole` has and `small` does not."""
         before, after = (
             np.bincount(each.executions.step, minlength=len(whole.steps)).tolist() for each in (whole, small)
         )
@@ -191,7 +197,7 @@ class LeftOut:
     def _notes(self) -> Iterator[str]:
         if self.rows:
             here = (
-                f"{self.kept:,} are here, those asked for first"
+                f"{self.kept:,} are here, chosen first from those asked for, then from the costliest"
                 if self.asked
                 else f"the {self.kept:,} costliest are here"
             )
@@ -200,7 +206,7 @@ class LeftOut:
         if not self.grouped_by.runs:
             yield (
                 "Nodes put together in one row ran in different steps: the row's means over several steps and its FLOP "
-                "are not exact; its times and bytes in a single step are"
+                "are not exact; its times and bytes in a single step are exact"
             )
         if not self.grouped_by.code:
             yield (
@@ -243,7 +249,7 @@ def cut(
 ) -> Cut:
     """Cut a profile to the limits, if it exceeds them: cheap nodes are put together by scope and op type.
 
-    The totals of every scope that is left, and of every op type, frame and step, are those of the whole profile.
+    Every scope that remains, and every op type, frame and step, has the same totals as in the whole profile.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> small = cut(demo_profile(), Limits(nodes=40, step_totals=100, executions=100, allocations=100))
@@ -280,7 +286,7 @@ def candidates_of(profile: ProfileData, wanted: Flags, grouped_by: GroupedBy = E
 
 
 def _planned(profile: ProfileData, limits: Limits, wanted: Flags, progress: Progress) -> tuple[Plan, GroupedBy]:
-    """The largest plan in which nodes put together share code and runs; if none fits, only runs, or neither."""
+    """The largest plan that fits, with the first entry of GROUPINGS for which any plan fits; else with the last one."""
     for grouped_by in GROUPINGS:
         progress("looking for nodes that can be put together")
         candidates = candidates_of(profile, wanted, grouped_by)
@@ -305,7 +311,7 @@ def _reached(profile: ProfileData) -> Flags:
 
 
 def merged(profile: ProfileData, rows: CutRows) -> ProfileTables:
-    """The tables with the rows in place of the nodes; those of single executions stay as they are."""
+    """The tables with the rows of the cut in place of the nodes; tables of single executions stay as they are."""
     kept = set(rows.names)
     return profile.having(
         nodes=merged_nodes(profile.nodes, rows, view_tree(profile, "graph")),

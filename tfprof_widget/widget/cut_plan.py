@@ -78,7 +78,7 @@ def _regexes(asked: Any) -> tuple[str, ...]:
     return tuple(map(str, asked)) if isinstance(asked, list | tuple) else EVERYTHING
 
 
-# Shares are integers, this many for the whole: so a scope's share is never less than that of a node in it.
+# Shares are integers, of which the whole has this many: rounding cannot make a scope's share less than its node's.
 PARTS = 2**40
 
 
@@ -183,7 +183,7 @@ class Candidates:
         return cls(tree, by_share, by_largest, by_share[has_wanted[by_share]], node_class, steps_seen)
 
     def plan(self, places: int) -> Plan:
-        """Keep so many places, and put the nodes of all others together by class under the next kept place above."""
+        """Keep so many places, and put the nodes of the others together by class under the nearest kept place above."""
         tree = self.tree
         first = self.wanted[: int(places * PART_WANTED)]
         half = (places - len(first)) // 2
@@ -201,7 +201,7 @@ class Candidates:
         return _grouped(place_of, is_kept, self.node_class)
 
     def largest(self, limits: Limits) -> Plan:
-        """The plan within the limits that keeps most places; if none is within them, the one that keeps none."""
+        """The plan within the limits that keeps the most places; if no plan is, the plan that keeps only the root."""
         least, most = 0, 2 * min(len(self.tree), 4 * limits.nodes) + 1
         best = self.plan(0)
         while most - least > 1:

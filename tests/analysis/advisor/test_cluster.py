@@ -55,7 +55,7 @@ def test_a_slow_link() -> None:
     """2.5 gigabytes a second where 10 are usual, for 400 of 999 us."""
     finding = only(cluster(links(400)))
     assert finding.cause == (
-        f"What goes from {PS1} to {WORKER1} travels at 2500.00MB a second, and on the usual link at 10000.00MB a "
+        f"Data from {PS1} to {WORKER1} travels at 2500.00MB a second, and on the usual link at 10000.00MB a "
         "second: it takes 400us of a step of 999us."
     )
 

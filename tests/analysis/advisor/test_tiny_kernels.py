@@ -1,4 +1,4 @@
-"""Ops that are over sooner than they are started, on profiles worked out by hand."""
+"""Ops that take longer to start than to run, on profiles worked out by hand."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def test_a_hundred_ops_of_a_microsecond_each() -> None:
     profile = ran({"add": "AddV2", "scale": "Mul"}, on_cpu(*adds(99, 1, 8), ("scale", 1798, 1)))
     finding = only(tiny_kernels(profile))
     assert finding.cause == (
-        "A step runs 100 ops that are over sooner than they are started: starting them takes some 200us on all "
-        "threads together, and the step 799us by the clock."
+        "A step runs 100 ops that take longer to start than to run: starting them takes some 200us on all "
+        "threads together, and the step takes 799us by the clock."
     )
     assert shown(profile, finding) == ["AddV2", "Mul"]
 

@@ -233,7 +233,7 @@ def test_no_path(source: Any) -> None:
 def test_wrong_part(written: Path) -> None:
     with pytest.raises(ProfileError, match=r"b.json: this is a OpLogProto, where a GraphDef is asked for; give"):
         load_message(written / "b.json", "GraphDef")
-    with pytest.raises(ProfileError, match=r"there are \d files, such as .*; name the one GraphDef"):
+    with pytest.raises(ProfileError, match=r"there are \d files, such as .*; give one GraphDef file"):
         load_message(written, "GraphDef")
     with pytest.raises(ProfileError, match=r"a: this is a GraphDef, where a RunMetadata is asked for"):
         load_run_metas([written / "run_meta_2", written / "a"])

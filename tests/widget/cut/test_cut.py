@@ -124,7 +124,7 @@ def test_what_is_asked_for_is_kept(profile: Profile, asked: Wanted) -> None:
     found = cut(profile, limits(nodes=6), asked)
     assert found.profile.nodes.names == ("(3 more MatMul)", "a/add", "a/once", "b/c/m4", "b/c/m5", "b/m3")
     assert found.left_out is not None
-    assert found.left_out.notes[0].startswith("8 nodes: 5 are here, those asked for first; the others are put together")
+    assert found.left_out.notes[0].startswith("8 nodes: 5 are here, chosen first from those asked for, then")
 
 
 def test_a_row_that_is_opened_and_names_that_match_are_both_kept(profile: Profile) -> None:

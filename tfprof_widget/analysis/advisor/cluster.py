@@ -36,7 +36,8 @@ def cluster(profile: ProfileData) -> Iterator[Finding]:
         yield Finding(
             found.straggler.text,
             _EVIDENCE,
-            "Give it as much work as its like have; if it has, look for what else runs on its machine.",
+            "Give it no more work than the other tasks of its job have; if it has no more, look for what else runs on "
+            "its machine.",
         )
     yield from _slow_link(found)
     yield from _held_up(found)
@@ -49,12 +50,12 @@ def _slow_link(found: ClusterSummary) -> Iterator[Finding]:
     slowest, usual = min(large, key=_rate), median(_rate(link) for link in large)
     if _rate(slowest) * SLOW_LINK <= usual and slowest.transfer_nanos >= WORTHWHILE * found.wall_nanos:
         yield Finding(
-            f"What goes from {slowest.source} to {slowest.target} travels at {_shown(_rate(slowest))}, and on the "
+            f"Data from {slowest.source} to {slowest.target} travels at {_shown(_rate(slowest))}, and on the "
             f"usual link at {_shown(usual)}: it takes {_time(slowest.transfer_nanos)} of a step of "
             f"{_time(found.wall_nanos)}.",
             _EVIDENCE,
-            "Look at the network between the two, or at how busy the source is, which has to copy what it sends; "
-            "or place what they exchange elsewhere.",
+            "Look at the network between the two tasks, and at how busy the source is, which has to copy the tensors "
+            "that it sends; or place the variables or ops so that the two exchange less.",
         )
 
 
@@ -67,8 +68,8 @@ def _held_up(found: ClusterSummary) -> Iterator[Finding]:
             f"Tensors are on their way to {task.task} for {_time(task.transfer_nanos)} of a step of "
             f"{_time(found.wall_nanos)}, and for {_time(bare[task.task])} of that it computes nothing.",
             _EVIDENCE,
-            "Send less, such as half precision or larger batches for the same variables, or earlier: let it begin with "
-            "what needs none of these tensors.",
+            "Send less (half precision, or larger batches for the same variables), or send earlier; or let the task "
+            "begin with ops that need none of these tensors.",
         )
 
 
@@ -85,10 +86,10 @@ def _time(nanos: int) -> str:
 
 
 UNBALANCED = 1.25
-"""All workers wait for the server with most: at so many times the mean, a quarter longer than necessary."""
+"""Servers are unbalanced if the largest load is so many times the mean: all workers wait a quarter too long for it."""
 
 FEWEST_PARAMETERS = 100_000
-"""Less than a megabyte takes almost no time."""
+"""Fewer parameters are less than a megabyte, which takes almost no time to send."""
 
 _SERVER = re.compile(r".*/job:ps(?:/replica:\d+)?/task:\d+")
 _FIX = (
@@ -153,7 +154,7 @@ class _Loads:
         return len(self.loads) > 1 and self.most >= UNBALANCED * self.mean
 
     def evidence(self, measure: str) -> Evidence:
-        """The nodes of the server with most; the device of a node is among its types."""
+        """The nodes of the server with the largest load, chosen by type: the device of a node is one of its types."""
         values = np.where(_is_on(self.profile, self.largest), self.values, 0)
         rows = np.argsort(-values, kind="stable")[:MOST_SELECTED]
         return Evidence(

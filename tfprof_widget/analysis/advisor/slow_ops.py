@@ -51,10 +51,10 @@ def _found(steady: SteadySteps, ops: str, what: str, fix: str) -> Iterator[Findi
 
 PRODUCTS = r"_?(Mkl|Fused|Native)*(Batch)?(MatMul|Conv[123]D|Einsum|DepthwiseConv2dNative)(V[23])?(Backprop\w*)?"
 FLOAT32_PRODUCTS = 0.2
-"""Half precision saves at best half of the time of these products, which then is a tenth of all."""
+"""The least share of the op time for a finding; half precision saves at best half of it, a tenth of the op time."""
 
 LEAST_SHARE_OF_A_NODE = 0.001
-"""Few nodes take a larger share than this, so reading their attributes is quick."""
+"""Attributes are read only of nodes with a larger share of the op time; these are few, so reading is quick."""
 
 _FLOAT32, _FLOAT64 = 1, 2
 
@@ -108,7 +108,7 @@ def _on_accelerator(steady: SteadySteps) -> Flags:
 
 
 SLOW = 0.1
-"""The share of the best rate below which a product is slow: rates of usual products differ less."""
+"""A product is slow if its rate is below this share of the best rate on its device; usual rates differ less."""
 
 FEWEST_FLOAT_OPS = 1_000_000
 """An op with fewer takes microseconds, and its rate depends on the time to start it."""
@@ -133,8 +133,8 @@ def flop_rate(profile: ProfileData) -> Iterator[Finding]:
                 {**steady.options, "order_by": "micros", "select": ["micros", "float_ops", "input_shapes"]},
                 (name,),
             ),
-            "Look at its shapes: a dimension of one or a few leaves the device waiting for memory (batch more "
-            "together), odd sizes miss the fast kernels (multiples of 8), and so may its type and layout.",
+            "Look at its shapes, type and layout: if a dimension is one or a few, the device waits for memory (make "
+            "larger batches); the fast kernels may need sizes that are multiples of 8, another type or another layout.",
         )
 
 
@@ -149,14 +149,14 @@ KERNEL_START_NANOS = 5_000
 """The time in which a GPU's kernel is launched: five to ten microseconds."""
 
 FEWEST = 100
-"""A step with fewer tiny ops is short anyway."""
+"""If starting fewer tiny ops than this takes much of a step, the step is short anyway."""
 
 MOST_OF_THE_STEP = 0.25
-"""Several threads start ops at once, so the added starts may be up to so many times the share of the wall time."""
+"""The least ratio of the starts of all threads, added up, to the wall time; threads start ops at the same time."""
 
 
 def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if starting ops takes much of the steps, for ops that run shorter than their start takes."""
+    """A finding if much of the steps is spent on starting ops that take longer to start than to run."""
     steady = SteadySteps.of(profile)
     on_stream, counts = steady.is_on_stream, ~steady.of_nodes(steady.is_data)
     kernels = int(np.count_nonzero((steady.duration < KERNEL_START_NANOS) & on_stream & counts))
@@ -166,10 +166,10 @@ def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
     if count >= FEWEST and steady.of_wall(starting) >= MOST_OF_THE_STEP:
         whole = steady.shown(steady.wall.length)
         yield Finding(
-            f"A step runs {count:,} ops that are over sooner than they are started: starting them takes some "
-            f"{steady.shown(starting)} on all threads together, and the step {whole} by the clock.",
+            f"A step runs {count:,} ops that take longer to start than to run: starting them takes some "
+            f"{steady.shown(starting)} on all threads together, and the step takes {whole} by the clock.",
             Evidence("op", {**steady.options, "order_by": "occurrence", "select": ["occurrence", "micros"]}),
-            "Give each op more to do (larger batches, one op for a Python loop of many), or let XLA fuse them: "
+            "Give each op more to do (larger batches, one op in place of a Python loop), or let XLA fuse them: "
             "tf.function(jit_compile=True).",
         )
 
@@ -179,7 +179,7 @@ SCOPE = "/Initializer/"
 
 
 def initializers(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if initializers take much of the op time, and one if they count for many of the float ops."""
+    """A finding if initializers take much of the op time, and one if many of the float ops are theirs."""
     steady = SteadySteps.of(profile)
     nodes = np.array([SCOPE in name for name in profile.nodes.names], np.bool_)
     hidden = {**steady.options, "hide_name_regexes": [r".*/Initializer(/.*)?"], "account_displayed_op_only": True}
@@ -200,7 +200,7 @@ def initializers(profile: ProfileData) -> Iterator[Finding]:
 
 
 def _share_of_float_ops(steady: SteadySteps, nodes: Flags) -> float:
-    """The share of float operations, counted as in views: times the runs, and once for nodes that never ran."""
+    """The share of these nodes in all float operations, which are multiplied by the runs, if any, as in views."""
     columns = measures(steady.profile, Options.of(**steady.options)).columns
     counts = columns["float_ops"].astype(np.float64)
     return float(counts[nodes].sum()) / max(float(counts.sum()), 1.0)
@@ -221,6 +221,7 @@ def placement(profile: ProfileData) -> Iterator[Finding]:
             f"{steady.share(misplaced):.0%} of the op time are products on a CPU, though the steps use an "
             "accelerator, which computes them many times as fast.",
             Evidence("scope", {**steady.options, **_ON_CPU}, steady.costliest(misplaced)),
-            "Look for what put them there: a tf.device('/cpu:0') around, a type that has no kernel for the "
-            "accelerator (float64, integers), or soft placement; tf.debugging.set_log_device_placement(True) tells.",
+            "Look for what put them there: a tf.device('/cpu:0') around them, a type that has no kernel for the "
+            "accelerator (float64, integers), or soft placement; "
+            "tf.debugging.set_log_device_placement(True) logs the device of each op.",
         )

@@ -1,4 +1,4 @@
-"""Finds who made each tensor and who joined each collective, and computes from that how far clocks are apart."""
+"""Finds the execution that made each tensor and the parts of each collective; from them, how far clocks are apart."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Producers:
     """The execution that made each transferred tensor, or ABSENT, and whether it is certain.
 
     If a node ran as often as its tensor arrived, the first execution made the first tensor, and so on. If it ran more
-    often or less often, this is not certain: the execution is taken that was the last to end before the tensor arrived.
+    often or less often, this is not certain; then the last execution that ended before the tensor arrived is taken.
     """
 
     execution: Integers
@@ -124,7 +124,7 @@ def _keys(step: Indices, task: Integers, node: Indices, profile: ProfileData, ta
 
 
 def _ranks(profile: ProfileData, known: Integers, place: Integers) -> tuple[Integers, Integers]:
-    """For each transfer, how often its tensor came to its target before it, and how often in all."""
+    """How many transfers brought the same tensor to the same target before each transfer, and how many in all."""
     transfers = profile.transfers
     columns = (place, transfers.target[known].astype(np.int64), transfers.tensor[known].astype(np.int64))
     _, group = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
@@ -152,9 +152,9 @@ FURTHEST = 2**51
 class Clocks:
     """How far the clock of each task is ahead of the first task's at each moment, and the error of that.
 
-    There is a row for each moment and a column for each task. An error is UNKNOWN if transfers went in one direction
-    only, or if there were none. `is_linked` says which tasks exchanged anything with the first task, directly or
-    through others.
+    There is a row for each moment and a column for each task. A moment is a step, which several workers may have run at
+    once. An error is UNKNOWN if transfers went in one direction only, or if there were none. `is_linked` says which
+    tasks exchanged anything with the first task, directly or through others.
     """
 
     offset: Integers
@@ -227,7 +227,7 @@ def _bounds(profile: ProfileData, tasks: Tasks) -> Integers:
 
 
 def _met(profile: ProfileData) -> Iterator[tuple[int, int, int, int]]:
-    """For each two parts of a collective, by how much the first one's clock is ahead, and the error of that."""
+    """For each pair of parts of a collective, how far the clock of the first is ahead, and the error of that."""
     meetings, transfers = Collectives.of(profile), profile.transfers
     end = transfers.start_nanos + transfers.duration_nanos
     rows = np.flatnonzero(meetings.number >= 0)
@@ -240,7 +240,7 @@ def _met(profile: ProfileData) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _moments(profile: ProfileData, tasks: Tasks) -> list[int]:
-    """When each moment was, by any of the clocks; 0 if nothing ran."""
+    """When the first execution of each moment started, by the clock of its task; NO_BOUND if nothing ran."""
     executions = profile.executions
     began = np.full(tasks.moments, NO_BOUND, np.int64)
     rows = executions.start_nanos > 0
@@ -249,7 +249,7 @@ def _moments(profile: ProfileData, tasks: Tasks) -> list[int]:
 
 
 def _over_time(most: Integers, began: list[int]) -> Integers:
-    """The bounds, tightened by those of earlier and later moments, from which clocks can only have drifted."""
+    """The bounds, tightened by those of the moments before and after: clocks differ between moments only by drift."""
     order = sorted(range(len(began)), key=began.__getitem__)
     for way in (order, order[::-1]):
         for before, after in pairwise(way):
@@ -268,7 +268,7 @@ def _shortest(most: Integers) -> Integers:
         to, onwards = shortest[:, between, None], shortest[None, between, :]
         by_way = np.where((to < NO_BOUND) & (onwards < NO_BOUND), to + onwards, NO_BOUND)
         np.minimum(shortest, by_way, out=shortest)
-        if shortest.diagonal().min() < 0:  # no offsets make every tensor arrive after it was made: a clock was set
+        if shortest.diagonal().min() < 0:  # whatever the offsets, a tensor comes before it is made: a clock was set
             return np.where(np.eye(len(shortest), dtype=np.bool_), 0, NO_BOUND)
     return shortest
 

@@ -70,7 +70,7 @@ def load_message(path: AnyPath, kind: str) -> Any:
     """
     files = find_files(path)
     if len(files) > 1:
-        raise ProfileError(f"{path!r}: there are {len(files)} files, such as {files[0].name!r}; name the one {kind}")
+        raise ProfileError(f"{path!r}: there are {len(files)} files, such as {files[0].name!r}; give one {kind} file")
     with progress("loading", files[0].size) as advance:
         ((file, content),) = _contents(files, advance)
         return _message(file, content, kind)
@@ -93,7 +93,7 @@ def load_run_metas(source: Source) -> dict[int, list[RunMetadata]]:
 
 
 def _contents(files: Sequence[File], advance: Advance) -> Iterator[tuple[File, Content]]:
-    """The content of the files; a file that was not chosen is passed over if it cannot be loaded."""
+    """The content of the files; a file that was only found in a directory is passed over if it cannot be loaded."""
     for file in files:
         content = content_of(file)
         advance(f"read {file.name}", file.size)
@@ -165,7 +165,7 @@ def _steps(runs: Sequence[File]) -> list[int]:
 
 
 def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData | None:
-    """The profile in a file with workers; None if there are no workers."""
+    """The profile in saved profiles of several workers; None if no file is one."""
     profiles: list[ProfileTables] = []
     names: list[str] = []
     for part in found.of_kind("ProfileProto"):
@@ -189,7 +189,7 @@ def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None) -> Profile
 def profile_of_spaces(spaces: Sequence[tuple[str, Any]]) -> ProfileData:
     """The profile of XSpaces, given with the names of their files; files of one directory are the hosts of one run.
 
-    Hosts add up, step by step. The steps of several runs come one after the other.
+    The times of the hosts are added up step by step. The steps of several runs come one after the other.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> profile_of_spaces([("empty.xplane.pb", XSpace())])

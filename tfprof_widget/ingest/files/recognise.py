@@ -23,12 +23,12 @@ MOST_DEPTH = 4
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _STRING, _MESSAGE, _BYTES = 9, 11, 12
 _WIRE_TYPES = {1: _FIXED64, 6: _FIXED64, 16: _FIXED64, 2: _FIXED32, 7: _FIXED32, 15: _FIXED32}
-# Strings without control characters; without this rule many messages would fit several kinds.
+# Fields whose strings have no control characters; without this rule many messages would fit several kinds.
 _NAMES = frozenset({"device", "name", "node_name", "op"})
 
 
 class Field(NamedTuple):
-    """A field as it is written; the content of a number is empty."""
+    """A field of a serialized message; `content` is empty if the field is a number."""
 
     number: int
     wire_type: int

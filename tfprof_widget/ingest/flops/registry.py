@@ -10,7 +10,7 @@ from tfprof_widget.ingest.flops.operation import Formula, Operation, computes_no
 from tfprof_widget.ingest.flops.products import MULTIPLY_ACCUMULATES
 
 FLOAT_OPS: Mapping[str, Formula] = MappingProxyType({**elementwise.FLOAT_OPS, **products.FLOAT_OPS})
-"""The float operations besides multiply-accumulates; an op may have both."""
+"""The formulas of float operations other than multiply-accumulates; an op type may have both."""
 
 # Formulas are registered for the whole process, as with TensorFlow. They are one immutable mapping, which is replaced
 # as a whole, so that a count that has begun uses the same formulas to its end.
@@ -20,8 +20,8 @@ _registered: Mapping[str, Formula] = MappingProxyType({})
 def register_flops(op: str, formula: Formula) -> Callable[[], None]:
     """Count ops of a type by a formula of your own, in all profiles made from now on.
 
-    The formula gets an Operation (its shapes and attributes) and returns the float operations of one execution. It goes
-    before any other formula for the op. Call what is returned to take it back.
+    The formula gets an Operation (its shapes and attributes) and returns the float operations of one execution. It is
+    preferred to any other formula for the op. To take it back, call the function that is returned.
 
     >>> take_back = register_flops("MyOp", lambda operation: 3 * operation.output_size)
     >>> count(Operation("MyOp", outputs=((4, 5),)))
@@ -58,7 +58,7 @@ def has_formula(op: str) -> bool:
 
 
 def count(operation: Operation, *, multiply_accumulates: bool = False) -> int:
-    """The float operations of one execution, or only its multiply-accumulates, each of which is two of them.
+    """The float operations of one execution, or the number of its multiply-accumulates, each of two float operations.
 
     Raises UnknownShape if shapes are missing, and KeyError if there is no formula.
 

@@ -24,7 +24,9 @@ _PART_OF_V2 = re.compile(r"\.(index|data-\d+-of-\d+)$")
 
 
 def open_checkpoint(path: str | PathLike[str]) -> Checkpoint:
-    """The checkpoint at a path: a prefix (V2), one of its files, one file (V1), or a directory for its latest one.
+    """The checkpoint at a path, or the latest one if the path is a directory.
+
+    The path may also be a prefix or any file of a checkpoint of version 2, or the one file of version 1.
 
     >>> open_checkpoint("no/such/model.ckpt")
     Traceback (most recent call last):
@@ -109,7 +111,7 @@ def default_graph() -> Any | None:
 def read_tf_graph(graph: Any) -> LiveGraph:
     """Read nodes and shapes of a tf.Graph: `definition` is what `as_graph_def(add_shapes=True)` gives.
 
-    TensorFlow makes the shapes in Python, one message for each tensor; here equal lists of shapes are written once.
+    TensorFlow makes the shapes in Python, one message for each tensor; here equal lists of shapes are serialized once.
     Bodies of library functions get no shapes, because nothing here needs them.
 
     >>> read_tf_graph(None)
@@ -125,7 +127,7 @@ def read_tf_graph(graph: Any) -> LiveGraph:
 
 
 def _operations(graph: Any, definition: Any) -> tuple[Any, ...]:
-    """The operations of the definition's nodes, in their order, which mostly is the graph's own."""
+    """The operation of each node of the definition; mostly the nodes are in the order of the graph's operations."""
     listed = tuple(graph.get_operations())
     if len(listed) == len(definition.node) and all(
         operation.name == node.name for operation, node in zip(listed, definition.node, strict=True)
@@ -199,7 +201,7 @@ def is_complete(shape: Shape) -> bool:
 
 
 def merge(shape: Shape, seen: Sequence[int]) -> Shape:
-    """The shape, with unknown dimensions from one seen at run time if both can be the same shape.
+    """The shape, with its unknown dimensions filled in from a shape seen at run time, unless the two contradict.
 
     >>> merge((-1, 3), (2, 3)), merge(None, (2, 3)), merge((-1, 3), (2, 4))
     ((2, 3), (2, 3), (-1, 3))
@@ -228,7 +230,7 @@ def _completed(shape: Shape, output: bytes) -> Shape:
 
 def _read_shape(tensor: Any) -> Shape:
     quick = getattr(type(tensor), "_shape", None)
-    if quick is None or isinstance(getattr(quick, "fget", None), FunctionType):  # an old TensorFlow's `dims` warns
+    if quick is None or isinstance(getattr(quick, "fget", None), FunctionType):  # in old versions `_shape` warns
         found = tensor.shape
         dimensions, unknown_rank = found.dims and found.as_list(), found.rank is None
     else:  # `shape` is made from this; making a TensorShape for each tensor takes twice as long

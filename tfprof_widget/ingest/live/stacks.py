@@ -1,4 +1,4 @@
-"""Reads the Python stacks in which the ops of a live graph were made, each distinct one once."""
+"""Reads the Python stacks in which the ops of a live graph were made, and each distinct stack only once."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def read_traces(
 
 
 def _distinct_stacks(traces: Sequence[Any], is_kept: Sequence[bool]) -> tuple[list[int], list[Any], int]:
-    """The stack of each operation, a trace of TensorFlow for each stack, and the number of unreadable ones.
+    """The stack of each operation, a trace of TensorFlow for each stack, and the number of unreadable traces.
 
-    If other code has taken the place of freed code, equal captures may mean different code. So operations whose code is
-    kept never share a stack with others.
+    Traces are compared by their captures, which hold the addresses of code. If other code has taken the memory of freed
+    code, equal captures may mean different code. So operations whose code is kept never share a stack with others.
     """
     keys = [
         (index if place is None else place, kept)

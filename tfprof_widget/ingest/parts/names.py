@@ -13,11 +13,12 @@ GRADIENTS, GRADIENT_END = "gradients/", "_grad/"
 def forward_nodes(ops: Mapping[str, str]) -> dict[str, str]:
     """The forward node of each gradient node; `ops` has the op type of each node, in the order in which they were made.
 
-    A tape puts a gradient into the scope in which the forward node was made: the node's own name, or the scope around
-    it. In that scope the gradient's type tells its forward node. If it does not, the first node of the scope is taken,
-    because one layer made them all. Gradients without a forward node are left out.
+    A tape puts a gradient into a scope that is named after its forward node, or after the scope around that node. In
+    the latter case the forward node is the one whose type the gradient's type starts with. If no node of the scope has
+    such a type, its first node is taken, because one layer made them all.
 
-    A gradient without a scope needs a type that only one node has.
+    If no such scope is known, the forward node of a `ReluGrad` is the only `Relu` beside the tape. Gradients without a
+    forward node are left out.
 
     >>> nodes = {"dense/MatMul": "MatMul", "dense/Relu": "Relu", "gradient_tape/dense/ReluGrad": "ReluGrad"}
     >>> forward_nodes(nodes | {"gradient_tape/dense/MatMul/MatMul_1": "MatMul", "gradient_tape/Reshape": "Reshape"})
@@ -46,7 +47,7 @@ def _by_scope(ops: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _named(name: str, ops: Mapping[str, str]) -> str | None:
-    """The node in the scope of a function that the function's backward pass names."""
+    """The forward node whose name is in the name of a node of a backward pass: `x` in `gradients/x_grad/…`."""
     before, found, rest = name.partition(GRADIENTS)
     forward, ended, _ = rest.partition(GRADIENT_END)
     if not found or not ended:
@@ -89,12 +90,12 @@ class Layers:
     >>> layers.name("model_1/dense_1_2/MatMul", ()), layers.name("gradient_tape/other_1/dense_1/Mul", ())
     ('model/dense_1/MatMul', 'gradient_tape/other_1/dense_1/Mul')
 
-    So it is in each replica of a distribution strategy's.
+    The same is true in each replica of a distribution strategy.
 
     >>> layers.name("gradient_tape/replica_1/model_1/dense_1/MatMul", ())
     'gradient_tape/replica_1/model/dense/MatMul'
 
-    `model_1/dense_1` may be meant as it is written, if there is a `model_1/dense` beside it.
+    `dense_1` keeps its number if the graph also has a scope `model_1/dense`: then they are two layers.
 
     >>> layers.name("model_1/dense_1/MatMul", ()), layers.name("model_1/dense_1/MatMul", {"model_1/dense"})
     ('model/dense/MatMul', 'model/dense_1/MatMul')
@@ -115,7 +116,7 @@ class Layers:
                 scope = around
 
     def name(self, name: str, scopes: Container[str]) -> str:
-        """The name by layer of an op, in a graph that has these scopes."""
+        """The name of an op with Keras's added numbers taken off its layers; `scopes` are the scopes of its graph."""
         before, tape, rest = name.rpartition(TAPE)
         written = replica = _replica_of(rest)
         *parts, last = rest.removeprefix(replica).split("/")
@@ -161,7 +162,7 @@ _BODY = re.compile(r"^.*/(body|cond|then|else|branches)/_/")
 # Possessive groups never backtrack: else a damaged name would take exponential time.
 _WAY_OF_CALLING = re.compile(r"(?:_*+(?:inference|forward|backward)_++)*+")
 _ELEMENT = re.compile(r"(?<!::Zip)\[\d+\]")
-"""The number of an element or a round in an iterator's name; of `Zip` it is the number of the input."""
+"""The number of an element or a round in an iterator's name; a number after `Zip`, that of an input, does not match."""
 
 _OPTIMIZED = re.compile(r"((?:.*/)?)\w*Optimizer/([^/]+)")
 _COMPOSED = "/unary_ops_composition"
@@ -180,7 +181,7 @@ def without_body_numbers(name: str) -> str:
 
 
 def name_without_calls(key: str) -> str:
-    """The name of an execution without the calls in it, for one that no known function has.
+    """The name of an execution without the calls in it, for an execution that is in no known function.
 
     >>> name_without_calls("StatefulPartitionedCall/dense/Relu"), name_without_calls("while/body/_/while/MatMul")
     ('dense/Relu', 'while/MatMul')
@@ -190,7 +191,7 @@ def name_without_calls(key: str) -> str:
 
 
 FOLDED_TRANSPOSE = "/FoldTransposeIntoMatMul_"
-"""Such a product takes its inputs as they were before the transpose, which the graph's attributes do not fit."""
+"""In the names of products that replace a transpose and a product: their input shapes do not fit the graph's node."""
 
 
 def names_before_optimizer(key: str) -> Iterator[str]:

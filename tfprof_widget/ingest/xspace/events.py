@@ -1,4 +1,4 @@
-"""Finds the events of an XSpace that say what ran, by the form of their names, and notes what went wrong."""
+"""Finds the events of an XSpace that say what ran, by the form of their names, and reads its errors and warnings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATA_THREADS = "tf_data_"
 HOST_PLANE = "/host:CPU"
 
 _OP = re.compile(r"(?P<name>[A-Za-z0-9._][\w.\\/>-]*):(?P<type>[A-Z_]\w*)", re.ASCII)
-# A function that XLA compiled is executed as an op with the function's name, which may be any, as a lambda's.
+# A function that XLA compiled runs as an op with the function's name, which may have any characters: `<lambda>` is one.
 _COMPILED = re.compile(r"(?P<name>(?P<type>__[^\s:]+)):(?P=type)")
 _FIXED: dict[str, Kind] = {
     "EagerExecute": "eager op",
@@ -43,7 +43,7 @@ _STREAM = "Stream "
 _KERNEL_OP_STATS = ("tf_op", "annotation", "name")
 _COUNT = re.compile(r"\d{1,18}")
 _DROPPED_STATS = frozenset({"dropped_traces", "dropped_events"})
-# At most a few words between, and digits that fit 64 bits: a warning may have any length.
+# Few words lie between the number and `dropped`, and the number fits 64 bits; a warning may have any length.
 _DROPPED = re.compile(r"(?<!\d)(\d{1,18})(?!\d)\D{0,99}\bdropped\b|\bdropped\b\D{0,99}(\d{1,18})(?!\d)", re.IGNORECASE)
 
 
@@ -193,8 +193,8 @@ def _known(events: Iterable[XEvent], kinds: dict[int, Any]) -> Iterator[XEvent]:
 def _event(plane: XPlane, event: XEvent, base: int, told: dict[int, int], kind: Kind, name: str, op: str) -> Event:
     """An event; of the many executions of one op only the earliest is read in full, for its input shapes.
 
-    Threads are read one after the other, so an earlier execution may follow: `told` has the starts of those read in
-    full.
+    Threads are read one after the other, so a later thread may have an earlier execution, which is then read in full
+    too. `told` has the start of the execution of each op that was last read in full.
     """
     start = base + event.offset_ps // PICOS_A_NANO
     is_repeated = kind == "op" and start >= told.get(event.metadata_id, start + 1)
@@ -224,7 +224,7 @@ def read_stats(plane: XPlane, stats: Iterable[Any]) -> dict[str, Any]:
         if field is None:
             continue
         value = getattr(stat, field)
-        if field == "ref_value":  # a key of the map, as another 64-bit type
+        if field == "ref_value":  # unsigned, unlike the keys of the map
             value = plane.stat_metadata[value].name if value <= LARGEST_INTEGER else ""
         found[plane.stat_metadata[stat.metadata_id].name] = value
     return found
@@ -242,7 +242,9 @@ def _kernel_op(stats: dict[str, Any], kernel: str) -> tuple[str, str]:
 
 
 def profile_started(space: XSpace, profiling_started: int = 0) -> int:
-    """When profiling started: times count from then; old versions, such as 2.12, do not record it.
+    """When profiling started, from which times may count.
+
+    Old versions of TensorFlow, such as 2.12, do not record it; then it is `profiling_started`.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> profile_started(XSpace(), 1000)
@@ -293,7 +295,7 @@ def read_notes(space: XSpace) -> tuple[str, ...]:
 
 
 def once_each(notes: Iterable[str]) -> tuple[str, ...]:
-    """The first notes; of several that differ only in numbers, one.
+    """The first MOST_NOTES notes; of notes that differ only in numbers, only the first counts.
 
     >>> once_each(["2 lost", "3 lost", "late"])
     ('2 lost', 'late')
