@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
@@ -26,7 +27,13 @@ settings.load_profile("same")
 
 
 def pytest_configure() -> None:
-    """What a shell starts in the background ignores Ctrl-C, and so would the tests of interrupts."""
+    """Make a worker of pytest-xdist, and what a shell starts in the background, like a pytest at a terminal.
+
+    The first puts the repository on the path of all processes, so that an installed wheel would not be imported; the
+    other ignores Ctrl-C, and so would the tests of interrupts.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ["PYTHONPATH"] = os.environ.get("PYTHONPATH", "").partition(os.pathsep)[2]
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -54,4 +54,6 @@ _ACT = """async (root, acts) => {
 
 def act_at_once(screen: Screen, *acts: Act) -> None:
     """Do all of this in one task, so that the browser does not paint in between."""
+    for selector, *_ in acts:  # filters and charts come a moment after the first table
+        screen.root.locator(selector).first.wait_for(state="attached")
     screen.root.evaluate(_ACT, acts)

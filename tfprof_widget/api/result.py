@@ -320,7 +320,7 @@ def _why_no_widget(error: Exception) -> str:
         return str(error)
     gone = gone_names("anywidget", "ipywidgets")
     lacking = [f"{each.package} {version(each.package)} has no {each.name}" for each in gone]
-    way_out = "; install an earlier one, or a tfprof-widget of its time" if gone else ""
+    way_out = "; install an earlier one, or a newer tfprof-widget" if gone else ""
     return f"the widget cannot be shown: {', '.join(lacking) or error_text(error)}{way_out}"
 
 

@@ -233,7 +233,7 @@ def _described(late: Straggler, tasks: Sequence[TaskSummary], wall: int) -> Stra
     return StragglerSummary(
         task.task,
         f"Each of the others waits for {task.task} {_millis(late.beyond_nanos)} of a step of {_millis(wall)} "
-        f"({late.beyond_nanos / max(wall, 1):.0%}) longer than for its like. "
+        f"({late.beyond_nanos / max(wall, 1):.0%}) longer than for others of its job. "
         f"Its ops take {_millis(task.operation_nanos)} a step, theirs {_millis(usual)} on average.",
     )
 
