@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -14,8 +15,9 @@ CONSTRAINTS = ROOT / "constraints.txt"
 
 
 def run(*command: str, cwd: Path, environment: Mapping[str, str] | None = None) -> str:
-    """What the command prints; fails with what it complains."""
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    """What the command prints; fails with what it complains. It imports nothing of the repository."""
+    clean = {name: value for name, value in (environment or os.environ).items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=cwd, env=clean, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
