@@ -42,6 +42,7 @@ lint: .venv/develop node_modules/.stamp ## check style, types and generated file
 	$(BIN)/python -m js.generate_protocol --check
 	$(BIN)/python -m js.generate_columns --check
 	$(BIN)/python -m docs.generate_options --check
+	$(BIN)/python -m docs.generate_reference --check
 	npm run --silent lint
 	npm run --silent types
 
@@ -52,9 +53,10 @@ format: .venv/develop node_modules/.stamp ## put the sources into the style that
 	npm run --silent format
 
 .PHONY: protocol
-protocol: build ## write js/src/data/protocol.ts and docs/options.md from the option table
+protocol: build ## write js/src/data/protocol.ts and docs/options.md from the option table, docs/reference.md from docstrings
 	$(BIN)/python -m js.generate_protocol
 	$(BIN)/python -m docs.generate_options
+	$(BIN)/python -m docs.generate_reference
 
 .PHONY: conformance
 conformance: .venv/develop ## make tests/conformance anew from native tfprof's answers
@@ -89,8 +91,12 @@ lab: .venv/lab $(STATIC) ## open JupyterLab on notebooks/quickstart.ipynb
 screenshots: .venv/develop chromium $(STATIC) ## take the pictures of the documents anew, from real runs in Chromium
 	$(BIN)/python -m docs.screenshots.take
 
+.PHONY: recordings
+recordings: .venv/develop ## write docs/recordings.md from real recordings of accelerators, which lie beside the repository
+	$(BIN)/python -m tests.slow.recordings_page
+
 .PHONY: matrix
-matrix: .venv/develop $(STATIC) ## test the core with the oldest and newest TensorFlow that pip offers, and without
+matrix: .venv/develop $(STATIC) ## test the core with the oldest and newest TensorFlow, without, and on Python 3.12 and 3.13
 	$(BIN)/python -m tests.slow.matrix
 
 .PHONY: wheel

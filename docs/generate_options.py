@@ -54,7 +54,7 @@ COLUMN_MEANINGS: Mapping[str, str] = {
     "input_shapes": "shapes of a node's inputs",
     "accelerator_micros": "execution time on accelerators",
     "cpu_micros": "execution time on CPUs",
-    "peak_bytes": "bytes held at the peak",
+    "peak_bytes": "bytes that ops held at the peak of each, added up, as natively",
     "residual_bytes": "bytes still held when the op ended",
     "output_bytes": "bytes of output",
     "num_hidden_ops": "nodes below a row that count but are not shown",

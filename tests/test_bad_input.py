@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 import tfprof_widget as tfprof
 from tests.sketches import CPU, Protos, profile_of, protos_of
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.cli.arguments import read_line, read_words
+from tfprof_widget.cli.commands import named
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 from tfprof_widget.lib.messages import GraphDef, OpLogProto, RunMetadata
-from tfprof_widget.profiles.options import VIEWS
+from tfprof_widget.profiles.options import VIEWS, Options
 
 SKETCH = """
     train/w    = VariableV2() 2us 16x4 64B +mine        | train.py:1:main > model.py:2:layer
@@ -131,6 +134,7 @@ def test_no_step_stats() -> None:
     told = complaint(GRAPH, RunMetadata(), OP_LOG)
     assert told is not None
     assert told.startswith("run_meta: it has no step stats; run the step with RunOptions(trace_level=")
+    assert "functions and eager code have none: use `with tfprof_widget.capture()`" in told
 
 
 @pytest.mark.parametrize(
@@ -233,7 +237,7 @@ def test_a_run_of_another_graph() -> None:
         ({"min_bytes": float("nan")}, "min_bytes is nan, but must be a whole number"),
         ({"order_by": "time"}, "order_by has no 'time'; choose from name, depth, "),
         ({"select": ["time"]}, "select has no 'time'; choose from bytes, micros, "),
-        ({"max_dept": 3}, "unknown option 'max_dept': did you mean 'max_depth'? The options are max_depth, "),
+        ({"max_dept": 3}, "unknown option 'max_dept': did you mean 'max_depth'?"),
         ({"hide_name_regexes": ["a("]}, "hide_name_regexes: RE2 refuses 'a(': missing ): a("),
         ({"account_type_regexes": ["(?=a)"]}, "account_type_regexes: RE2 refuses '(?=a)': invalid perl operator: (?="),
         ({"output": "papyrus"}, "output 'papyrus': there is no 'papyrus'; choose from stdout, none, file:outfile=NAME"),
@@ -300,3 +304,66 @@ def test_names_of_any_characters() -> None:
         stats.add(node_name=name, all_start_micros=start, op_end_rel_micros=1)
     use(*Protos(graph, [run_meta], OpLogProto()))
     assert len(Profile.from_protos(graph).nodes) == len(names)
+
+
+LONG: Any = "x/" * 2_500
+ANY_NUMBER: Any = 3
+MANY_STEPS = Profile.from_protos(GRAPH, dict.fromkeys(range(0, 4_000, 2), RUN_META), OP_LOG)
+
+
+@pytest.mark.parametrize(
+    ("ask", "way_out"),
+    [
+        (lambda: MANY_STEPS.view(step=9999), "its steps are 0, 2, 4, 6, 8, 10, 12, …, 3998"),
+        (lambda: MANY_STEPS.view(run_name_regexes=[LONG]), "match no run; the runs are "),
+        (lambda: MANY_STEPS.view(show_name_regexes=["(" + LONG]), "/': missing ): (x/x"),
+        (lambda: MANY_STEPS.view(LONG), "choose from scope, graph, op, code"),
+        (lambda: Options.of(**dict.fromkeys([LONG], 1)), "the options are max_depth, "),
+        (lambda: MANY_STEPS.view(order_by=LONG), "choose from name, depth, bytes, "),
+        (lambda: MANY_STEPS.view(select=[LONG]), "choose from bytes, micros, "),
+        (lambda: MANY_STEPS.view(max_depth=LONG), "but must be a whole number"),
+        (lambda: MANY_STEPS.view(show_name_regexes={LONG: 1}), "but must be a list of strings"),
+        (lambda: MANY_STEPS.view(output=LONG), "choose from stdout, none, file:outfile=NAME"),
+        (lambda: tfprof.load(LONG), "give a file, a directory, a pattern"),
+        (lambda: tfprof.load([LONG] * 100), "give a file, a directory, a pattern"),
+        (lambda: Profile.from_protos(LONG), "graph"),
+        (lambda: Profile.from_protos(GRAPH, LONG), "run_meta"),
+        (lambda: Profile.from_protos(GRAPH, {LONG: RUN_META}), "but must be a whole number"),
+        (lambda: Profile.from_protos(GRAPH, RUN_META, checkpoint=LONG), "checkpoint"),
+        (lambda: MANY_STEPS.save(LONG), "choose a directory that exists"),
+        (lambda: MANY_STEPS.compare(measure=LONG), "choose from "),
+        (lambda: tfprof.merge(dict.fromkeys([LONG, ANY_NUMBER], MANY_STEPS)), "give it a name in text"),
+        (lambda: tfprof.merge([LONG]), "tfprof_widget.load reads files"),
+        (lambda: tfprof.advise(GRAPH, options={LONG: {}}), "choose from AcceleratorUtilizationChecker, "),
+        (lambda: tfprof.advise(GRAPH, options=LONG), "dict from the names of checkers"),
+        (lambda: tfprof.capture(steps=LONG), "give range(10, 20), or (10, 20)"),
+        (lambda: tfprof.capture(LONG), "write `with capture() as prof:`"),
+        (lambda: tfprof.ProfileContext("logs", trace_steps=[LONG]), "but must be a whole number"),
+        (lambda: read_words([LONG.replace("/", "")]).command and named(LONG, at_prompt=False), "The commands are "),
+        (lambda: read_words(["scope", "--" + LONG.replace("/", "")]), "`help` lists them"),
+        (lambda: read_words(["scope", "--max_depth", LONG]), "but must be a whole number"),
+        (lambda: read_line("op -select " + LONG), "choose from bytes, micros, "),
+        (lambda: read_line('op -select "' + LONG), "close the quote, or leave it out"),
+    ],
+)
+def test_a_message_is_short_and_tells_the_way_out_however_long_what_is_given(
+    ask: Callable[[], object], way_out: str
+) -> None:
+    with pytest.raises((ProfileError, ValueError)) as caught:
+        ask()
+    assert type(caught.value) in (ProfileError, ValueError)
+    assert way_out in str(caught.value)
+    assert len(str(caught.value)) <= 400
+
+
+def test_a_warning_is_short_however_long_a_name_in_it() -> None:
+    with pytest.warns(ProfileWarning, match="^unknown option 'x/x/.*….*/x/' is ignored$") as told:
+        tfprof.profile(GRAPH, RUN_META, options={LONG: 1, "output": "none"})
+    assert [len(str(each.message)) for each in told] == [400]
+
+
+def test_a_file_that_is_lacking_is_named_where_a_program_of_tensorflow_1_shows_nothing() -> None:
+    """Its default options ask for trained variables, which a GraphDef does not tell."""
+    with pytest.warns(ProfileWarning, match=r"^no node has the type _trainable_variables; give an op log ") as told:
+        tfprof.profile(GRAPH, RunMetadata())
+    assert len(told) == 1

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
+from tfprof_widget.lib.errors import ProfileWarning
 from tfprof_widget.option_builder import ProfileOptionBuilder, default_options, of_mapping
 from tfprof_widget.profiles.options import Options
 
@@ -120,3 +121,17 @@ def test_a_plain_dict_is_read_as_native_reads_it() -> None:
     assert read.step == native.step
     assert list(read.select) == list(native.select)
     assert list(read.trim_name_regexes) == list(native.trim_name_regexes)
+
+
+def test_an_old_key_is_ignored_with_a_warning() -> None:
+    """TensorFlow 1.3 had `viz`; native reads only what it knows."""
+    with pytest.warns(ProfileWarning, match="^unknown option 'viz' is ignored$"):
+        read = of_mapping({"viz": True, "min_micros": 5})
+    assert Options.of(**read).min_micros == 5
+
+
+def test_texts_may_be_bytes() -> None:
+    """As `tf.compat.as_bytes` made them in old programs."""
+    asked: Any = {b"show_name_regexes": [b"dense.*"], "order_by": b"bytes"}
+    read = Options.of(**of_mapping(asked))
+    assert (read.show_name_regexes, read.order_by) == (("dense.*",), "bytes")

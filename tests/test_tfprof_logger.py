@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import tensorflow as tf
 from tensorflow.core.profiler.tfprof_log_pb2 import OpLogProto
+from tensorflow.python.profiler import tfprof_logger
 
 import tfprof_widget as tfprof
 from tests.oracle.models import MODELS, Traced
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.tfprof_logger import op_log_of
+from tfprof_widget.tfprof_logger import merge_default_with_oplog
 
 v1: Any = tf.compat.v1
 
@@ -40,7 +41,7 @@ def test_of_a_graph(traced: Traced, tmp_path: Path, with_op_log: bool, add_trace
 
 def test_of_a_run_that_completes_shapes(tmp_path: Path) -> None:
     traced = MODELS["mnist"]()
-    counted = sum(entry.float_ops for entry in op_log_of(traced.graph).log_entries)
+    counted = sum(entry.float_ops for entry in merge_default_with_oplog(traced.graph).log_entries)
     log = equal_to_native(tmp_path, traced.graph, own_types(traced.graph), traced.run_meta)
     assert sum(entry.float_ops for entry in log.log_entries) > counted
 
@@ -71,7 +72,7 @@ def test_strings_of_ones_own_are_kept() -> None:
     op_log.log_entries.add(name="a").code_def.traces.add(file_id=0, lineno=3, function_id=7, line_id=9)
     with tf.Graph().as_default() as graph:
         tf.constant(1, name="b")
-    merged = op_log_of(graph, op_log)
+    merged = merge_default_with_oplog(graph, op_log)
     trace = merged.log_entries[0].code_def.traces[0]
     strings = merged.id_to_string
     assert (strings[trace.file_id], strings[trace.function_id], strings[trace.line_id]) == ("mine.py", "build", "none")
@@ -84,6 +85,20 @@ def test_the_default_graph(tmp_path: Path) -> None:
         v1.get_variable("w", [2])
         log = written(tfprof.write_op_log, tmp_path / "log", None)
     assert [entry.name for entry in log.log_entries if entry.types] == ["w"]
+
+
+@pytest.mark.parametrize("adds", [{"add_trace": False}, {"add_trainable_var": False}])
+def test_what_is_merged_is_what_tensorflow_merges(traced: Traced, adds: dict[str, bool]) -> None:
+    op_log = own_types(traced.graph)
+    ours = merge_default_with_oplog(traced.graph, deepcopy(op_log), traced.run_meta, **adds)
+    native = tfprof_logger.merge_default_with_oplog(traced.graph, op_log, traced.run_meta, **adds)
+    assert OpLogProto.FromString(ours.SerializeToString()) == native
+
+
+def test_without_a_graph_there_is_nothing_to_merge() -> None:
+    """Natively too: without a default graph even an op log of one's own is left out."""
+    assert not merge_default_with_oplog(None, OpLogProto(log_entries=[{"name": "a"}])).log_entries
+    assert not tfprof_logger.merge_default_with_oplog(None, OpLogProto(log_entries=[{"name": "a"}])).log_entries
 
 
 def test_no_graph_at_all(tmp_path: Path) -> None:

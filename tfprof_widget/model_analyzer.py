@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from tfprof_widget.api.profile import Profile, View
@@ -13,11 +14,11 @@ from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.flops.counting import count_float_ops
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.graph import default_graph
-from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.lib.errors import ProfileWarning, warn_user
 from tfprof_widget.lib.messages import MultiGraphNodeProto
 from tfprof_widget.option_builder import ProfileOptionBuilder, of_mapping
-from tfprof_widget.output.destination import Destination, check_output, deliver, parse_output
-from tfprof_widget.output.text import banner
+from tfprof_widget.output.destination import STEP, Destination, check_output, deliver, parse_output
+from tfprof_widget.output.text import banner, said_lacking
 from tfprof_widget.profiles.options import Options, check_view
 
 if TYPE_CHECKING:
@@ -123,9 +124,14 @@ class Profiler:
 
 
 def advise(
-    graph: Any = None, run_meta: Any = None, options: Mapping[str, Mapping[str, str]] | None = None
+    graph: Any = None,
+    run_meta: Any = None,
+    options: Mapping[str, Mapping[str, str]] | None = None,
+    tfprof_options: Mapping[str, Mapping[str, str]] | None = None,
 ) -> AdviceProto:
     """Let checkers look at a graph and what one run of it measured; prints what they find.
+
+    `tfprof_options` is the older name of `options`.
 
     By default these are native tfprof's, `ALL_ADVICE`; ask for `ALL_ADVICE | MORE_ADVICE` to have all there are.
 
@@ -137,7 +143,7 @@ def advise(
     ['OperationChecker']
     """
     run_metas = [run_meta] if _has_content(run_meta) else []
-    return _advise(_profile_of(graph, run_metas), options)
+    return _advise(_profile_of(graph, run_metas), tfprof_options if options is None else options)
 
 
 def print_model_analysis(
@@ -159,9 +165,19 @@ def _profile_of(graph: Any, run_metas: list[Any], op_log: Any = None) -> Profile
 def _asked(view: str, options: Mapping[str, Any]) -> tuple[str, Options, Destination]:
     """The view, options and destination that the user asks for, checked before anything is read."""
     chosen = Options.of(**({"timing": "tfprof"} | of_mapping(options)))
-    destination = parse_output(chosen.output)
-    check_output(destination, check_view(view), chosen)
-    return view, chosen, destination
+    return view, chosen, _destination(parse_output(chosen.output), check_view(view), chosen)
+
+
+def _destination(asked: Destination, view: str, options: Options) -> Destination:
+    """Where native tfprof writes: timelines to a file for each step, and nothing if the view has no such output."""
+    try:
+        check_output(asked, view, options)
+    except ValueError as error:
+        warnings.warn(f"nothing is written: {error}", ProfileWarning, stacklevel=5)
+        return Destination("none")
+    if asked.kind != "timeline" or STEP in asked.outfile:
+        return asked
+    return replace(asked, outfile=f"{asked.outfile}_{STEP if view == 'graph' else options.step}")
 
 
 def _show(profile: Profile, asked: tuple[str, Options, Destination]) -> Any:
@@ -170,6 +186,8 @@ def _show(profile: Profile, asked: tuple[str, Options, Destination]) -> Any:
     if view == "code" and not profile.has_traces:
         return _no_code(options, destination)
     found = View.of(evaluate(profile, view, options))
+    if lacking := said_lacking(found):
+        warn_user(lacking)
     deliver(found, destination)
     return found.proto()
 

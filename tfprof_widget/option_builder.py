@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from tfprof_widget.profiles.options import EVERYTHING, OPTIONS, TRAINABLE_VARIABLES
+from tfprof_widget.lib.errors import ProfileWarning, value_error
+from tfprof_widget.profiles.options import EVERYTHING, OPTIONS, TRAINABLE_VARIABLES, near_options
 
 NOT_NATIVE = ("device_regexes", "run_name_regexes", "worker_regexes", "across_workers", "timing")
 
@@ -200,13 +202,17 @@ class ProfileOptionBuilder:
 def of_mapping(options: Mapping[str, Any] | ProfileOptionBuilder) -> dict[str, Any]:
     """Read an options dict as native does: options not named are 0 or empty, except those given here.
 
+    Texts may be bytes. Keys that are like no option are ignored with a warning: old programs have some, such as `viz`.
+
     >>> of_mapping({"min_micros": 5})["max_depth"], of_mapping({})["account_type_regexes"]
     (10, ('.*',))
+    >>> of_mapping({"show_name_regexes": [b"dense.*"]})["show_name_regexes"]
+    ['dense.*']
     """
     if isinstance(options, ProfileOptionBuilder):
         options = options.build()
     if not isinstance(options, Mapping):
-        raise ValueError(
+        raise value_error(
             f"options: got {type(options).__name__}; give a dict, as ProfileOptionBuilder().build() makes one"
         )
     given = {
@@ -215,9 +221,21 @@ def of_mapping(options: Mapping[str, Any] | ProfileOptionBuilder) -> dict[str, A
         "account_type_regexes": EVERYTHING,
         "start_name_regexes": EVERYTHING,
         "show_name_regexes": EVERYTHING,
-        **options,
+        **{_text(name): _texts(value) for name, value in options.items()},
     }
     dump = given.pop("dump_to_file", "")
     if dump:
         given["output"] = f"file:outfile={dump}"
+    for name in given.keys() - {option.name for option in OPTIONS}:
+        if not near_options(name):
+            del given[name]
+            warnings.warn(f"unknown option {name!r} is ignored", ProfileWarning, stacklevel=2)
     return given
+
+
+def _texts(value: Any) -> Any:
+    return [_text(each) for each in value] if isinstance(value, list | tuple) else _text(value)
+
+
+def _text(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value

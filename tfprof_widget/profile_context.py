@@ -10,12 +10,20 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tfprof_widget.capturing.schedule import WARM_UP_STEPS, Schedule, StepRecorder, StepRun, checked_steps
+from tfprof_widget.capturing.schedule import (
+    MAX_TRACED_STEPS,
+    WARMUP_STEPS,
+    Schedule,
+    StepRecorder,
+    StepRun,
+    checked_steps,
+)
 from tfprof_widget.capturing.session_hooks import hooked_sessions
 from tfprof_widget.ingest.live.graph import default_graph
-from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning, value_error
 from tfprof_widget.lib.messages import as_message
 from tfprof_widget.lib.safely import Interrupts, deliver_interrupt, hold_interrupts, release_interrupts, write_whole
+from tfprof_widget.lib.urls import file_system, is_url, joined
 from tfprof_widget.model_analyzer import Profiler
 from tfprof_widget.option_builder import of_mapping
 from tfprof_widget.output.destination import parse_output
@@ -24,12 +32,14 @@ from tfprof_widget.profiles.options import Options, check_view
 if TYPE_CHECKING:
     from tfprof_widget.lib.messages import GraphNodeProto, MultiGraphNodeProto
 
+__all__ = ["MAX_TRACED_STEPS", "WARMUP_STEPS", "ProfileContext"]
+
 NO_SESSION = (
     "no session ran in this ProfileContext, so there is nothing in it; "
     "for functions, Keras and eager code use `with tfprof_widget.capture()`"
 )
 TOO_FEW = (
-    f"without trace_steps the first {WARM_UP_STEPS + 1} runs are not traced, and there were no others; "
+    f"without trace_steps the first {WARMUP_STEPS + 1} runs are not traced, and there were no others; "
     "give trace_steps, such as range(10)"
 )
 
@@ -87,7 +97,7 @@ class GraphProfiles:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = Path(directory)
+        self.directory = os.fspath(directory)
         self._profilers: dict[Any, Profiler] = {}
         self._undumped: dict[Any, int] = {}
         self._latest: Any = None
@@ -133,14 +143,12 @@ class GraphProfiles:
 
     def path(self, name: str) -> str:
         """The path of a file in the directory; makes the directory if there is none."""
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ProfileError(
-                f"profile_dir: cannot make {str(self.directory)!r}: {error.strerror}; "
-                "choose a directory that you may write to"
-            ) from None
-        return str(self.directory / name)
+        if not is_url(self.directory):
+            try:
+                Path(self.directory).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise _no_directory(self.directory, error.strerror or str(error)) from None
+        return joined(self.directory, name)
 
     def _of(self, graph: Any) -> Profiler:
         if graph is None:
@@ -151,19 +159,28 @@ class GraphProfiles:
 
 
 def check_directory(directory: str | os.PathLike[str]) -> None:
-    """Refuse a text that cannot be a directory to write to.
+    """Refuse a directory that cannot be written to, before anything is traced; it is made with the first file in it.
 
-    >>> check_directory("gs://bucket/train_dir")
+    >>> check_directory("/tmp/train_dir")
+    >>> check_directory("/dev/null/train_dir")
     Traceback (most recent call last):
         ...
-    ValueError: profile_dir: 'gs://bucket/train_dir' is a URL; name a directory of this machine, and copy that later
+    tfprof_widget.ProfileError: profile_dir: cannot make '/dev/null/train_dir': '/dev/null' is no directory; choose ...
     """
-    if not directory:
-        raise ValueError("profile_dir: is empty; name the directory that the profiles are to be written to")
-    if "://" in str(directory):
-        raise ValueError(
-            f"profile_dir: {str(directory)!r} is a URL; name a directory of this machine, and copy that later"
-        )
+    if is_url(directory):
+        file_system(os.fspath(directory), "write")
+        return
+    above = next(each for each in (Path(directory).absolute(), *Path(directory).absolute().parents) if each.exists())
+    if not above.is_dir():
+        raise _no_directory(directory, f"{str(above)!r} is no directory")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise _no_directory(directory, f"you may not write to {str(above)!r}")
+
+
+def _no_directory(directory: str | os.PathLike[str], why: str) -> ProfileError:
+    return ProfileError(
+        f"profile_dir: cannot make {os.fspath(directory)!r}: {why}; choose a directory that you may write to"
+    )
 
 
 # Errors of a user's input or disk: the user is warned, and the rest goes on.
@@ -180,7 +197,7 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
     on until most of the graph was seen; without `dump_steps`, the profile is written at step 100 and at the end.
     If not `enabled`, nothing happens; `debug` prints what happens, and writes the RunMetadata of each traced step.
 
-    >>> with ProfileContext("/tmp/train_dir", trace_steps=range(10, 20), dump_steps=[20], enabled=False) as context:
+    >>> with ProfileContext("train_dir", trace_steps=range(10, 20), dump_steps=[20], enabled=False) as context:
     ...     pass  # train_loop()
     """
 
@@ -192,8 +209,8 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         enabled: bool = True,
         debug: bool = False,
     ) -> None:
-        if enabled:
-            check_directory(profile_dir)
+        if enabled and not profile_dir:
+            raise value_error("profile_dir: is empty; name the directory that the profiles are to be written to")
         self._enabled, self._debugs = enabled, debug
         self._schedule = Schedule(trace_steps, dump_steps) if enabled else Schedule((), ())
         self._profiles = GraphProfiles(profile_dir or "")
@@ -232,7 +249,7 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         ValueError: cmd: there is no 'op' profile; ask for some with add_auto_profiling, at steps that are reached
         """
         if cmd not in self._views:
-            raise ValueError(
+            raise value_error(
                 f"cmd: there is no {cmd!r} profile; ask for some with add_auto_profiling, at steps that are reached"
             )
         return self._views[cmd]
@@ -251,7 +268,7 @@ class ProfileContext(AbstractContextManager["ProfileContext"]):
         if self._hooks is not None:
             raise ProfileError("this ProfileContext is entered already; make another one to have two")
         if self._schedule.dump_steps:
-            self._profiles.path("")  # fails now if it cannot be made, before anything is traced
+            check_directory(self._profiles.directory)
         self._recorder = StepRecorder(self._schedule, self._ended, self._warn)
         self._interrupts = hold_interrupts()
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from tfprof_widget.ingest.live.graph import (
@@ -22,26 +21,41 @@ from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import CodeDef, OpLogEntry, OpLogProto, as_message, as_sealed
 from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.lib.urls import joined
 from tfprof_widget.model_analyzer import _has_content
 from tfprof_widget.profiles.options import TRAINABLE_VARIABLES
 from tfprof_widget.profiles.tables import CodeStacks
 
+REGISTERED_FLOP_STATS = "flops"
+"""The name under which TensorFlow registers the formulas of float operations."""
 
-def op_log_of(graph: Any, op_log: Any = None, run_meta: Any = None, *, add_trace: bool = True) -> OpLogProto:
+
+def merge_default_with_oplog(
+    graph: Any, op_log: Any = None, run_meta: Any = None, add_trace: bool = True, add_trainable_var: bool = True
+) -> OpLogProto:
     """The op log that native tfprof writes for the graph; shapes that FLOPs need are completed from `run_meta`.
 
-    What `op_log` says of a node takes precedence. The strings of `op_log`, which native drops, are kept.
+    What `op_log` says of a node takes precedence. The strings of `op_log`, which native drops, are kept. Without a
+    `graph`, it is that of the default graph, or empty if there is none.
+
+    >>> merge_default_with_oplog("graph.pb")
+    Traceback (most recent call last):
+        ...
+    tfprof_widget.ProfileError: merge_default_with_oplog: graph is no tf.Graph but str; ...
     """
-    live = read_tf_graph(graph)
+    if graph is None and default_graph() is None:
+        return OpLogProto()
+    live = read_tf_graph(_graph_to_log(graph, "merge_default_with_oplog"))
     completed = {}
-    if run_meta is not None:
+    if _has_content(run_meta):
         details = RunDetails(keeps_shapes=True)
         read_run(as_sealed(run_meta, "RunMetadata", "run_meta"), details)
         completed = completed_output_shapes(live, details.shapes)
     traces = read_traces(live.operations if add_trace else ())
     entries = _given(op_log, len(traces.strings))
     merged = {entry.name: entry for entry in entries.log_entries}
-    for entry in _logged(live, read_flops(live, completed), traces):
+    trainable = read_trainable_variables(live.graph) if add_trainable_var else ()
+    for entry in _logged(live, read_flops(live, completed), traces, trainable):
         if entry.name in merged:
             _merge(merged[entry.name], entry)
         else:
@@ -70,7 +84,9 @@ def _given(op_log: Any, first: int) -> OpLogProto:
     return copy
 
 
-def _logged(live: LiveGraph, float_ops: Mapping[str, int], traces: CodeStacks) -> Iterable[OpLogEntry]:
+def _logged(
+    live: LiveGraph, float_ops: Mapping[str, int], traces: CodeStacks, trainable: Iterable[str]
+) -> Iterable[OpLogEntry]:
     """An entry for each node that has something to log, in the order of the graph; variables come last."""
     codes = _codes(traces)
     logged: dict[str, OpLogEntry] = {}
@@ -81,7 +97,7 @@ def _logged(live: LiveGraph, float_ops: Mapping[str, int], traces: CodeStacks) -
             logged[name] = OpLogEntry(name=name, float_ops=float_ops.get(name, 0), code_def=codes[stack])
         elif name in float_ops or len(traces.stack):
             logged[name] = OpLogEntry(name=name, float_ops=float_ops.get(name, 0))
-    for name in read_trainable_variables(live.graph):
+    for name in trainable:
         logged.setdefault(name, OpLogEntry(name=name)).types.append(TRAINABLE_VARIABLES)
     return logged.values()
 
@@ -125,11 +141,16 @@ def write_op_log(
     tfprof_widget.ProfileError: write_op_log: graph is no tf.Graph but str; ...
     """
 
+    written = merge_default_with_oplog(_graph_to_log(graph, "write_op_log"), op_log, run_meta, add_trace)
+    write_whole(joined(log_dir, OP_LOG_NAME), written.SerializeToString())
+
+
+def _graph_to_log(graph: Any, function: str) -> Any:
+    """The graph, or the default graph if it is None; `function` is named where it is no tf.Graph."""
     graph = graph if graph is not None else default_graph()
     if not is_tf_graph(graph):
         raise ProfileError(
-            f"write_op_log: graph is no tf.Graph but {type(graph).__name__}; give a tf.Graph, such as session.graph: "
+            f"{function}: graph is no tf.Graph but {type(graph).__name__}; give a tf.Graph, such as session.graph: "
             "a file has no stacks and variables"
         )
-    written = op_log_of(graph, op_log, run_meta if _has_content(run_meta) else None, add_trace=add_trace)
-    write_whole(str(Path(log_dir, OP_LOG_NAME)), written.SerializeToString())
+    return graph

@@ -16,7 +16,8 @@ import { CutLine } from "./views/cut_graph.tsx";
 import { Filters } from "./views/filters.tsx";
 import { MemoryPanel } from "./views/memory.tsx";
 import { SelectionPanel } from "./views/selection.tsx";
-import { EmptyTable, ZoomPath } from "./views/table/messages.tsx";
+import { StepChoice, StepFacts } from "./views/steps.tsx";
+import { EmptyTable, LeftOut, ZoomPath } from "./views/table/messages.tsx";
 import { MiniTimeline } from "./views/timeline/mini_timeline.tsx";
 import { Timeline } from "./views/timeline/timeline.tsx";
 import { WorkersPanel } from "./views/workers/workers.tsx";
@@ -32,9 +33,12 @@ export const panels: Panels["panels"] = {
   EmptyTable,
   ExportMenu,
   Filters,
+  LeftOut,
   MemoryPanel,
   MiniTimeline,
   SelectionPanel,
+  StepChoice,
+  StepFacts,
   Timeline,
   WorkersPanel,
   ZoomPath,

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import pickle
 import re
+import weakref
+from collections.abc import Callable
+from typing import Any
 
+import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.capturing.models import THREE, Model
-from tfprof_widget.api.capture import CPU_MEMORY, capture
+from tfprof_widget.api.capture import capture, last
+from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.session_source import SessionSource
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.devices import CPU_MEMORY
 
 COST_OF_OP = r"\w+ [\d.]+ (ns|µs|ms|s)"
 
@@ -58,3 +69,65 @@ def test_functions_that_were_not_traced_have_no_memory_to_speak_of() -> None:
     with capture(steps=(100, 200)) as prof:
         tf.function(lambda x: x + x)(tf.constant(1.0))
     assert CPU_MEMORY not in prof.measurement.warnings
+
+
+def of_a_session() -> tuple[Capture, weakref.ref[Any]]:
+    model = Model()
+    session = model.session()
+    with capture(trace_all=True) as prof:
+        session.run(model.loss, {model.x: THREE})
+    session.close()
+    return prof, weakref.ref(model.graph)
+
+
+def of_a_function() -> tuple[Capture, weakref.ref[Any]]:
+    double = tf.function(lambda x: x + x)
+    with capture(trace_all=True) as prof:
+        double(tf.constant(1.0))
+    return prof, weakref.ref(double)
+
+
+def of_a_fit() -> tuple[Capture, weakref.ref[Any]]:
+    model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(3)])
+    model.compile(loss="mse")
+    with capture(trace_all=True) as prof:
+        model.fit(np.ones((4, 4)), np.ones((4, 3)), verbose=0)
+    keras.backend.clear_session()  # Keras itself keeps what it names
+    return prof, weakref.ref(model)
+
+
+@pytest.mark.parametrize("captured", [of_a_session, of_a_function, of_a_fit])
+def test_a_capture_that_is_over_keeps_neither_model_nor_graph(
+    captured: Callable[[], tuple[Capture, weakref.ref[Any]]],
+) -> None:
+    prof, alive = captured()
+    gc.collect()
+    assert alive() is None
+    assert last() is prof
+    assert prof.measurement.runs_traced > 0
+    assert prof.progress() is None
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda given: pickle.loads(pickle.dumps(given))])
+def test_a_capture_and_all_that_it_gives_can_be_sent_elsewhere(copied: Callable[[Any], Any]) -> None:
+    prof, _ = of_a_session()
+    again = copied(prof)
+    assert again.text() == prof.text()
+    assert again.advice().reports == prof.advice().reports
+    for view in ("scope", "graph", "op", "code"):
+        assert copied(prof.view(view)).text() == prof.view(view).text()
+    for each in (prof.measurement, prof.advice(), prof.profile.flops_coverage(), prof.profile.cluster()):
+        assert repr(copied(each)) == repr(each)
+
+
+def test_a_capture_that_is_not_over_stays_where_it_is() -> None:
+    with capture() as prof, pytest.raises(ProfileError, match="the capture is not over"):
+        pickle.dumps(prof)
+
+
+def test_a_block_that_is_left_twice_is_left_once() -> None:
+    block = capture()
+    with block as prof:
+        pass
+    block.__exit__(None, None, None)
+    assert last() is prof

@@ -12,6 +12,7 @@ import pytest
 from tensorflow.core.framework import graph_pb2
 from tensorflow.core.profiler import tfprof_log_pb2
 from tensorflow.core.protobuf import config_pb2
+from tensorflow.python.framework.graph_util_impl import extract_sub_graph
 
 import tfprof_widget as tfprof
 from tests.sketches import drawing, drawn, profile_of, protos_of
@@ -183,3 +184,64 @@ def test_a_profile_can_be_copied_without_what_was_computed(copied: Callable[[Pro
     again = copied(profile)
     assert again.cache is not profile.cache
     assert again.view("scope").text() == text
+
+
+TRAINING = """
+    a = Const() 9us;9us 2x3             | main.py:1:main > net.py:7:layer
+    b = Add(a, a) 5us;7us 4flops 64B    | main.py:1:main > net.py:8:layer
+    c = Mul(b, ^gate) 2us;- +mine       | main.py:2:main
+    cost = Mean(c) 3us+4us;1us @/gpu:0  | main.py:3:main
+    accuracy = Equal(b) 6us             | main.py:4:main
+    gate = NoOp() 1us
+    gradients/c_grad/Mul = Mul(cost) 40us | main.py:5:main
+    train = ApplyGradientDescent(a, gradients/c_grad/Mul) 8us
+"""
+
+
+def test_a_training_graph_does_not_show_what_its_cost_depends_on_below_the_cost() -> None:
+    """As natively: `accuracy` comes first in byte order, and reaches `b` and `a` before `cost` does."""
+    whole = profile_of(TRAINING).view("graph", start_name_regexes=["cost"], min_micros=5)
+    assert drawn(whole, "micros") == drawing("""
+        _TFProfRoot 0/47.5
+          cost 4/5.5
+    """)
+    cone = profile_of(TRAINING).cone("cost").view("graph", start_name_regexes=["cost"], min_micros=5)
+    assert drawn(cone, "micros") == drawing("""
+        _TFProfRoot 0/20.5
+          cost 4/20.5
+            c 1/16.5
+              b 6/15
+                a 9/9
+    """)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("options", [{}, {"step": 1, "order_by": "micros"}, {"timing": "tfprof"}])
+def test_a_cone_is_the_profile_of_tensorflows_sub_graph(view: str, options: dict[str, Any]) -> None:
+    graph, run_metas, op_log = protos_of(TRAINING)
+    part = extract_sub_graph(of_tensorflow(graph_pb2.GraphDef, graph), ["cost"])
+    names = {node.name for node in part.node}
+    assert names == {"a", "b", "c", "cost", "gate"}
+    for run_meta in run_metas:
+        for device in run_meta.step_stats.dev_stats:
+            kept = [stats for stats in device.node_stats if stats.node_name in names]
+            del device.node_stats[:]
+            device.node_stats.extend(kept)
+    entries = [entry for entry in op_log.log_entries if entry.name in names]
+    del op_log.log_entries[:]
+    op_log.log_entries.extend(entries)
+    columns = ["bytes", "micros", "params", "float_ops", "device", "op_types", "occurrence", "input_shapes"]
+    wanted = Profile.from_protos(part, run_metas, op_log).view(view, select=columns, **options)
+    cone = profile_of(TRAINING).cone("cost")
+    assert cone.view(view, select=columns, **options).text() == wanted.text()
+    assert cone.view(view, **options).proto() == wanted.proto()
+    assert len(cone.executions) == len(wanted.profile.executions)
+
+
+def test_a_cone_of_several_nodes_is_all_that_any_of_them_depends_on() -> None:
+    assert profile_of(TRAINING).cone("accuracy", "gat.").nodes.names == ("a", "accuracy", "b", "gate")
+
+
+def test_a_cone_of_nothing_names_what_was_asked_for() -> None:
+    with pytest.raises(ProfileError, match="cone: no node's whole name matches 'cos'"):
+        profile_of(TRAINING).cone("cos")

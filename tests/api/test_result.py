@@ -15,12 +15,14 @@ import pytest
 from tests.capturing.models import THREE, Model, captured
 from tests.made import profile_of_tables
 from tests.sketches import profile_of
+from tfprof_widget.analysis.steady import StepUse
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.gaps import times_of_cell
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording, joined
 from tfprof_widget.capturing.sampling import Every
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.profiles.data import ProfileTables
+from tfprof_widget.profiles.data import CellTimes, ProfileTables, PythonTime
 
 
 @pytest.fixture(scope="module")
@@ -161,10 +163,73 @@ def test_ops_at_once_are_their_time_by_the_time_in_which_any_ran() -> None:
     assert "step 40 µs · op time 50 µs · 1.25 ops at once" in measurement.sentence()
 
 
+def test_ops_of_workers_that_run_at_the_same_time_are_not_at_once_in_one_step() -> None:
+    """Two steps of one op each, at the same moment: a step has one op at once."""
+    sketch = profile_of("a = MatMul() 30us;30us")
+    executions = replace(sketch.executions, start_nanos=np.array([1_000, 1_000]))
+    use = StepUse.of(sketch.having(executions=executions))
+    assert (use.work.tolist(), use.busy.tolist(), use.ops_at_once([0, 1])) == ([30_000] * 2, [30_000] * 2, 1.0)
+
+
+def test_the_head_line_is_of_the_steps_that_are_asked_for() -> None:
+    """Three runs of train, the first a warm-up, and two of test."""
+    tables = profile_of("a = MatMul() 900us;40us;60us;7us;9us")
+    names = ("train (warm-up)", "train", "train", "test", "test")
+    kinds = (KindOfRun("train", 9, 3, 0.6, 0.2, 0.1, untraced=6), KindOfRun("test", 4, 2, 0.2, 0.0, 0.1, warm_ups=2))
+    recording = Recording((GraphRecording(tables.having(step_names=names), kinds),), 2.0, 0.0, 0, ())
+    capture = Capture.of(recording, "mine")
+
+    def head(**options: Any) -> str:
+        return capture.text("op", **options).splitlines()[0].partition(" · tracing cost ")[0]
+
+    told = "mine · cell 2 s · runs traced 5 of 13 · "
+    assert head() == f"{told}shown train, 45 % of the cell · step 100 ms · op time 50 µs · 1.00 ops at once"
+    assert head(step=1) == f"{told}shown step 1 of train · step 100 ms · op time 40 µs · 1.00 ops at once"
+    first = f"{told}shown train (warm-up), 45 % of the cell · step 100 ms · op time 900 µs · 1.00 ops at once"
+    assert head(run_name_regexes=[r"train \(.*"]) == first
+    test = f"{told}shown test, 15 % of the cell · step 100 ms · op time 8 µs · 1.00 ops at once"
+    assert head(run_name_regexes=["test"]) == test
+    assert head(run_name_regexes=["t.*"]) == f"{told}op time 203.2 µs · 1.00 ops at once"
+
+
+def test_what_a_widget_writes_is_of_the_steps_chosen_in_it() -> None:
+    tables = profile_of("a = MatMul() 40us;60us").having(step_names=("train", "train"))
+    runs = KindOfRun("train", 9, 2, 0.7, 0.2, 0.1, untraced=7, warm_ups=0)
+    widget = of(tables, runs).widget("op")
+    assert "op time **50 µs · 1.00 ops at once**" in widget.to_markdown()
+    widget.step = 1
+    assert "shown **step 1 of train** · step **100 ms** · op time **60 µs · 1.00 ops" in widget.to_markdown()
+
+
 def test_traced_runs_that_were_slowed_are_told(profile: Profile) -> None:
-    """Tracing slowed the one run to 3 s, where others take 2 s."""
+    """The one run was slowed to 3 s, where others take 2 s, and not by tracing: it has few ops."""
     measurement = of(profile, KindOfRun("loss", 6, 2, 8.0, 3.0, 9.0, untraced=4)).measurement
     assert (measurement.run_seconds, measurement.traced_run_seconds) == (2.0, 3.0)
-    assert [each for each in measurement.warnings if each.startswith("traced runs of loss took 3 s, others 2 s: ")]
+    assert [
+        each
+        for each in measurement.warnings
+        if each.startswith("traced runs of loss took 3 s, others 2 s: ops took longer")
+    ]
     slightly = of(profile, KindOfRun("loss", 6, 2, 8.0, 2.9, 9.0, untraced=4)).measurement
     assert slightly.warnings == ()
+
+
+def test_lines_of_cells_are_named_as_in_the_notebook() -> None:
+    seen = (PythonTime("callback", 2.0, "/tmp/ipykernel_7/12.py", 3), PythonTime("python", 1.0, "/home/me/train.py", 9))
+    told = CellTimes(9.0, outside=seen, between=seen[1:])
+    times = times_of_cell(told, 0.4, lambda file: ("Cell", "In[6]") if "ipykernel" in file else None)
+    assert times is not None
+    assert [each.place for each in times.outside] == ["In[6]:3", "train.py:9"]
+    assert [each.place for each in times.between] == ["train.py:9"]
+    assert times.step_seconds == 0.4
+
+
+def test_a_tab_of_the_widget_is_asked_for_like_a_view(profile: Profile) -> None:
+    """As `%%tfprof --view timeline` does; as text and rows there is the op view."""
+    runs = KindOfRun("loss", 3, 2, 1.0, 2.0, 8.0)
+    capture = Capture.of(Recording((GraphRecording(profile, (runs,)),), 30.0, 1.0, 0, ()))
+    capture.options = {"view": "timeline"}
+    assert capture.widget().view == "timeline"
+    assert capture.view().view == "op"
+    assert "\nop view, " in capture.text()
+    assert capture.view("scope").view == "scope"

@@ -13,9 +13,9 @@ import tfprof_widget as tfprof
 from tests.sketches import profile_of
 from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
-from tfprof_widget.capturing.sampling import Choice, KindTally
+from tfprof_widget.capturing.tallies import Choice, KindTally
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.profiles.data import EAGER, SHORTER
+from tfprof_widget.profiles.data import EAGER, EARLY, FIRST_PART, PARTIAL, SHORTER, WARM_UP
 
 
 def kind(name: str, seen: int, seconds: float, *, traced: int = 1) -> KindOfRun:
@@ -87,6 +87,56 @@ def test_a_kind_that_took_more_than_a_fifth_of_the_cell_unrecorded_is_named(seco
     assert bool(notes) == told
 
 
+@pytest.mark.parametrize(("untraced", "seconds", "told"), [(4, 2.1, True), (0, 2.1, False), (4, 1.9, False)])
+def test_a_kind_of_which_only_the_first_run_was_recorded_is_named(untraced: int, seconds: float, told: bool) -> None:
+    """It is not if there was no other run, or if it took less than a fifth of the cell."""
+    runs = KindOfRun("g", 1 + untraced, 1, seconds if untraced else 0.0, 0.0, 0.0 if untraced else seconds, untraced)
+    capture = captured("a = MatMul() 1000us", ("f",), (kind("f", 5, 0.005), runs))
+    notes = [each for each in capture.measurement.warnings if each.startswith("g took 21 % of the cell, and of its 5")]
+    assert bool(notes) == told
+
+
+@pytest.mark.parametrize(
+    ("micros", "count", "why"), [(15, 6000, "tracing slows small ops"), (30000, 3, "ops took longer")]
+)
+def test_tracing_is_told_to_slow_small_ops_and_no_large_ones(micros: int, count: int, why: str) -> None:
+    """The traced run took 120 ms, others 80: 7 us an op more, or 13 ms."""
+    capture = captured(
+        f"a = MatMul() {'+'.join([f'{micros}us'] * count)}",
+        ("f",),
+        (KindOfRun("f", 9, 1, 8 * 0.08, 0.12, 0.0, untraced=8, warm_ups=0),),
+    )
+    (note,) = capture.measurement.warnings
+    assert note.partition(": ")[2].startswith(why)
+
+
+def test_early_steps_stand_for_a_kind_only_until_later_ones_do() -> None:
+    tally = KindTally("train")
+    for number, seconds in enumerate([5.0, 0.2, 0.08, 0.08, 0.08, 0.09]):
+        tally.add(Choice(number, traced=number in (1, 4)), seconds)
+    tally.traced_steps[1] = 0.2
+    tally.early_steps.add(1)
+    assert tally.marked_steps() == {}
+    assert tally.runs().traced_run_seconds == pytest.approx(0.14)
+    tally.traced_steps[4] = 0.08
+    assert tally.marked_steps() == {1: EARLY}
+    capture = captured("a = MatMul() 200000us;80000us", (f"train{EARLY}", "train"), (tally.runs(),))
+    assert capture.measurement.op_seconds == pytest.approx(0.08)
+    assert capture.measurement.traced_run_seconds == pytest.approx(0.08)
+
+
+@pytest.mark.parametrize(("first", "traced", "expected"), [(0.3, 1.9, 2.0), (0.3, 0.32, 0.3), (1.5, 1.6, 1.75)])
+def test_step_between_two_that_are_unlike_is_the_one_like_what_was_recorded(
+    first: float, traced: float, expected: float
+) -> None:
+    """Two untraced steps, one of a batch of 12, the other of 64 that takes 2 s; their mean is no step's time."""
+    tally = KindTally("train")
+    for number, seconds in enumerate([5.0, traced, first, 2.0]):
+        tally.add(Choice(number, traced=number < 2), seconds)
+    tally.traced_steps[1] = traced
+    assert tally.runs().run_seconds == pytest.approx(expected)
+
+
 def test_a_last_batch_that_is_small_is_no_step_like_the_others() -> None:
     tally = KindTally("train")
     for number, seconds in enumerate([5.0, 0.08, 0.08, 0.08, 0.015]):
@@ -98,7 +148,12 @@ def test_a_last_batch_that_is_small_is_no_step_like_the_others() -> None:
     assert capture.measurement.run_seconds == 0.08
 
 
-@pytest.mark.parametrize("seconds", [[5.0, 0.08, 0.027, 0.08], [5.0, 4e-3, 1e-4, 4e-3], [5.0, 0.08, 0.01]])
+BUSY_MACHINE = [5.0, 0.25, 0.012, 0.3, 0.011, 0.2, 0.28]
+
+
+@pytest.mark.parametrize(
+    "seconds", [[5.0, 0.08, 0.027, 0.08], [5.0, 4e-3, 1e-4, 4e-3], [5.0, 0.08, 0.01], BUSY_MACHINE]
+)
 def test_steps_that_are_alike_or_too_quick_or_too_few_to_tell_are_none_shorter(seconds: list[float]) -> None:
     tally = KindTally("train")
     for number, each in enumerate(seconds):
@@ -156,3 +211,109 @@ def test_eager_ops_have_no_lines_and_the_text_says_what_to_do() -> None:
     assert prof.text("code").splitlines()[-1].startswith("code view: no lines are known of ops that ran one by one")
     prof.options = {"view": "code"}
     assert "put them into a tf.function" in prof._repr_mimebundle_()["text/html"]
+
+
+def test_waiting_stages_of_input_and_first_runs_are_not_taken_for_work() -> None:
+    """Ten steps of 2 ms by the clock; of the other kind only the first run was recorded, which took 90 ms of ops.
+
+    After it each of its 8 runs took 1 ms by the clock, so that all of them together did 8 ms of work at most.
+    """
+    first = KindOfRun("predict", 9, 1, 0.008, 0.0, 0.1, untraced=8)
+    capture = captured(
+        "p = MatMul() 90000us;-\nt = MatMul() -;1500us\ntf.data/Root/Batch = Batch() -;900000us",
+        ("predict (warm-up)", "train"),
+        (first, kind("train", 10, 0.02)),
+    )
+    assert capture.profile.main_kind == "train"
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.133, "act"), (30.0, f"train{WARM_UP}")])
+def test_first_run_does_not_outrank_steady_work(seconds: float, shown: str) -> None:
+    """Only the first run of `train` was recorded, whose ops took 58 ms; 36 others took 133 ms, or much of the cell.
+
+    Of `act` steady runs were recorded: of the 0.94 s of its 799 runs ops took 43 ms.
+    """
+    capture = captured(
+        "t = MatMul() 58400us;-\na = MatMul() -;54us",
+        (f"train{WARM_UP}", "act"),
+        (KindOfRun("train", 37, 1, seconds, 0.0, 0.8, untraced=36), kind("act", 799, 0.94)),
+    )
+    assert capture.profile.main_kind == shown
+
+
+@pytest.mark.parametrize(("micros", "shown"), [(80_000, f"generate{FIRST_PART}"), (80, EAGER)])
+def test_long_call_that_was_cut_competes_with_eager_ops(micros: int, shown: str) -> None:
+    """One call of 9 s, of which 0.1 s was recorded, beside 20 eager ops of 10 ms each."""
+    call = KindOfRun("generate", 1, 1, 0.0, 0.0, 9.0, untraced=0, first_part_seconds=0.1, first_parted_seconds=9.0)
+    eager = KindOfRun(EAGER, 1, 1, 0.0, 0.2, 0.0, untraced=0, warm_ups=0)
+    capture = captured(
+        f"g = MatMul() {micros}us;-\ne = Conv2D() -;{'+'.join(['10000us'] * 20)}",
+        (f"generate{FIRST_PART}", EAGER),
+        (call, eager),
+    )
+    assert capture.profile.main_kind == shown
+    assert ("recorded 100 ms" in capture.measurement.sentence()) == (shown != EAGER)
+
+
+@pytest.mark.parametrize(("micros", "shown"), [(800_000, f"generate{WARM_UP}"), (150_000, EAGER)])
+def test_eager_ops_are_not_shown_beside_one_call_that_worked_longer(micros: int, shown: str) -> None:
+    """One call, which was recorded whole, and 40 eager ops of 10 ms each."""
+    capture = captured(
+        f"g = MatMul() {micros}us;-\ne = Conv2D() -;{'+'.join(['10000us'] * 40)}",
+        (f"generate{WARM_UP}", EAGER),
+        (KindOfRun("generate", 1, 1, 0.0, 0.0, 9.0, untraced=0), KindOfRun(EAGER, 1, 1, 0.0, 0.4, 0.0, 0, 0)),
+    )
+    assert capture.profile.main_kind == shown
+
+
+@pytest.mark.parametrize(("part", "shown"), [(0.1, f"generate{FIRST_PART}"), (0.0, "evaluate")])
+def test_long_call_that_was_cut_competes_with_steady_runs(part: float, shown: str) -> None:
+    """Of one call of 9 s 0.1 s was recorded, with 80 ms of ops; an initializer has so many in all."""
+    call = KindOfRun("generate", 1, 1, 0.0, 0.0, 9.0, untraced=0, first_part_seconds=part, first_parted_seconds=9.0)
+    first = f"generate{FIRST_PART if part else WARM_UP}"
+    sketch = "g = MatMul() 80000us;-\ne = Conv2D() -;10000us"
+    capture = captured(sketch, (first, "evaluate"), (call, kind("evaluate", 20, 0.3)))
+    assert capture.profile.main_kind == shown
+
+
+def test_part_of_a_later_call_is_shown_and_not_that_of_the_first() -> None:
+    """The first call initializes for 0.9 s; of a later one, which takes 2 s, 0.5 s were recorded."""
+    runs = KindOfRun(
+        "train",
+        seen=3,
+        traced=2,
+        untraced_seconds=4.0,
+        traced_seconds=0.0,
+        warm_up_seconds=8.0,
+        untraced=2,
+        parted=1,
+        part_seconds=0.5,
+        parted_seconds=2.0,
+        first_part_seconds=1.0,
+        first_parted_seconds=3.0,
+    )
+    capture = captured(
+        "q = Qr() 900000us;-\nm = MatMul() -;400000us", (f"train{FIRST_PART}", f"train{PARTIAL}"), (runs,)
+    )
+    assert capture.profile.main_kind == f"train{PARTIAL}"
+    assert "step 2 s · recorded 500 ms · op time 400 ms" in capture.measurement.sentence()
+    first = capture.measurement.of_steps(f"train{FIRST_PART}")
+    assert [str(fact) for fact in first.facts_of_steps()] == ["step 8 s", "recorded 1 s"]
+
+
+def test_the_step_is_the_first_if_only_that_was_recorded() -> None:
+    """Else a rate would be made of the first run's float operations and the time of another."""
+    runs = KindOfRun("train", 4, 1, 0.3, 0.0, 9.0, untraced=3)
+    capture = captured("m = MatMul() 8000000us", ("train (warm-up)",), (runs,))
+    assert capture.measurement.run_seconds == 9.0
+    assert "step 9 s · op time 8 s" in capture.measurement.sentence()
+
+
+def test_runs_that_took_little_by_the_clock_did_little_work() -> None:
+    """Two runs of large batches were recorded, of which each took 20 ms; the 320 others took 1 ms each."""
+    capture = captured(
+        "e = MatMul() 17000us;-\nt = MatMul() -;60000us",
+        ("evaluate", "train"),
+        (KindOfRun("evaluate", 322, 2, 0.32, 0.04, 0.0, untraced=320, warm_ups=0), kind("train", 29, 1.7)),
+    )
+    assert capture.profile.main_kind == "train"

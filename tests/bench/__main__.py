@@ -7,10 +7,23 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.bench import children, cutting, live, overhead, page, reading, scaling, scaling_page, startup, views
+from tests.bench import (
+    cells,
+    children,
+    cutting,
+    live,
+    overhead,
+    page,
+    reading,
+    scaling,
+    scaling_page,
+    startup,
+    traces,
+    views,
+)
 from tests.bench.finding import Finding, as_json, as_table
 
-AREAS = ("import", "build", "graph", "views", "overhead", "page", "cut", "scaling")
+AREAS = ("import", "build", "traces", "graph", "views", "overhead", "cells", "page", "cut", "scaling")
 SIZES = "1000,10000,100000"
 STEPS = 1000
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -19,7 +32,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 def main() -> int:
     """Measure what was asked for, print the table, and return 1 if a target was missed."""
     chosen = _arguments()
-    found = list(_findings(chosen.only, chosen.nodes, chosen.steps))
+    found = list(_findings(chosen.only, chosen.nodes, chosen.steps, chosen.seconds))
     if "scaling" in chosen.only:
         found += _scaling(chosen.scales, chosen.docs)
     print(as_table(found))
@@ -30,16 +43,22 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def _findings(areas: list[str], sizes: list[int], steps: int) -> Iterator[Finding]:
+def _findings(areas: list[str], sizes: list[int], steps: int, cell_seconds: float) -> Iterator[Finding]:
     if "import" in areas:
         yield from startup.findings()
     for area, module in {"build": reading, "graph": live, "views": views}.items():
         for nodes in sizes if area in areas else []:
             print(f"{area}, {nodes:,} nodes …", file=sys.stderr)
             yield from children.call(module.findings, nodes)
+    if "traces" in areas:
+        print(f"traces, {sizes[0]:,} nodes …", file=sys.stderr)
+        yield from children.call(traces.findings, sizes[0])
     if "overhead" in areas:
         print(f"overhead, {steps:,} steps …", file=sys.stderr)
         yield from overhead.findings(steps)
+    if "cells" in areas:
+        print(f"cells of {cell_seconds:g} s …", file=sys.stderr)
+        yield from cells.findings(cell_seconds)
     for nodes in page.SIZES if "page" in areas else ():
         print(f"page, {nodes:,} nodes …", file=sys.stderr)
         yield from page.findings(nodes)
@@ -62,6 +81,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--nodes", type=_sizes, default=SIZES, help=f"sizes of the graph, by default {SIZES}")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"steps of a training loop, by default {STEPS}")
+    parser.add_argument("--seconds", type=float, default=cells.SECONDS, help="what a cell of the area cells takes")
     parser.add_argument(
         "--only", type=_areas, default=",".join(AREAS), help=f"some of {','.join(AREAS)}; graph has the memory too"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -17,7 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import nbformat
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
+
+from tests.ports import free_ports
 
 Application = Literal["lab", "notebook"]
 STARTED_WITHIN_SECONDS = 90
@@ -113,7 +114,8 @@ def is_busy(page: Page) -> bool:
 
 
 def save(page: Page) -> None:
-    """Write the open notebook to its file."""
+    """Write the open notebook to its file once its cells have run: what a result needs to stand alone comes last."""
+    expect(page.get_by_text("[*]:", exact=True)).to_have_count(0, timeout=MILLISECONDS_TO_RUN)
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
 
 
@@ -127,9 +129,7 @@ def write_notebook(path: Path, cells: Sequence[str]) -> None:
 @contextmanager
 def notebook_server(application: Application, folder: Path) -> Iterator[NotebookServer]:
     """Run a server on a free port, with settings and state of its own in `folder`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     notebooks = folder / "notebooks"
     notebooks.mkdir(parents=True)
     own = {f"JUPYTER_{each}_DIR": str(folder / each.lower()) for each in ("CONFIG", "DATA", "RUNTIME")}

@@ -204,6 +204,19 @@ def bars_agree(screen: Screen, profile: Profile, metric: str, **changes: Any) ->
     return wanted
 
 
+def test_a_tooltip_goes_when_the_focus_does(demo: Screen) -> None:
+    chart = demo.chart(BY_TIME)
+    bar = chart.get_by_role("option").first
+    expect(bar).to_be_visible()
+    demo.page.keyboard.press("Tab")  # what has the focus by the keyboard shows that it has
+    bar.focus()
+    expect(chart.locator(".tip")).to_have_count(1)
+    demo.page.keyboard.press("ArrowDown")
+    expect(chart.locator(".tip b")).to_have_text(demo.marks(BY_TIME)[1])
+    demo.page.keyboard.press("Tab")
+    expect(chart.locator(".tip")).to_have_count(0)
+
+
 def test_bars_and_what_is_hit_change_together(open_profile: Opening) -> None:
     screen = open_profile(profile_of(CHANGING))
     chart = screen.chart(BY_TIME)

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Opening
 from tests.browser.expected import status_of
 from tests.browser.screen import Screen
+from tests.made import changed
 from tests.sketches import profile_of
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile, recorded
@@ -45,6 +46,12 @@ def test_runs_without_traces_have_no_code_view(open_profile: Opening) -> None:
     expect(screen.root.locator(".empty")).to_contain_text("no code traces; give an op_log")
     screen.root.get_by_role("button", name="show scopes").click()
     expect(screen.row("a")).to_be_visible()
+
+
+def test_ops_that_ran_one_by_one_have_no_lines_and_the_way_out_is_told(open_profile: Opening) -> None:
+    screen = open_profile(changed(profile_of("a = MatMul() 4us"), step_names=("eager ops",)))
+    screen.look_at("code")
+    expect(screen.root.locator(".empty")).to_contain_text("put them into a tf.function to see their lines")
 
 
 def test_a_report_may_start_at_a_view_that_is_empty(open_profile: Opening) -> None:

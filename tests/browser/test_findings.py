@@ -10,7 +10,8 @@ from tests.browser.conftest import Opening
 
 def test_evidence_opens_a_view_under_the_options_that_bring_it_out(open_profile: Opening) -> None:
     """Half of the time is padding; a filter that would hide it is undone."""
-    screen = open_profile(ran({"conv": "Conv2D", "pad": "Pad"}, on_cpu(("conv", 1000, 500), ("pad", 1500, 500))))
+    run = on_cpu(("conv", 1000, 500), ("pad", 1500, 500))
+    screen = open_profile(ran({"conv": "Conv2D", "pad": "Pad"}, run, inputs={"conv": ["pad"]}))
     screen.type_regexes("hide_name_regexes", "[Pp]ad")
     screen.look_at("advise")
     found = screen.root.get_by_role("region", name="Transposing and padding")

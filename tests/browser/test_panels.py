@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
+from tests.analysis.test_device_steps import profile_of as profile_of_space
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
+from tests.browser.test_accessibility import AXE, violations
+from tests.ingest.spaces import Space
+from tests.ingest.test_xspace_accelerators import allocation
 from tests.made import profile_of_tables
+from tests.widget.test_accelerators import with_memory
+from tfprof_widget.demo import demo_profile
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.lib.messages import GraphDef, RunMetadata
+from tfprof_widget.profiles.devices import CPU_MEMORY
+from tfprof_widget.widget.report import report
+from tfprof_widget.widget.shown import Shown, ShownGraph, starting_options
 
 
 def test_memory_tells_the_peak_and_whose_it_was(demo: Screen) -> None:
@@ -61,3 +71,50 @@ def test_facts_say_how_it_was_measured(demo: Screen) -> None:
     for fact in ("nodes 81", "steps 1", "executions 30"):
         expect(facts).to_contain_text(fact)
     expect(demo.root).to_contain_text("UTC · Python 3.")
+
+
+def test_accelerators_tell_what_they_did_and_what_their_allocators_had(open_profile: Opening) -> None:
+    """In a step of 10 µs: 4 of compute, 3 of copies that nothing hides, and nothing."""
+    screen = open_profile(profile_of_space(with_memory()), view="memory")
+    memory = screen.root.get_by_role("region", name="memory by allocator")
+    expect(memory.get_by_role("row").nth(1)).to_have_text(re.compile(r"GPU_0_bfc.*GPU:0.*8.19 kB"))
+    expect(memory.locator("svg").first).to_be_visible()
+    screen.look_at("workers")
+    row = screen.root.get_by_role("region", name="accelerators").get_by_role("row").nth(1)
+    parts = ["10 µs", "4 µs · 40.0 %", "\N{EN DASH}", "3 µs · 30.0 %", "3 µs · 30.0 %"]
+    expect(row.get_by_role("cell")).to_have_text(parts)
+    screen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert violations(screen.page) == []
+
+
+def test_a_note_on_memory_leads_to_the_memory_and_is_told_there(open_file: Opening, tmp_path: Path) -> None:
+    """It says nothing of times, so it is not among the notes on what is shown first; other notes are."""
+    profile, other = demo_profile(), "2 runs were not counted, having ended in an exception"
+    for notes in ((other, CPU_MEMORY), (other,)):
+        graph = ShownGraph("a", profile, (), notes)
+        file = tmp_path / "page.html"
+        file.write_text(report(Shown("", (graph,), "op", starting_options(profile, {}))), encoding="utf-8")
+        screen = open_file(file)
+        expect(screen.root.get_by_role("list", name="notes")).to_have_text(other)
+        link = screen.root.get_by_role("button", name="memory in part")
+        if CPU_MEMORY in notes:
+            link.click()
+            expect(screen.tab("memory")).to_have_attribute("aria-selected", "true")
+            expect(screen.root.locator(".facts")).to_contain_text(CPU_MEMORY)
+        else:
+            expect(screen.root.locator(".facts")).to_have_count(1)
+            screen.look_at("memory")
+            expect(screen.root.get_by_role("region", name="memory over time")).to_be_visible()
+        expect(link).to_have_count(0)
+
+
+def test_without_an_accelerator_there_is_memory_by_allocator_but_no_tab_of_workers(open_profile: Opening) -> None:
+    """TensorFlow tells of its allocator on CPUs, too."""
+    space = Space()
+    space.add("pool", "dense/MatMul:MatMul", 1000, 10_000)
+    space.add("pool", "MemoryAllocation", 1500, 0, **allocation("dense/MatMul", "mklcpu", 64, 4096))
+    screen = open_profile(profile_of_space(space), view="memory")
+    memory = screen.root.get_by_role("region", name="memory by allocator")
+    expect(memory.get_by_role("row").nth(1)).to_have_text(re.compile(r"mklcpu.*CPU:0.*4.10 kB"))
+    expect(screen.tab("timeline")).to_be_visible()
+    expect(screen.tab("workers")).to_have_count(0)

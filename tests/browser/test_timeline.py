@@ -63,7 +63,7 @@ def test_arrow_keys_choose_slices_and_enter_selects(timeline: Screen) -> None:
     first = said(timeline).inner_text()
     timeline.page.keyboard.press("ArrowRight")
     timeline.until(lambda: said(timeline).inner_text() != first, True)
-    name = said(timeline).inner_text().partition(",")[0]
+    name = said(timeline).locator("b").inner_text()
     timeline.page.keyboard.press("Enter")
     timeline.look_at("scope")
     expect(timeline.root.get_by_role("region", name="selection")).to_contain_text(name.rpartition("/")[2])
@@ -85,6 +85,30 @@ def test_keys_zoom_and_fit(timeline: Screen, into: str, back: str) -> None:
 def test_buttons_zoom_and_fit(timeline: Screen) -> None:
     whole = painted(timeline)
     timeline.root.get_by_role("button", name="zoom in").click()
+    timeline.until(lambda: painted(timeline) != whole, True)
+    timeline.root.get_by_role("button", name="fit").click()
+    timeline.page.mouse.move(0, 0)
+    timeline.until(lambda: painted(timeline) == whole, True)
+
+
+def test_what_is_chosen_is_told_fact_by_fact(timeline: Screen) -> None:
+    stage(timeline).press("ArrowRight")
+    expect(said(timeline).locator("dt").filter(has_text=re.compile("^(start|duration|device)$"))).to_have_count(3)
+    device = said(timeline).locator("dl > div", has_text="device")
+    expect(device.locator("dd")).to_have_text("CPU:0")
+
+
+def test_fit_shows_all_also_where_a_gap_is_marked(timeline: Screen) -> None:
+    """And a button of its own shows what is marked."""
+    to_mark = timeline.root.get_by_role("button", name="zoom to what is marked")
+    expect(to_mark).to_have_count(0)
+    timeline.root.get_by_role("button", name="longest gap").click()
+    timeline.root.get_by_role("button", name="fit").click()
+    timeline.page.mouse.move(0, 0)
+    timeline.until_painted()
+    whole = painted(timeline)
+    to_mark.click()
+    timeline.page.mouse.move(0, 0)
     timeline.until(lambda: painted(timeline) != whole, True)
     timeline.root.get_by_role("button", name="fit").click()
     timeline.page.mouse.move(0, 0)

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tests.made import profile_of_tables
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.capturing import windows
+from tfprof_widget.capturing import tallies, windows
 from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.recorder import COST_UNKNOWN
@@ -89,9 +89,16 @@ class Captured:
 
 
 @contextmanager
-def capturing(policy: Policy = EVERYTHING, *, eager_seconds: float = FOR_EVER, **settings: Any) -> Iterator[Captured]:
-    """Capture the steps of the block; how long windows stay open is not a matter of how slow the machine is."""
-    with patch.multiple(windows, EAGER_SECONDS=eager_seconds, MOST_SECONDS=FOR_EVER, FULL_SECONDS=FOR_EVER):
+def capturing(
+    policy: Policy = EVERYTHING, *, eager_seconds: float = FOR_EVER, look_seconds: float = FOR_EVER, **settings: Any
+) -> Iterator[Captured]:
+    """Capture the steps of the block; how slow the machine is closes no window, and makes no step shorter than most."""
+    limits: dict[str, Any] = {"LOOK_SECONDS": look_seconds, "MOST_SECONDS": FOR_EVER, "FULL_SECONDS": FOR_EVER}
+    with (
+        patch.multiple(windows, EAGER_SECONDS=eager_seconds, **limits),
+        patch.object(tallies, "LOOK_SECONDS", look_seconds),
+        patch.object(tallies, "LEAST_COMPARED", FOR_EVER),
+    ):
         captured = Captured(FunctionSource(policy, **settings))
         try:
             with hooked_functions(captured.recorder):

@@ -16,7 +16,7 @@ import tfprof_widget as tfprof
 from tests.capturing.models import THREE, Model
 from tests.capturing.program_steps import BATCH, TRAIN, data, function, small_model
 from tfprof_widget.api.result import Capture
-from tfprof_widget.capturing.function_source import OTHERS_OPS
+from tfprof_widget.capturing.function_source import OTHERS_OPS, FunctionSource
 from tfprof_widget.capturing.windows import SHARED
 from tfprof_widget.profiles.data import EAGER
 
@@ -82,7 +82,7 @@ def test_functions_in_two_threads_hand_the_profiler_over_between_steps() -> None
     sine(x)
     captures = InThreads(lambda: square(x), lambda: sine(x)).each()
     for prof, op in zip(captures, ("Square", "Sin"), strict=True):
-        assert seen(prof) == traced(prof) == {"<lambda>": STEPS}
+        assert seen(prof) == traced(prof) == {"<lambda>": STEPS}, prof.measurement.warnings
         assert op in {prof.profile.nodes.ops[code] for code in prof.profile.nodes.op.tolist()}
 
 
@@ -199,3 +199,24 @@ def test_callback_of_keras_has_its_batches_and_the_others_are_recorded(tmp_path:
     assert list(tmp_path.rglob("*.xplane.pb"))
     assert (seen(prof)[TRAIN], traced(prof)[TRAIN]) == (8, 5)
     assert any("there can be only one" in each for each in prof.measurement.warnings)
+
+
+@pytest.mark.parametrize(("failures", "is_read"), [(1, True), (2, False)])
+def test_what_another_thread_changed_is_read_once_more(
+    failures: int, is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, original = [failures], FunctionSource.read
+
+    def read(source: FunctionSource) -> Any:
+        if left[0]:
+            left[0] -= 1
+            raise RuntimeError("dictionary changed size during iteration")
+        return original(source)
+
+    monkeypatch.setattr(FunctionSource, "read", read)
+    square, x = function(lambda x: tf.square(x)), tf.constant(1.0)
+    square(x)
+    with tfprof.capture(trace_all=True) as prof:
+        square(x)
+    assert seen(prof) == ({"<lambda>": 1} if is_read else {})
+    assert any("could not be read" in note for note in prof.measurement.warnings) is not is_read

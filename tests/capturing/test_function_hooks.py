@@ -13,7 +13,7 @@ from tensorflow.python.profiler.internal import _pywrap_profiler
 
 import tfprof_widget
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
-from tfprof_widget.capturing import function_hooks, windows
+from tfprof_widget.capturing import called_functions, function_hooks, windows
 from tfprof_widget.capturing.function_hooks import CONTEXT, STEPS
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.profiles.data import EAGER
@@ -117,7 +117,8 @@ def test_functions_run_where_nobody_counts_how_often_they_are_traced(
     monkeypatch: pytest.MonkeyPatch, count: str, told: list[str]
 ) -> None:
     square = function(tf.square)
-    monkeypatch.setattr(function_hooks, "TRACED_TIMES", count)
+    for module in (called_functions, function_hooks):
+        monkeypatch.setattr(module, "TRACED_TIMES", count)
     with capturing() as captured:
         for each in (1.0, 2.0):
             assert float(square(tf.constant(each))) == each**2

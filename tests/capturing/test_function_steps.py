@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import keras
+import pytest
 import tensorflow as tf
 
-from tests.capturing.program_steps import capturing, function, like
+from tests.capturing.program_steps import TRAIN, capturing, function, like
+from tfprof_widget.capturing.sampling import EVERYTHING, Policy, Steps
 from tfprof_widget.profiles.data import EAGER
+
+NOTHING = Steps(10**9)
 
 
 def forward(x: Any, weights: Any) -> Any:
@@ -92,3 +97,71 @@ def test_loop_and_condition_in_a_function() -> None:
         looping(tf.ones([2, 2]))
     nodes = captured.nodes("looping")
     assert (nodes["while/MatMul"], nodes["cond/Sin"]) == (3, 1)
+
+
+def test_functions_of_one_name_are_told_apart_by_line() -> None:
+    """Two of one line have a number, and so has what is called as if it were of a notebook's cell."""
+    first: Any = tf.function(lambda x: x @ x)
+    second, third = (tf.function(lambda x: tf.nn.relu(x)) for _ in range(2))
+    cell = compile("lambda x: tf.nn.tanh(x)", "/tmp/ipykernel_7/123456.py", "eval")
+    fourth: Any = tf.function(eval(cell, {"tf": tf}))
+    x = tf.ones([2, 2])
+    with capturing() as captured:
+        for each in (first, second, third, fourth):
+            each(x)
+            each(x)
+    line = 1 + Path(__file__).read_text(encoding="utf-8").splitlines().index(
+        "    second, third = (tf.function(lambda x: tf.nn.relu(x)) for _ in range(2))"
+    )
+    named = ["<lambda>", f"<lambda> ({Path(__file__).name}:{line})", "<lambda> (2)", "<lambda> (line 1)"]
+    assert {name: runs.seen for name, runs in captured.runs.items() if name != EAGER} == dict.fromkeys(named, 2)
+    assert like(captured.counts(named[1]), "Relu") == 1
+
+
+@pytest.mark.parametrize("policy", [EVERYTHING, NOTHING])
+def test_calls_that_trace_their_function_are_warm_ups(policy: Policy) -> None:
+    double = function(lambda x: x + x, reduce_retracing=False)
+    with capturing(policy) as captured:
+        for length in (2, 2, 3, 3, 2, 4):
+            double(tf.ones([length]))
+    (runs,) = (runs for name, runs in captured.runs.items() if name != EAGER)
+    assert (runs.seen, runs.warm_ups) == (6, 3)
+
+
+@pytest.mark.parametrize("policy", [EVERYTHING, NOTHING])
+def test_calls_of_what_was_traced_before_are_no_warm_ups_but_the_first(policy: Policy) -> None:
+    double = function(lambda x: x + x, reduce_retracing=False)
+    for length in (2, 3):
+        double(tf.ones([length]))
+    with capturing(policy) as captured:
+        for length in (2, 2, 3, 3):
+            double(tf.ones([length]))
+    (runs,) = (runs for name, runs in captured.runs.items() if name != EAGER)
+    assert (runs.seen, runs.warm_ups) == (4, 1)
+
+
+def test_call_after_one_that_could_not_be_traced_is_a_warm_up() -> None:
+    fails = [True, False]
+
+    @function
+    def square(x: Any) -> Any:
+        if fails.pop(0):
+            raise ValueError("not yet")
+        return tf.square(x)
+
+    with capturing(NOTHING) as captured:
+        with pytest.raises(ValueError, match="not yet"):
+            square(tf.constant(2.0))
+        for _ in range(3):
+            square(tf.constant(2.0))
+    assert (captured.runs["square"].seen, captured.runs["square"].warm_ups) == (3, 1)
+
+
+@pytest.mark.parametrize("policy", [EVERYTHING, NOTHING])
+def test_step_of_a_model_that_traces_its_function_again_is_a_warm_up(policy: Policy) -> None:
+    model = keras.Sequential([keras.Input((None, 1)), keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with capturing(policy) as captured:
+        for length in (4, 5):
+            model.fit(tf.ones([8, length, 1]), tf.ones([8]), batch_size=2, verbose=0)
+    assert (captured.runs[TRAIN].seen, captured.runs[TRAIN].warm_ups) == (8, 2)

@@ -9,9 +9,11 @@ import tensorflow as tf
 
 from tests.capturing.program_steps import capturing, function, like
 from tests.made import profile_of_tables
+from tfprof_widget.capturing.called_functions import CalledFunctions
 from tfprof_widget.capturing.function_hooks import hooked_functions
-from tfprof_widget.capturing.function_source import CalledFunctions, FunctionSource
+from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.sampling import EVERYTHING
+from tfprof_widget.profiles.data import EAGER
 
 
 def called(recorder: FunctionSource, executed: set[str]) -> list[str]:
@@ -72,10 +74,12 @@ def test_backward_pass_of_a_function_under_an_eager_tape_is_under_the_forward_li
             tape.gradient(loss, weights)
     counts = captured.nodes("forward", "forward (warm-up)")
     assert counts["MatMul"] == 3
+    assert [name for name in counts if name.startswith("gradients/")] == []  # a step's time is without its gradient's
+    counts = captured.nodes("gradient of forward", "gradient of forward (warm-up)")
     # the backward pass of a function computes the gradients of all its inputs, x too
     assert sum(number for name, number in counts.items() if name.startswith("gradients/MatMul_grad/")) == 2 * 3
-    (runs,) = (runs for runs in captured.recorded.graphs[0].kinds if runs.name == "forward")
-    assert runs.seen == 3
+    seen = {runs.name: runs.seen for runs in captured.recorded.graphs[0].kinds if runs.name != EAGER}
+    assert seen == {"forward": 3, "gradient of forward": 3}
     rows = captured.profile.view("code", max_depth=300)
     total = dict(zip(rows.names, rows.total["runs"].tolist(), strict=True))
     (gradient,) = (count for name, count in total.items() if name.endswith(":forward (gradient)"))

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
+import tfprof_widget as tfprof
 from tests.capturing import program_steps
 from tests.capturing.program_steps import (
     BATCH,
@@ -127,3 +129,18 @@ def test_models_get_their_functions_back() -> None:
         model.fit(x, y, batch_size=BATCH, verbose=0)
     assert captured.runs[TRAIN].seen == 1
     assert profile_of_tables(captured.recorded.graphs[0].tables).steps
+
+
+def test_layers_have_their_names_beside_a_table_that_has_none() -> None:
+    words = keras.layers.TextVectorization(output_sequence_length=3)
+    words.adapt(["a b"])
+    layers = [words, keras.layers.Embedding(4, 2), keras.layers.Flatten(), keras.layers.Dense(1, name="last")]
+    model = keras.Sequential(layers, name="reader")
+    model.compile("sgd", "mse")
+    with tfprof.capture(trace_all=True) as prof:
+        model.fit(tf.constant([["a b"], ["b"]]), tf.ones([2, 1]), verbose=0)
+    assert [each for each in model.variables if not hasattr(each, "name")] != []  # the table
+    names = prof.profile.nodes.names
+    assert "reader/last/kernel" in names
+    assert "last/kernel" not in names
+    assert "TensorFlow's names" not in prof.text()

@@ -116,13 +116,37 @@ def test_watching_is_no_wall_time_of_its_own_while_another_run_goes_on(model: Mo
     assert (recorded.wall_seconds, recorded.overhead_seconds) == (4.0, 1.0)
 
 
+@pytest.mark.parametrize(("is_beside", "unit", "cost"), [(True, 1.0, 1.5), (False, 1.0, 13.5), (True, 1e-9, 13.5e-9)])
+def test_waiting_beside_the_cell_costs_it_nothing(model: Model, is_beside: bool, unit: float, cost: float) -> None:
+    """A run of `loss` takes 1 unit, traced 2.5; beside it one of `initialize` takes 3 units, traced 15.
+
+    Ops take microseconds: if the unit is a second, the runs mostly wait, and if it is a nanosecond, they work.
+    """
+    clock = Clock()
+    recorder = SessionSource(Steps(2), clock=clock)
+
+    def run(node: str, seconds: tuple[float, ...]) -> None:
+        for each in seconds:
+            run_for(recorder, clock, each * unit, model.graph, node, metadata(model))
+
+    with recorder.opening_thread.opened():
+        run("loss", (8.0, 1.0, 2.5))
+        beside = threading.Thread(target=run, args=("initialize", (30.0, 3.0, 15.0)))
+        if is_beside:
+            beside.start()
+            beside.join()
+        else:
+            beside.run()
+    assert recorder.recorded().overhead_seconds == pytest.approx(cost)
+
+
 def test_cost_is_not_known_without_untraced_runs(model: Model) -> None:
     recorder = SessionSource(EVERYTHING)
     for _ in range(2):
         run_for(recorder, Clock(), 1.0, model.graph, "loss", metadata(model))
     recorded = recorder.recorded()
     assert recorded.overhead_seconds is None
-    assert any("the cost of tracing is not known" in warning for warning in recorded.warnings)
+    assert any("how much tracing slowed the runs is not known" in warning for warning in recorded.warnings)
 
 
 def test_costliest_ops_are_told_while_runs_go_on(model: Model) -> None:
@@ -339,3 +363,16 @@ def test_a_run_that_took_less_than_a_third_as_long_as_most_has_a_name_of_its_own
         run_for(recorder, clock, seconds, model.graph, "loss", metadata(model))
     names = recorder.recorded().graphs[0].tables.step_names
     assert names == ("loss (warm-up)", "loss", "loss", "loss", "loss (shorter)")
+
+
+@pytest.mark.parametrize(("part", "traced"), [(0.0, 0), (0.5, 1)])
+def test_run_of_which_windows_held_nothing_was_not_recorded(model: Model, part: float, traced: int) -> None:
+    clock = Clock()
+    recorder = SessionSource(EVERYTHING, clock=clock)
+    run = recorder.begin(model.graph, ["loss"])
+    assert run is not None
+    clock.now += 2.0
+    run.part_seconds = part
+    recorder.finished(run)
+    kind = run.kind.runs()
+    assert (kind.seen, kind.traced, kind.first_part_seconds) == (1, traced, part)

@@ -15,11 +15,13 @@ from tfprof_widget.capturing import trace_store as capturing_traces
 from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.sampling import EVERYTHING, Adaptive
+from tfprof_widget.capturing.session_source import SessionRun, SessionSource
 from tfprof_widget.capturing.tf_profiler import TfProfiler
-from tfprof_widget.capturing.trace_store import TraceStore
+from tfprof_widget.capturing.trace_store import JOINED_SHARE, ReadTrace, TraceStore
 from tfprof_widget.capturing.windows import RecordedWindow, Windows
-from tfprof_widget.ingest.xspace.reader import Step, TraceTable
-from tfprof_widget.profiles.data import EAGER
+from tfprof_widget.ingest.xspace.reader import TraceTable
+from tfprof_widget.ingest.xspace.steps import Step
+from tfprof_widget.profiles.data import EAGER, EARLY
 
 STEPS = [
     Step(0, EAGER, ORIGIN, is_eager=True),
@@ -77,10 +79,10 @@ def test_raw_bytes_are_dropped_when_they_are_too_many(monkeypatch: pytest.Monkey
 
 
 def test_little_is_read_before_if_it_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capturing_traces, "READING_SHARE", 1e9)
     traces, _ = told(room=1 << 30)
     add(traces, space(), STEPS)
     add(traces, space(), STEPS)
-    monkeypatch.setattr(capturing_traces, "READING_SHARE", 1e9)
     traces.read_some()
     read, _ = told(room=0)
     add(read, space(), STEPS)
@@ -158,7 +160,7 @@ def test_costliest_ops_are_known_while_steps_run() -> None:
     steps = [
         executions.duration_nanos[of_products & (executions.step == place)].sum() / 1e9
         for place, name in enumerate(profile.step_names)
-        if name == "<lambda>"
+        if name in ("<lambda>", f"<lambda>{EARLY}")
     ]
     assert 0 < min(steps) <= seconds <= max(steps)  # it is the mean of those that were read by then
 
@@ -202,7 +204,7 @@ def test_steps_are_untraced_traced_or_warm_ups() -> None:
         for size in range(1, 6):
             square(tf.ones([size]))  # traced anew
     runs = captured.runs["<lambda>"]
-    names = [name for name in captured.profile.step_names if name == "<lambda>"]
+    names = [name for name in captured.profile.step_names if name in ("<lambda>", f"<lambda>{EARLY}")]
     assert runs.untraced is not None
     assert (runs.seen, runs.warm_ups, runs.untraced) == (105, 6, 105 - 6 - len(names))
 
@@ -216,3 +218,40 @@ def test_first_steps_are_told_until_others_come() -> None:
     add(traces, space(), STEPS)
     traces.read_some()
     assert told_of(traces) == {"MatMul": pytest.approx(8e-9), "Relu": pytest.approx(4e-9)}
+
+
+def test_small_traces_and_waiting_for_other_threads_say_nothing_of_large_traces() -> None:
+    """Of 200 bytes it takes 0.7 ms to read, of 1,000,000 by the clock 100 ms, of which this thread works 20 ms."""
+    now = {"clock": 0.0, "work": 0.0}
+
+    def read(size: int) -> ReadTrace[None]:
+        now["work"] += 0.0007 if size < 1000 else 0.02
+        now["clock"] += 0.0007 if size < 1000 else 0.1
+        return ReadTrace(None, size)
+
+    traces = TraceStore(read, clock=lambda: now["clock"], working=lambda: now["work"])
+    for size in (200, 1_000_000, 200):
+        traces.add(size, size)
+        traces.all()
+    assert traces.reading_seconds(2_000_000) == pytest.approx(0.04 * (1 + JOINED_SHARE), rel=0.05)
+
+
+@pytest.mark.parametrize(("of_large", "traced"), [(0.02, 4), (20.0, 1)])
+def test_session_runs_are_traced_again_if_their_traces_are_cheap_to_read(of_large: float, traced: int) -> None:
+    """Traces of 700 kB, and between them those of another kind, which are tiny."""
+    now = [0.0]
+
+    def read(run: tuple[SessionRun, bytes]) -> ReadTrace[Any]:
+        now[0] += of_large if len(run[1]) > 1000 else 0.0007
+        return ReadTrace(run, len(run[1]))
+
+    source, graph, found = SessionSource(Adaptive(), clock=lambda: 0.0), object(), 0
+    source.traces = TraceStore(read, room=0, working=lambda: now[0])
+    for _ in range(6):
+        for name, size in (("large", 700_000), ("tiny", 200)):
+            run = source.begin(graph, [name])
+            assert run is not None
+            found += run.traced and name == "large"
+            source.finished(run, bytes(size) if run.traced else None)
+    assert found == traced
+    assert len(source.notes) == (traced == 1)

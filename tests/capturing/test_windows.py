@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import tensorflow as tf
 
 from tests.capturing.program_steps import FOR_EVER, capturing
+from tfprof_widget.capturing import windows
 from tfprof_widget.capturing.sampling import Adaptive, Steps
 from tfprof_widget.capturing.tf_profiler import TfProfiler
-from tfprof_widget.profiles.data import EAGER
+from tfprof_widget.profiles.data import EAGER, WARM_UP
 
 
 def test_profiler_that_is_active_already_is_told_of(tmp_path: Path) -> None:
@@ -77,6 +79,15 @@ def test_window_closes_when_nothing_runs() -> None:
     assert captured.nodes(EAGER) == {"eager/Square": 1}
     assert captured.recorded.warnings == ("ops outside of steps were recorded for 0.5 s at most",)
     assert "tfprof_widget" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_first_call_is_recorded_after_eager_ops_that_took_longer_than_a_window_of_steps() -> None:
+    x = tf.constant(2.0)
+    with capturing(Adaptive()) as captured, patch.object(windows, "MOST_SECONDS", 0.0):
+        tf.sin(x)
+        tf.function(lambda x: tf.square(x))(x)
+    assert captured.seen_and_traced == {"<lambda>": (1, 1)}
+    assert captured.nodes(f"<lambda>{WARM_UP}")["Square"] == 1
 
 
 def test_steps_of_several_threads() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tfprof_widget.cli.arguments import ARGUMENTS, SHOWN, CommandRequest, read_line, read_words
+from tfprof_widget.lib.errors import ProfileWarning
 from tfprof_widget.profiles.options import OPTIONS
 
 
@@ -70,6 +71,13 @@ def test_values_by_kind(words: str, options: dict[str, Any]) -> None:
 def test_every_option_of_the_table_is_taken(option: Any) -> None:
     text = {"integer": "0", "flag": "true", "regexes": ".*", "text": "stdout"}.get(option.kind) or option.choices[0]
     assert option.name in read_words(["op", f"--{option.name}={text}"]).options
+
+
+def test_viz_of_old_lines_has_no_effect_and_says_so() -> None:
+    """Natively it printed "Visualizing feature disabled..."; lists of options of that time have `-viz false`."""
+    with pytest.warns(ProfileWarning, match=r"viz: visualizing is disabled, .* --output=timeline:outfile=FILE"):
+        assert read_line("graph -viz -max_depth 3") == CommandRequest("graph", options={"max_depth": 3})
+    assert read_line("graph -viz false") == CommandRequest("graph")
 
 
 def test_files_are_told_from_options_and_operands() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -61,6 +62,89 @@ def test_a_reader_that_leaves_early_is_no_error(files: Files) -> None:
         complaint = process.stderr.read()
     assert complaint == b""
     assert process.returncode == 141
+
+
+def redirected(redirection: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `tfprof` with its streams where a shell sends them."""
+    return subprocess.run(
+        ["/bin/sh", "-c", f'"$@" {redirection}', "sh", sys.executable, "-m", "tfprof_widget", *words],
+        capture_output=True,
+        text=True,
+        env=environment_of({}),
+        timeout=120,
+        check=False,
+    )
+
+
+NO_OUTPUT = "tfprof: cannot write the output: {}; let it go to a file or a program that takes it\n"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "words", "code", "complaint"),
+    [
+        (">&-", ["scope"], 1, NO_OUTPUT.format("Bad file descriptor")),
+        ("> /dev/full", ["scope"], 1, NO_OUTPUT.format("No space left on device")),
+        (">&-", ["--version"], 1, NO_OUTPUT.format("Bad file descriptor")),
+        ("> /dev/full", ["help"], 1, NO_OUTPUT.format("No space left on device")),
+        ("> /dev/full", ["advise"], 1, NO_OUTPUT.format("No space left on device")),
+        (">&-", ["scope", "--output=none"], 0, ""),
+        ("> /dev/null <&-", ["scope"], 0, ""),
+        ("> /dev/null <&-", [], 0, ""),
+        ("2>&-", ["scop"], 2, ""),
+        ("2> /dev/full", ["scop"], 2, ""),
+        ("<&- >&- 2>&-", ["scope"], 1, ""),
+    ],
+)
+def test_streams_that_are_closed_or_full(
+    files: Files, redirection: str, words: list[str], code: int, complaint: str
+) -> None:
+    needs_files = words[:1] in ([], ["scope"], ["advise"])
+    done = redirected(redirection, *words, *(files.words if needs_files else []))
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", complaint)
+
+
+def test_what_is_written_does_not_go_into_a_file_where_the_output_is_closed(files: Files, tmp_path: Path) -> None:
+    done = redirected("<&- >&- 2>&-", "scope", *files.words, f"--output=file:outfile={tmp_path / 'kept'}")
+    assert done.returncode == 0
+    written = (tmp_path / "kept").read_text()
+    assert written.count("_TFProfRoot (") == 1
+    assert tfprof("scope", *files.words).stdout.endswith(written)
+
+
+def test_a_full_disk_is_told_to_be_full(files: Files) -> None:
+    done = tfprof("scope", *files.words, "--output=file:outfile=/dev/full")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "tfprof: cannot write '/dev/full': No space left on device; make room there, or choose another disk\n"
+    )
+
+
+def test_a_regex_that_is_no_text_is_refused_in_words(files: Files) -> None:
+    done = tfprof("scope", *files.words, "--show_name_regexes", os.fsdecode(b"\xff.*"))
+    assert done.returncode == 2
+    assert done.stderr == (
+        "tfprof: show_name_regexes: '\\udcff.*' is no text in UTF-8, as all names are; type it anew\n"
+    )
+
+
+def test_an_interrupt_at_the_start_is_told_in_a_line() -> None:
+    """Where numpy is imported, which takes most of the start."""
+    program = """
+import builtins, signal, sys
+imported = builtins.__import__
+def interrupted(name, *rest):
+    if name == "numpy":
+        builtins.__import__ = imported
+        signal.raise_signal(signal.SIGINT)
+    return imported(name, *rest)
+builtins.__import__ = interrupted
+from tfprof_widget.cli import main
+sys.exit(main(["help"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment_of({}), check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "tfprof: interrupted\n")
 
 
 def test_an_interrupt_is_told_in_a_line(tmp_path: Path) -> None:

@@ -48,9 +48,12 @@ def test_only_what_is_larger_than_100_mb_is_shown(graph_profiler: tfprof.Profile
     assert scope.children[0].requested_bytes == 200_000_000
 
 
-def test_the_timeline_is_under_the_name_that_it_was_given(graph_profiler: tfprof.Profiler, tmp_path: Path) -> None:
-    path = tmp_path / "train_profiler.json"
-    graph_profiler.profile_name_scope(options() | {"output": f"timeline:outfile={path}"})
+def test_the_timeline_is_under_natives_name_which_is_told(
+    graph_profiler: tfprof.Profiler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph_profiler.profile_name_scope(options() | {"output": f"timeline:outfile={tmp_path}/train_profiler.json"})
+    path = tmp_path / "train_profiler.json_-1"
+    assert f"written to {path}." in capsys.readouterr().out
     slices = [event for event in json.loads(path.read_bytes())["traceEvents"] if event["ph"] == "X"]
     # The mean of the steps, of what is shown: the post's options account for nothing else.
     assert [(event["name"], event["ts"], event["dur"]) for event in slices] == [

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.made import changed
 from tests.sketches import drawn, profile_of
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.engine.evaluate import check_options, view_tree
@@ -88,6 +89,12 @@ def test_a_code_view_without_traces_says_what_is_missing() -> None:
     missing = "code view: the profile has no code traces; give an op_log with traces, or the tf.Graph itself"
     with pytest.raises(ProfileError, match=f"^{missing}$"):
         profile_of("a = Op()").view("code")
+
+
+def test_a_code_view_of_ops_that_ran_one_by_one_says_what_to_do() -> None:
+    eager = changed(profile_of("a = Op() 1us"), step_names=("eager ops",))
+    with pytest.raises(ProfileError, match=r"^code view: no lines are known of .*; put them into a tf\.function"):
+        eager.view("code")
 
 
 @pytest.mark.parametrize("view", ["", "scopes", None])

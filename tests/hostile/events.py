@@ -30,7 +30,8 @@ VIEWS = ("scope", "graph", "op", "code")
 
 def main() -> None:
     profile, folder = sys.argv[1:]
-    use(demo_profile(), Path(folder))  # which imports all there is to import
+    use(demo_profile(), Path(folder))  # which imports all there is to import, as does the next line
+    tfprof(["demo", "scope", "--output=none"])
     heard: list[tuple[str, list[str]]] = []
     is_watching = True
 

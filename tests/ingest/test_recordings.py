@@ -1,15 +1,18 @@
-"""Real recordings of GPUs, where they lie: each op's time on the device is what TensorFlow itself wrote beside them."""
+"""Real recordings of GPUs, where they lie: times of ops and of copies are what TensorFlow itself wrote beside them."""
 
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import tfprof_widget as tfprof
 from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.messages import XSpace
 
 FOLDER = Path(__file__).parents[3] / "shared" / "recordings"
 RECORDINGS = sorted(path.parent for path in FOLDER.glob("keras-*/ops.tsv"))
@@ -18,9 +21,74 @@ RECORDINGS = sorted(path.parent for path in FOLDER.glob("keras-*/ops.tsv"))
 @pytest.mark.skipif(not RECORDINGS, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
 def test_time_of_each_op_on_the_device() -> None:
     for folder in RECORDINGS:
-        ours, theirs = on_device(tfprof.load(folder / "recording.xplane.pb")), told(folder / "ops.tsv")
+        ours, (theirs, _) = on_device(tfprof.load(folder / "recording.xplane.pb")), told(folder / "ops.tsv")
         assert ours.keys() == theirs.keys(), folder.name
         assert ours == pytest.approx(theirs, rel=0.001, abs=0.5), folder.name
+
+
+@pytest.mark.skipif(not RECORDINGS, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
+def test_copies_are_transfers() -> None:
+    """Their bytes are written in the recording itself, and so are their number and the direction."""
+    for folder in RECORDINGS:
+        written = (folder / "recording.xplane.pb").read_bytes()
+        profile = tfprof.load(folder / "recording.xplane.pb")
+        copies = profile.transfers
+        (_, theirs), space = told(folder / "ops.tsv"), XSpace.FromString(written)
+        assert len(copies) == len(list(copied(space))), folder.name
+        assert Counter(copies.bytes.tolist()) == Counter(copied(space)), folder.name
+        named = copies.duration_nanos.sum() / 1000
+        assert named >= sum(theirs.values()) - 0.5 * len(copies), folder.name
+
+
+@pytest.mark.skipif(not RECORDINGS, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
+def test_peaks_of_allocators() -> None:
+    for folder in RECORDINGS:
+        profile = tfprof.load(folder / "recording.xplane.pb")
+        told = json.loads((folder / "memory_peaks.json").read_text())
+        theirs = {name: int(each["peakBytesInUse"]) for name, each in told.items()}
+        ours = {row.allocator: row.peak_bytes for row in profile.allocators().itertuples()}
+        assert ours == pytest.approx(theirs, rel=0.02), folder.name
+        on_gpu = max(peak for name, peak in theirs.items() if name.startswith("GPU"))
+        assert profile.executions.bytes_in_use.max() == pytest.approx(on_gpu, rel=0.02), folder.name
+
+
+OF_JAX = sorted(path.parent for path in FOLDER.glob("jax-*/framework_op_stats.tsv"))
+
+
+@pytest.mark.skipif(not OF_JAX, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
+def test_time_of_each_op_of_xla() -> None:
+    """As xprof's statistics have it; an op that names none of the framework's stands in its module here."""
+    for folder in OF_JAX:
+        ours = on_device(tfprof.load(folder / "recording.xplane.pb"))
+        with (folder / "framework_op_stats.tsv").open() as lines:
+            rows = [row for row in csv.DictReader(lines, delimiter="\t") if row["host_or_device"] == "Device"]
+        theirs = {row["operation"]: float(row["total_self_time"]) for row in rows}
+        found = {
+            name if name in theirs else name.rpartition("/")[2]: micros
+            for name, micros in ours.items()
+            if name in theirs or name.rpartition("/")[2] in theirs
+        }
+        assert found == pytest.approx(theirs, rel=0.01, abs=0.5), folder.name
+
+
+@pytest.mark.skipif(not OF_JAX, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
+def test_lines_of_ops_of_xla() -> None:
+    """xprof names the user's line of each op in its statistics."""
+    told = {"jax-attention": "12_te_fused_attn.py:77:", "jax-4xtpu-v6e": "host_offload_stress_test.py:29:"}
+    for folder in OF_JAX:
+        if folder.name in told:
+            view = tfprof.load(folder / "recording.xplane.pb").view("code", max_depth=100)
+            assert any(name.startswith(told[folder.name]) for name in view.names), folder.name
+
+
+def copied(space: XSpace) -> Iterator[int]:
+    """The bytes of each copy."""
+    for plane in space.planes:
+        for line in plane.lines:
+            for event in line.events if line.name.startswith("Stream") else ():
+                for stat in (*plane.event_metadata[event.metadata_id].stats, *event.stats):
+                    if plane.stat_metadata[stat.metadata_id].name == "memcpy_details":
+                        yield int(stat.str_value.split("size:")[1].split()[0])
 
 
 def on_device(profile: Profile) -> dict[str, float]:
@@ -34,11 +102,46 @@ def on_device(profile: Profile) -> dict[str, float]:
     return dict(found)
 
 
-def told(path: Path) -> dict[str, float]:
-    """The same by TensorFlow, which takes the type into the names of nodes that its layout optimizer adds."""
-    found: defaultdict[str, float] = defaultdict(float)
+COPYING = frozenset({"_Send", "_Recv", "_HostRecv"})
+
+
+def told(path: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """The same by TensorFlow, and the time of copies; it takes the type into names that its layout optimizer adds."""
+    ops: defaultdict[str, float] = defaultdict(float)
+    copies: defaultdict[str, float] = defaultdict(float)
     with path.open() as lines:
         for row in csv.DictReader(lines, delimiter="\t"):
             if row["host_or_device"] == "Device":
+                found = copies if row["op_type"] in COPYING else ops
                 found[row["op_name"].partition(":")[0]] += float(row["self_us"])
-    return dict(found)
+    return dict(ops), dict(copies)
+
+
+EVERY = sorted(path.parent for path in FOLDER.glob("[bjk]*/recording.xplane.pb"))
+
+
+@pytest.mark.skipif(not EVERY, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
+def test_kernels_and_parts_of_steps_add_up() -> None:
+    """The kernels of a device take the time of its executions, and the parts of a step the step's."""
+    for folder in EVERY:
+        profile = tfprof.load(folder / "recording.xplane.pb")
+        ours = on_device(profile)
+        kernels = profile.device_kernels().groupby("node")["micros"].sum().to_dict()
+        assert kernels == pytest.approx(ours, abs=1e-6), folder.name
+        steps = profile.device_steps()
+        parts = steps.loc[:, "compute_micros":].sum(axis=1)
+        assert (steps["step_micros"] - parts).abs().max() < 0.01, folder.name
+        assert (steps.loc[:, "compute_micros":] >= 0).all(axis=None), folder.name
+
+
+@pytest.mark.skipif(not EVERY, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
+def test_launches_and_devices() -> None:
+    """Every kernel that has a number of its launch finds it; the planes say what they are."""
+    told = {"keras-v100-copies": 181, "jax-attention": 150}
+    for folder in EVERY:
+        if folder.name in told:
+            profile = tfprof.load(folder / "recording.xplane.pb")
+            assert sum(each.launches for each in profile.kernel_runs) == told[folder.name], folder.name
+        if folder.name == "keras-v100-copies":
+            (row,) = tfprof.load(folder / "recording.xplane.pb").devices().itertuples()
+            assert (row.cores, row.clock_hertz, row.compute_capability) == (80, 1_530_000_000, "7.0")

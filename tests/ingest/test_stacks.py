@@ -12,8 +12,37 @@ import tensorflow as tf
 
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
+from tfprof_widget.ingest.live.stacks import Frame, from_their_callers
 from tfprof_widget.ingest.parts.stacks import MOST_BYTES, with_source_lines
 from tfprof_widget.lib.arrays import Indices
+
+START = [("/lib/threading.py", 1, "_bootstrap", ""), ("/lib/threading.py", 2, "run", "")]
+REPLICA = ("/tf/distribute/mirrored_run.py", 3, "run", "")
+CALL = ("/tf/distribute/mirrored_run.py", 4, "call_for_each_replica", "")
+USER = [("/train.py", 5, "<module>", ""), ("/train.py", 6, "outer", "")]
+MODEL = ("/train.py", 7, "replica", "")
+
+
+def joined(*stacks: list[Frame]) -> list[list[Frame]]:
+    return [list(each) for each in from_their_callers(stacks)]
+
+
+def test_frames_of_a_replica_follow_the_call_of_its_strategy() -> None:
+    """Which a stack has that was made within that call, as where gradients are reduced."""
+    reduced = [*USER, CALL, ("/tf/reduce.py", 8, "reduce", "")]
+    assert joined([USER[0]], [*START, REPLICA, MODEL], reduced) == [[USER[0]], [*USER, CALL, REPLICA, MODEL], reduced]
+
+
+def test_frames_of_a_replica_follow_what_all_other_stacks_have_in_common() -> None:
+    """If none tells of the call itself: the call of the function is before all that is made in it."""
+    others = [[*USER, ("/train.py", 8, "one", "")], [USER[0], ("/tf/placeholder.py", 9, "made", "")]]
+    assert joined([*START, REPLICA, MODEL], *others) == [[USER[0], REPLICA, MODEL], *others]
+
+
+def test_frames_of_other_threads_and_of_a_graph_without_other_stacks_stay() -> None:
+    own_thread = [*START, ("/train.py", 9, "worker", "")]
+    assert joined(own_thread, USER) == [own_thread, USER]
+    assert joined([*START, REPLICA, MODEL]) == [[*START, REPLICA, MODEL]]
 
 
 def source_of(file: str, line: int, source: int = 0, *, is_live: bool = True) -> str:

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework.func_graph import FuncGraph
 from tensorflow.python.profiler import tfprof_logger
 from tensorflow.python.util import tf_stack
 
 from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
 from tfprof_widget.ingest.live import captures
 from tfprof_widget.ingest.live.captures import Keeping, places
-from tfprof_widget.ingest.live.stacks import CODE_IS_GONE, read_traces
+from tfprof_widget.ingest.live.stacks import CODE_IS_GONE, IMPORTED, read_traces
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.profiles.tables import CodeStacks
+
+v1: Any = tf.compat.v1
 
 
 def place_of(trace: object) -> bytes | None:
@@ -126,6 +129,16 @@ def files(traces: CodeStacks) -> list[list[str]]:
     return found
 
 
+def test_trace_that_was_written_out_is_compared_by_its_frames() -> None:
+    """Its code may be gone, and other code have come to stand in its place: then a trace of that has the same bytes."""
+    with tf.Graph().as_default():
+        traces = [tf.constant(1.0).op.traceback for _ in range(2)]
+    first, second = places(traces)
+    assert first == second is not None
+    assert len(traces[0]) > 0  # which writes it out
+    assert places(traces) == [None, second]
+
+
 def test_stack_of_code_that_is_gone_is_not_known() -> None:
     notes: list[str] = []
     with tf.Graph().as_default() as graph:
@@ -227,3 +240,29 @@ def test_traces_of_one_line_differ_by_their_filter() -> None:
     here = traces.strings.index(__file__)
     assert here in traces.file[whole]
     assert filtered.tolist() == [frame for frame in whole if traces.file[frame] != here]
+
+
+def test_of_an_imported_graph_a_note_says_that_it_has_no_lines() -> None:
+    with v1.Graph().as_default():
+        v1.get_variable("w", [2])
+        exported = v1.train.export_meta_graph()
+    with v1.Graph().as_default() as imported:
+        v1.train.import_meta_graph(exported)
+        operations = [each for each in imported.get_operations() if each.name.startswith("w")]
+        own = [tf.constant(1).op for _ in operations]
+    notes: list[str] = []
+    read_traces([*operations, *own], notes.append)
+    assert notes == []
+    assert set(read_traces([*operations, own[0]], notes.append).stack.tolist()) == {ABSENT, 0}
+    assert notes == [IMPORTED]
+
+
+def test_a_function_that_tensorflow_rewrote_is_no_imported_graph() -> None:
+    """Those of datasets, under a strategy, are: their lines are known, or else the code view says that they lack."""
+    with v1.Graph().as_default() as built:
+        tf.constant(1.0, name="a")
+    with FuncGraph("rewritten").as_default() as graph:
+        v1.import_graph_def(built.as_graph_def(), name="")
+    notes: list[str] = []
+    assert read_traces(graph.get_operations(), notes.append).stack.tolist() == [ABSENT]
+    assert notes == []

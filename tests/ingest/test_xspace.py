@@ -10,8 +10,9 @@ from tests.ingest.spaces import ORIGIN, Space, numbered
 from tests.made import profile_of_tables, tables_of_traces
 from tfprof_widget.ingest.parts.names import HOST, ExecutedNames
 from tfprof_widget.ingest.xspace.events import dropped_events
-from tfprof_widget.ingest.xspace.reader import Step, read_xspace
+from tfprof_widget.ingest.xspace.reader import read_xspace
 from tfprof_widget.ingest.xspace.resolve import resolved_runs
+from tfprof_widget.ingest.xspace.steps import Step
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import XSpace
 
@@ -49,6 +50,37 @@ def test_time_is_without_what_ran_inside_on_the_same_thread() -> None:
         ("tf.data/Root/Prefetch/Map", 1200, 50),
         ("tf.data/Root/Prefetch/Map", 1250, 40),
     ]
+
+
+def devices_of_stages(*iterators: str) -> dict[str, str]:
+    space = Space()
+    for place, iterator in enumerate(iterators):
+        space.add("data", iterator, 1000 + 100 * place, 50)
+    run = space.run()
+    return {run.names[node]: run.devices[device] for node, device in zip(run.node, run.device, strict=True)}
+
+
+def test_stages_that_wait_for_others_are_on_no_device() -> None:
+    """Map waits for its function, whose ops stand by themselves; Batch copies, while the step waits for it."""
+    assert devices_of_stages("Iterator::Root::Map", "Iterator::Root::Map::BatchV2") == {
+        "tf.data/Root/Map": "/tf.data",
+        "tf.data/Root/Map/BatchV2": HOST,
+    }
+
+
+def test_stages_that_work_ahead_are_on_no_device() -> None:
+    """What Prefetch and its like call runs in threads of theirs, for later steps; what calls Prefetch does not."""
+    assert devices_of_stages(
+        "Iterator::Root::BatchV2",
+        "Iterator::Root::BatchV2::Prefetch",
+        "Iterator::Root::BatchV2::Prefetch::Shuffle",
+        "Iterator::Root::ParallelMapV2[2]::TensorSlice",
+    ) == {
+        "tf.data/Root/BatchV2": HOST,
+        "tf.data/Root/BatchV2/Prefetch": "/tf.data",
+        "tf.data/Root/BatchV2/Prefetch/Shuffle": "/tf.data",
+        "tf.data/Root/ParallelMapV2/TensorSlice": "/tf.data",
+    }
 
 
 def test_ops_of_datasets_are_in_their_scope_and_ops_of_steps_on_their_threads_are_not() -> None:
@@ -105,17 +137,6 @@ def test_async_op_that_is_also_recorded_as_an_op_is_one_execution() -> None:
     space.add("pool", "ExecutorState::ProcessAsync::Start", 1040, 20, name="next", kernel_type="IteratorGetNext")
     space.add("pool", "ExecutorState::ProcessAsync::Done", 2000, 10, name="next", kernel_type="IteratorGetNext")
     assert rows(space.run()) == [("next", 1000, 70)]
-
-
-@pytest.mark.parametrize("threads", [("first", "second"), ("second", "first")])
-def test_shapes_are_those_of_the_execution_that_came_first(threads: tuple[str, str]) -> None:
-    """The last batch of an epoch may be smaller; the thread that it ran on may be listed before others."""
-    starts = {"first": (200, "(float[16,3])"), "second": (900, "(float[15,3])")}
-    space = Space()
-    for thread in threads:
-        start, shape = starts[thread]
-        space.add(thread, "dense/Relu:Relu", start, 10, shape=shape)
-    assert read_xspace(space.message).input_shapes == {("dense/Relu", "Relu"): "(float[16,3])"}
 
 
 @pytest.mark.parametrize("threads", [("first", "second"), ("second", "first")])

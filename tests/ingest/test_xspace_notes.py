@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.ingest.spaces import Space
-from tfprof_widget.ingest.xspace.events import read_notes
+from tfprof_widget.ingest.xspace.events import notes_on, read_notes
 from tfprof_widget.ingest.xspace.reader import read_xspace
-from tfprof_widget.ingest.xspace.resolve import notes_on
 from tfprof_widget.lib.messages import XSpace
 
 SAYS = "TensorFlow's profiler says: "
@@ -57,8 +56,8 @@ def test_traces_that_say_the_same_but_for_numbers_say_it_once() -> None:
     for number, space in enumerate(spaces):
         space.message.warnings.append(f"lost at {number} ns")
     spaces[2].message.errors.append("no clock")
-    traces = [read_xspace(space.message) for space in spaces]
-    assert notes_on(traces, ()) == (SAYS + "lost at 0 ns", SAYS + "no clock")
+    told = [note for space in spaces for note in read_xspace(space.message).notes]
+    assert notes_on(told, ()) == (SAYS + "lost at 0 ns", SAYS + "no clock")
 
 
 def test_many_notes_are_too_many() -> None:

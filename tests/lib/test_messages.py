@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2, text_format
 from google.protobuf.message import Message
+from tensorflow.compiler.xla import xla_data_pb2
+from tensorflow.compiler.xla.service import hlo_pb2
 from tensorflow.core.framework import (
     allocation_description_pb2,
     attr_value_pb2,
@@ -48,6 +50,7 @@ NATIVE_FILES = [
     function_pb2,
     graph_debug_info_pb2,
     graph_pb2,
+    hlo_pb2,
     node_def_pb2,
     op_def_pb2,
     profile_pb2,
@@ -61,6 +64,7 @@ NATIVE_FILES = [
     tfprof_output_pb2,
     types_pb2,
     versions_pb2,
+    xla_data_pb2,
     xplane_pb2,
 ]
 NATIVE = {name: getattr(file, name) for file in NATIVE_FILES for name in file.DESCRIPTOR.message_types_by_name}
@@ -74,8 +78,26 @@ BEYOND = {
     ("ProfileProto", "step_workers"): (100, _FIELD.TYPE_STRING),
     ("ProfileProto", "worker_steps"): (101, _FIELD.TYPE_INT64),
     ("ProfileProto", "transfers"): (102, _FIELD.TYPE_MESSAGE),
+    ("ProfileProto", "allocators"): (103, _FIELD.TYPE_MESSAGE),
+    ("ProfileProto", "other_stacks"): (104, _FIELD.TYPE_MESSAGE),
+    ("ProfileProto", "accelerators"): (105, _FIELD.TYPE_MESSAGE),
+    ("ProfileProto", "kernel_runs"): (106, _FIELD.TYPE_MESSAGE),
 }
-OUR_OWN = {"StoredTransfer"}
+OUR_OWN = {"StoredTransfer", "StoredAllocator", "StoredStacks", "StoredAccelerator", "StoredKernelRuns"}
+# Of XLA's messages, which have hundreds of fields, ours have the few that are read.
+PARTS = {
+    "HloProto",
+    "HloModuleProto",
+    "HloComputationProto",
+    "HloInstructionProto",
+    "OpMetadata",
+    "ShapeProto",
+    "DotDimensionNumbers",
+    "Window",
+    "WindowDimension",
+    "ConvolutionDimensionNumbers",
+    "StackFrameIndexProto",
+}
 
 NAMED_IN_THE_ISSUE = {
     *("GraphDef", "RunMetadata", "StepStats", "OpLogProto", "ProfileProto", "GraphNodeProto"),
@@ -125,6 +147,7 @@ def fields_of(message: descriptor_pb2.DescriptorProto, path: str) -> Iterator[tu
             "tensorflow.tfprof.pprof.",
             "tensorflow.tfprof.",
             "tensorflow.profiler.",
+            "xla.",
         ):
             type_name = type_name.removeprefix(package)
         type_name = type_name.removeprefix("tensorflow.")
@@ -219,8 +242,8 @@ def test_all_that_the_issue_names_is_there() -> None:
 
 @pytest.mark.parametrize("name", MESSAGE_NAMES)
 def test_message_has_the_fields_of_tensorflows(name: str) -> None:
-    ours, native = (described(one) for one in (getattr(messages, name), NATIVE[name]))
-    assert sorted(fields_of(ours, name)) == sorted(fields_of(native, name))
+    ours, native = (sorted(fields_of(described(one), name)) for one in (getattr(messages, name), NATIVE[name]))
+    assert [field for field in native if field in ours or name not in PARTS] == ours != []
 
 
 @pytest.mark.parametrize(("message", "field"), list(BEYOND))
@@ -260,7 +283,8 @@ def test_sealed_attributes_are_map_entries() -> None:
 def test_filled_message_goes_both_ways(name: str) -> None:
     ours, native = getattr(messages, name), NATIVE[name]
     variants = range(10)  # as many as the largest oneof has members
-    for (source, target), variant in product([(ours, native), (native, ours)], variants):
+    ways = [(ours, native)] if name in PARTS else [(ours, native), (native, ours)]
+    for (source, target), variant in product(ways, variants):
         message = source()
         fill(message, variant)
         assert message.ListFields()

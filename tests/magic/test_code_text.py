@@ -9,17 +9,23 @@ import pytest
 from tests.sketches import profile_of
 from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
+from tfprof_widget.widget.shown import Shown
 
 KERNEL = "<frozen runpy>:88:_run_code > lib/python3.11/site-packages/ipykernel/app.py:18:launch"
 TERMINAL = "venv/bin/ipython:8:<module> > lib/python3.11/site-packages/IPython/app.py:9:start"
 
 
+def captured(sketch: str) -> Capture:
+    """A capture of one run."""
+    runs = KindOfRun("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
+    return Capture.of(Recording((GraphRecording(profile_of(sketch), (runs,)),), 1.0, 0.0, 0, ()))
+
+
 def rows(sketch: str, **options: Any) -> list[str]:
     """The names that a capture prints, indented."""
-    runs = KindOfRun("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
-    capture = Capture.of(Recording((GraphRecording(profile_of(sketch), (runs,)),), 1.0, 0.0, 0, ()))
-    _, _, table = capture.text("code", **options).partition("cpu execution time\n")
+    _, _, table = captured(sketch).text("code", **options).partition("cpu execution time\n")
     table, _, _ = table.partition("... ")
+    table, _, _ = table.partition("Left out: ")
     return [row.partition(" (")[0] for row in table.splitlines()]
 
 
@@ -48,6 +54,13 @@ def test_the_program_of_a_terminal_is_left_out() -> None:
         "  In[3]:4:<module>",
         "    model.py:2:dense",
     ]
+
+
+def test_the_deepest_lines_are_shown() -> None:
+    """tfprof's own limit of 100 levels would cut the innermost of 120 frames, and its time."""
+    deep = " > ".join(f"In[{number}]:1:<module>" for number in range(120))
+    assert captured(f"a = MatMul() 50us | {deep}").view("code").names[-1] == "In[119]:1:<module>"
+    assert Shown.of_profile(profile_of(f"a = MatMul() 50us | {deep}"), view="code").options["max_depth"] == 121
 
 
 def test_gradients_begin_where_their_ops_do() -> None:

@@ -7,7 +7,7 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 from tfprof_widget.magic.arguments import ARGUMENTS, candidates
-from tfprof_widget.profiles.options import COLUMNS, ORDERS, VIEWS
+from tfprof_widget.profiles.options import COLUMNS, ORDERS, TABS
 
 
 @pytest.mark.parametrize(
@@ -17,8 +17,8 @@ from tfprof_widget.profiles.options import COLUMNS, ORDERS, VIEWS
         ("%%tfprof -min-mic", ["--min_micros"]),
         ("%%tfprof --view op --q", ["--quiet"]),
         ("%%tfprof --", [f"--{name}" for name in ARGUMENTS]),
-        ("%%tfprof --view ", list(VIEWS)),
-        ("%%tfprof --view=", list(VIEWS)),
+        ("%%tfprof --view ", list(TABS)),
+        ("%%tfprof --view=", list(TABS)),
         ("%%tfprof --view s", ["scope"]),
         ("%tfprof -order-by acc", ["accelerator_micros"]),
         ("%%tfprof --order_by ", list(ORDERS)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tokenize
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -60,3 +62,22 @@ def test_the_cell_magic_can_be_called_as_a_function(shell: InteractiveShell, sta
     with pytest.raises(ZeroDivisionError):
         shell.run_cell_magic("tfprof", "--quiet", "1 / 0")
     assert stand_in.events == ["enter", "exit"] * 2
+
+
+def test_options_need_not_be_python(
+    shell: InteractiveShell, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IPython looks for a semicolon with Python's tokenizer, which refuses a backslash from Python 3.12 on."""
+
+    def refuse(_: str) -> bool:
+        raise tokenize.TokenError("unexpected character after line continuation character")
+
+    monkeypatch.setattr("IPython.core.displayhook.DisplayHook.semicolon_at_end_of_expression", staticmethod(refuse))
+    assert shell.run_line_magic("tfprof", r"--quiet --show_name_regexes conv\d 2 + 3") == 5
+    assert stand_in.events == ["enter", "exit"]
+
+
+def test_a_semicolon_silences_a_nested_magic_too(shell: InteractiveShell, stand_in: StandIn) -> None:
+    assert (
+        shell.run_cell_magic("tfprof", "--quiet", "value = get_ipython().run_line_magic('tfprof', '5;')\nvalue") is None
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from queue import Empty
 from typing import Any
 
 from jupyter_core.utils import ensure_async
@@ -26,6 +27,13 @@ class Client(NotebookClient):
             self.interrupt_at = ""
             self.interrupting = asyncio.ensure_future(self._interrupt())
         return super().process_message(msg, cell, cell_index)
+
+    async def _async_poll_output_msg(self, *arguments: Any) -> None:
+        """Go on where another poll of the same socket took a message: nbclient's own ends there, and shows no more."""
+        while True:
+            with suppress(Empty):
+                await super()._async_poll_output_msg(*arguments)
+                return
 
     async def _interrupt(self) -> None:
         assert self.km is not None

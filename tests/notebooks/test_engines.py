@@ -39,7 +39,19 @@ def test_both_engines_have_their_steps(engines: Notebook) -> None:
     assert engines.value("sorted(set(prof.profile.step_workers))") == ["engine 0", "engine 1"]
 
 
+FASTEST = """[
+    min(
+        nanos
+        for node, step, nanos in zip(*(getattr(prof.profile.executions, name).tolist() for name in COLUMNS))
+        if 'MatMul' in prof.profile.nodes.ops[prof.profile.nodes.op[node]]
+        and prof.profile.step_workers[step] == engine
+    )
+    for engine in ('engine 0', 'engine 1')
+]""".replace("COLUMNS", "('node', 'step', 'duration_nanos')")
+"""The fastest product of each engine: on a busy machine a mean says more of what else runs."""
+
+
 def test_the_products_of_the_larger_batch_take_longer(engines: Notebook) -> None:
-    products = "compared[compared.name.str.contains('MatMul')][['engine 0', 'engine 1']].sum().tolist()"
-    small, large = engines.value(products)
+    small, large = engines.value(FASTEST)
     assert small < large
+    assert engines.value("bool(compared.name.str.contains('MatMul').any())")

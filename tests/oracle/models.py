@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
+
+from tests.ports import free_ports
 
 v1: Any = tf.compat.v1
 Array = NDArray[np.float32]
@@ -140,19 +141,11 @@ def _trace(build: Callable[[], tuple[Any, dict[Any, Any]]], target: str = "") ->
 
 def cluster_target() -> str:
     """What a session connects to for a cluster of two parameter servers and a worker, all in this process."""
-    addresses = [f"127.0.0.1:{port}" for port in _free_ports(3)]
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(3)]
     cluster = {"ps": addresses[:2], "worker": addresses[2:]}
     for task in range(2):
         tf.distribute.Server(cluster, job_name="ps", task_index=task)
     return str(tf.distribute.Server(cluster, job_name="worker", task_index=0).target)
-
-
-def _free_ports(count: int) -> Sequence[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [bound.getsockname()[1] for bound in sockets]
-    for bound in sockets:
-        bound.close()
-    return ports
 
 
 def _convolution(inputs: Any, channels: int, name: str) -> Any:

@@ -110,7 +110,7 @@ def test_a_write_that_fails_leaves_what_was_there(
     for name, content in before.items():
         (tmp_path / name).write_bytes(content)
     monkeypatch.setattr(os, fails, no_space_left)
-    with pytest.raises(ProfileError, match=r"^cannot write '.*report': No space left on device; choose a directory "):
+    with pytest.raises(ProfileError, match=r"^cannot write '.*report': No space left on device; make room there"):
         write_whole(str(tmp_path / "report"), b"new")
     assert entries(tmp_path) == before
 

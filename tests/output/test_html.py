@@ -12,6 +12,7 @@ from tests.sketches import profile_of
 from tfprof_widget.api.profile import Profile, View
 from tfprof_widget.lib.messages import GraphDef, RunMetadata
 from tfprof_widget.output.html import MOST_ROWS, as_html, table
+from tfprof_widget.output.tabular import markdown
 from tfprof_widget.profiles.options import COLUMNS, VIEWS
 
 PROFILE = profile_of("""
@@ -243,7 +244,15 @@ def test_a_large_view_shows_its_first_rows_and_how_to_see_the_others() -> None:
         (Profile.from_protos(), "op", {}, "the profile has no nodes. Give a graph"),
         (Profile.from_protos(), "scope", {}, "the profile has no nodes. Give a graph"),
         (PROFILE, "op", {"start_name_regexes": ["x"]}, "no node passes start_name_regexes=['x']. Loosen one of these."),
-        (PROFILE, "scope", {"min_micros": 10**9, "max_depth": 3}, "no node passes max_depth=3, min_micros=1000000000."),
+        (PROFILE, "scope", {"min_micros": 10**9, "max_depth": 3}, "no node passes min_micros=1000000000. Loosen"),
+        (PROFILE, "scope", {"across_workers": "sum", "max_depth": 0}, "no node passes max_depth=0. Loosen"),
+        (
+            PROFILE,
+            "op",
+            {"show_name_regexes": ["Mat|x"]},
+            "no node passes show_name_regexes=['Mat|x']. Loosen one of "
+            "these. show_name_regexes has to match whole names, as '.*(?:Mat|x).*' does.",
+        ),
         (PROFILE, "graph", {"account_type_regexes": []}, "no node passes account_type_regexes=[]."),
         (PROFILE, "code", {"show_name_regexes": ["x"], "step": 0}, "no node passes show_name_regexes=['x']."),
     ],
@@ -295,3 +304,19 @@ def test_hidden_ops_types_and_shapes() -> None:
         ["layer/mul", "0", f"{cpu}\nMatMul", "0: unknown"],
         ["loss", "0", f"{cpu}\nMean", "0: unknown"],
     ]
+
+
+def test_a_view_says_what_it_leaves_out() -> None:
+    """Of 7 us, three rows have 2 + 1 us, which a depth of 2 hides; a line is known of 6 us."""
+    profile = profile_of("a = Op() 4us | f.py:1:f\na/b = Op() 2us | f.py:1:f > f.py:2:g\na/b/c = Op() 1us")
+    assert "Left out: 2 rows with 3us of their own, hidden by max_depth." in repr(profile.view("scope", max_depth=2))
+    told = "Left out: 1 row with 2us of their own, hidden by max_depth; 1us of ops of which no line is known."
+    assert repr(profile.view("code", max_depth=2)).endswith(told)
+    ((foot,),) = page(profile.view("code", max_depth=2)).texts("tfoot")
+    assert foot == told
+    displayed = profile.view("scope", min_micros=3, account_displayed_op_only=True)
+    assert repr(displayed).endswith("Left out: 1 row with 1us of their own, hidden by min_micros.")
+    assert "Left out" not in repr(profile.view("scope", max_depth=4))
+    assert "2 rows. Left out: 2 rows with 3us of their own, hidden by max\\_depth." in markdown(
+        profile.view("scope", max_depth=2), "cut", []
+    )

@@ -19,8 +19,8 @@ from tfprof_widget.output import cells
 from tfprof_widget.output.cells import value_proto, value_text
 from tfprof_widget.profiles.tables import Checkpoint
 
-FLOAT, DOUBLE, INT32, STRING, INT64, BOOL = 1, 2, 3, 7, 9, 10
-NUMBERS = {"f4": FLOAT, "f8": DOUBLE, "i4": INT32, "i8": INT64, "b1": BOOL}
+FLOAT, DOUBLE, INT32, STRING, COMPLEX, INT64, BOOL, HALF = 1, 2, 3, 7, 8, 9, 10, 19
+NUMBERS = {"f4": FLOAT, "f8": DOUBLE, "i4": INT32, "i8": INT64, "b1": BOOL, "f2": HALF, "c8": COMPLEX}
 
 
 def checkpoint_of(**values: Any) -> Checkpoint:
@@ -39,6 +39,15 @@ def profile_with(sketch: str, **values: Any) -> Profile:
 
 def rows_of(text: str) -> str:
     return text.partition("Profile:\n")[2].partition("\n")[2]
+
+
+def test_the_help_says_that_there_are_values_where_there_are() -> None:
+    """Native says "Not supported now." over right values too."""
+    sketch = "a = VariableV2() 1"
+    with_values = profile_with(sketch, a=[1.0]).view("scope", select=["tensor_value"]).text()
+    assert "tensor_value: The values of variables in the checkpoint." in with_values
+    assert "Not supported now." not in with_values
+    assert "tensor_value: Not supported now." in profile_of(sketch).view("scope", select=["tensor_value"]).text()
 
 
 def test_as_the_guide_prints_them() -> None:
@@ -67,7 +76,9 @@ def test_as_the_guide_prints_them() -> None:
         (np.zeros([2, 0]), "[[],\n[],\n],\n"),
         ([1e10, 1234567.0, -0.001, np.inf, np.nan], "[10000000000.00 1234570.00 -0.00 inf nan ],\n"),
         ([b"ab", b"c"], "['ab' 'c' ],\n"),
-        ([True], ""),  # "Not Supported type"
+        ([True, False], "[1 0 ],\n"),  # which native calls "Not Supported type", as the next
+        (np.float16(0.125), "[0.12 ],\n"),
+        (np.complex64(1), ""),
     ],
 )
 def test_text(value: Any, text: str) -> None:
@@ -82,7 +93,9 @@ def test_text(value: Any, text: str) -> None:
         (np.array([[1], [2]], np.int32), {"dtype": INT32, "value_int64": [1, 2]}),
         (2**62, {"dtype": INT64, "value_int64": [2**62]}),
         ([b"ab", "é".encode(), b"\xff"], {"dtype": STRING, "value_str": ["ab", "é", "\ufffd"]}),
-        ([True], {"dtype": BOOL}),
+        ([True], {"dtype": BOOL, "value_int64": [1]}),
+        (np.float16(1 / 3), {"dtype": HALF, "value_double": [0.333252]}),
+        (np.complex64(1), {"dtype": COMPLEX}),
         (np.zeros([0]), {"dtype": DOUBLE}),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from tests.oracle.native import NativeAnswer, NativeTfprof, Request
 from tests.oracle.random_options import DEFAULTS, options_proto
 from tests.sketches import profile_of, protos_of
-from tfprof_widget.output.text import banner
+from tfprof_widget.output.text import banner, said_left_out, summary
 from tfprof_widget.profiles.options import COLUMNS, VIEWS, Options
 
 MODEL = """
@@ -192,3 +192,55 @@ def test_names_are_printed_as_they_are() -> None:
     # Native pads the names of op types by bytes: "\u00e9t\u00e9" is five of them.
     row = profile_of("a = été() 1us").view("op", select=["cpu_micros"]).text().splitlines()[-1]
     assert row == "été" + " " * (25 - 5) + "1us (100.00%, 100.00%)".rjust(30)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            {"account_type_regexes": ["_trainable_variables"]},
+            "Nothing to show: no node has the type _trainable_variables; give an op log (--op_log_path), or a tf.Graph,"
+            " in which variables are trained.",
+        ),
+        (
+            {"account_type_regexes": ["_checkpoint_variables"]},
+            "Nothing to show: no node has the type _checkpoint_variables; give the path of a checkpoint "
+            "(--checkpoint_path).",
+        ),
+        (
+            {"select": ["tensor_value"]},
+            "tensor_value is empty without a checkpoint; give the path of a checkpoint (--checkpoint_path).",
+        ),
+    ],
+)
+def test_what_has_to_be_given_is_named(options: dict[str, Any], told: str) -> None:
+    assert summary(profile_of("w = VariableV2() 1us").view("scope", **options)).endswith(told)
+
+
+def test_nothing_is_named_that_is_there() -> None:
+    trained = profile_of("w = VariableV2() 1us +_trainable_variables")
+    assert "give" not in summary(trained.view("scope", account_type_regexes=["_trainable_variables"]))
+    assert "give" not in summary(profile_of("w = VariableV2() 1us").view("scope", account_type_regexes=["VariableV2"]))
+    filtered = trained.view("scope", account_type_regexes=["_trainable_variables"], min_micros=10)
+    assert summary(filtered).endswith("no node passes min_micros=10. Loosen one of these.")
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        (
+            "eager/MatMul = Op() 5us",
+            "6us of ops of which no line is known "
+            "(most ran one by one: put them into a tf.function to see their lines)",
+        ),
+        (
+            "imported = Op() 5us",
+            "6us of ops of which no line is known (an imported graph has none: build it in this program, "
+            "or give an op_log written where it is built)",
+        ),
+        ("eager/MatMul = Op() 3us", "4us of ops of which no line is known"),
+    ],
+)
+def test_a_code_view_says_why_it_knows_no_line_of_most_of_the_op_time(others: str, said: str) -> None:
+    profile = profile_of(f"a = Op() 4us | f.py:1:f\nb = Op() 1us\n{others}")
+    assert said_left_out(profile.view("code")) == f"Left out: {said}."

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tensorflow.python.profiler import model_analyzer
 
 import tfprof_widget as tfprof
 from tests.oracle.models import MODELS
@@ -15,6 +16,7 @@ from tfprof_widget.api.profile import Profile
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 from tfprof_widget.lib.messages import GraphDef, RunMetadata
 from tfprof_widget.output import timeline_events
+from tfprof_widget.output.destination import deliver, parse_output
 
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 MODEL = """
@@ -235,12 +237,12 @@ def test_the_file_of_a_step_has_that_step(tmp_path: Path) -> None:
 
 
 def test_the_older_api_writes_one_and_says_so_as_natively(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "out.json"
+    path = tmp_path / "tl_20"
     graph, run_metas, op_log = protos_of("a/b = Op() 5us;7us")
     profiler = tfprof.Profiler(graph, op_log)
     for step, run_meta in zip((10, 20), run_metas, strict=True):
         profiler.add_step(step, run_meta)
-    options = tfprof.ProfileOptionBuilder().with_step(20).with_timeline_output(str(path)).build()
+    options = tfprof.ProfileOptionBuilder().with_step(20).with_timeline_output(f"{tmp_path}/tl").build()
     assert profiler.profile_name_scope(options).children[0].total_exec_micros == 7
     stars = "*" * 54
     assert capsys.readouterr().out == (
@@ -249,10 +251,12 @@ def test_the_older_api_writes_one_and_says_so_as_natively(tmp_path: Path, capsys
     )
     assert told(read_trace(path.read_bytes()), "name", "dur")[-1] == ("a/b", 7)
     profiler.profile_graph(options | {"step": -1})
-    assert told(read_trace(path.read_bytes()), "args") == [
-        ({"op": "Op", "step": step, "thread": 0},) for step in (10, 20)
-    ]
-    assert sorted(tmp_path.iterdir()) == [path]
+    assert capsys.readouterr().out.startswith("generating trace file.\n\n")
+    for step in (10, 20):
+        slices = read_trace((tmp_path / f"tl_{step}").read_bytes())
+        assert told(slices, "args") == [({"op": "Op", "step": step, "thread": 0},)]
+    profiler.profile_name_scope(options | {"step": -1})
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["tl_-1", "tl_10", "tl_20"]
     capsys.readouterr()
     profiler.profile_graph(options | {"step": -1, "output": f"timeline:outfile={tmp_path}/{{step}}.json"})
     assert (
@@ -266,8 +270,8 @@ def test_the_older_api_writes_one_and_says_so_as_natively(tmp_path: Path, capsys
 def test_there_is_no_timeline_of_the_op_view(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     complaint = "^output timeline: the op view has no timeline output; choose the view graph, scope or code$"
-    with pytest.raises(ValueError, match=complaint):
-        tfprof.profile(b"", None, None, "op", {"output": f"timeline:outfile={path}"})
+    with pytest.warns(ProfileWarning, match="^nothing is written: " + complaint[1:]):
+        tfprof.profile(protos_of("a = Op() 5us").graph, None, None, "op", {"output": f"timeline:outfile={path}"})
     with pytest.raises(ValueError, match=complaint):
         profile_of("a = Op() 5us").view("op").write_timeline(str(path))
     assert not path.exists()
@@ -295,3 +299,107 @@ def test_a_timeline_of_nothing_says_why(tmp_path: Path) -> None:
 def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match=r"^cannot write '.*missing/out.json': No such file"):
         profile_of(MODEL).view("graph").write_timeline(str(tmp_path / "missing" / "out.json"))
+
+
+@pytest.mark.parametrize("step", [-1, 20])
+@pytest.mark.parametrize("view", ["scope", "graph", "code"])
+def test_the_older_api_writes_to_natives_files(tmp_path: Path, view: str, step: int) -> None:
+    """What reads native's timelines, as profiler-ui does, looks for these names."""
+    traced = MODELS["mnist"]()
+    names = {}
+    for profiler_class in (model_analyzer.Profiler, tfprof.Profiler):
+        profiler = profiler_class(traced.graph)
+        for number in (10, 20):
+            profiler.add_step(number, traced.run_meta)
+        directory = tmp_path / profiler_class.__module__
+        directory.mkdir()
+        options = tfprof.ProfileOptionBuilder(tfprof.ProfileOptionBuilder.time_and_memory()).with_step(step)
+        shows = {"scope": "profile_name_scope", "graph": "profile_graph", "code": "profile_python"}
+        getattr(profiler, shows[view])(options.with_timeline_output(str(directory / "tl")).build())
+        names[profiler_class] = sorted(each.name for each in directory.iterdir())
+    assert names[tfprof.Profiler] == names[model_analyzer.Profiler] != []
+
+
+# Clocks, streams and holders of memory
+
+NANOS_OF_2023 = 1_700_000_000_000_000_000
+
+
+def gpu_profile(*streams: str, others: tuple[int, ...] = ()) -> Profile:
+    """Two kernels that a GPU's tracer recorded on these streams; in `others` the first takes so much longer."""
+    run = RunMetadata()
+    for number, stream in enumerate(("", *streams)):
+        stats = run.step_stats.dev_stats.add(device=f"{GPU}{stream}").node_stats
+        for start, name in enumerate(("a", "b")):
+            at = NANOS_OF_2023 + 10_250 * start
+            took = 5_000 + (1_000 if number in others and not start else 0)
+            node = stats.add(node_name=name, all_start_nanos=at, all_end_rel_nanos=took, op_end_rel_nanos=took)
+            node.all_start_micros, node.all_end_rel_micros, node.op_end_rel_micros = at // 1000, took // 1000, 5
+    return Profile.from_protos(GraphDef(node=[{"name": "a", "op": "MatMul"}, {"name": "b", "op": "Add"}]), run)
+
+
+def test_times_are_since_1970_if_asked_for(tmp_path: Path) -> None:
+    view = gpu_profile().view("graph")
+    view.write_timeline(tmp_path / "epoch.json", epoch=True)
+    events = read_trace((tmp_path / "epoch.json").read_bytes())
+    start = NANOS_OF_2023 // 1000
+    assert told(events, "name", "ts", "dur") == [("a", start, 5), ("b", start + 10.25, 5)]
+    view.write_timeline(tmp_path / "usual.json")
+    assert told(read_trace((tmp_path / "usual.json").read_bytes()), "ts") == [(0,), (10.25,)]
+
+
+def test_an_output_asks_for_times_since_1970(tmp_path: Path) -> None:
+    output = f"timeline:outfile={tmp_path / 'run.json'},epoch"
+    deliver(gpu_profile().view("graph"), parse_output(output))
+    assert told(read_trace((tmp_path / "run.json").read_bytes()), "ts")[0] == (NANOS_OF_2023 // 1000,)
+    with pytest.raises(ValueError, match="file takes no 'epoch'"):
+        parse_output("file:outfile=a,epoch")
+
+
+def test_a_tree_has_no_clock(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the scope view has lengths of time but no clock; choose the graph view"):
+        gpu_profile().view("scope").write_timeline(tmp_path / "run.json", epoch=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("steps", "is_told"), [("5us", False), ("5us;7us", True)])
+def test_a_gap_between_steps_is_told_of_where_there_is_one(tmp_path: Path, steps: str, is_told: bool) -> None:
+    profile_of(f"a = Op() {steps}").view("graph").write_timeline(tmp_path / "run.json")
+    assert (b"follow one another" in (tmp_path / "run.json").read_bytes()) == is_told
+
+
+@pytest.mark.parametrize(
+    ("streams", "others", "slices"),
+    [
+        ((), (), 2),
+        (("/stream:12", "/stream:all"), (), 4),
+        (("/stream:12", "/stream:13", "/stream:all"), (2,), 5),
+        (("/stream:12",), (), 4),
+    ],
+    ids=["no stream", "on its stream and on all", "another kernel on a stream", "on its stream only"],
+)
+def test_a_kernel_is_shown_once(tmp_path: Path, streams: tuple[str, ...], others: tuple[int, ...], slices: int) -> None:
+    """The device's own slices of ops stand beside those of the streams; a kernel that only a stream has stays."""
+    events = trace_of(gpu_profile(*streams, others=others), "graph", tmp_path)
+    assert len(told(events, "name")) == slices
+    shown = {label.rpartition("stream")[2] for label in labels(events, "process_name") if "stream" in label}
+    assert shown == ({" 12"} if streams == ("/stream:12",) else {" all"} if len(streams) == 2 else shown)
+
+
+def test_the_nodes_that_hold_an_accelerators_memory_are_counted(tmp_path: Path) -> None:
+    run = RunMetadata()
+    for device in (GPU, CPU):
+        stats = run.step_stats.dev_stats.add(device=device).node_stats
+        for number, (name, bytes_) in enumerate((("a", 64), ("b", 32), *((f"n{each}", 1) for each in range(20)))):
+            node = stats.add(node_name=f"{name}{device[-5:-2]}", all_start_micros=1_000 + number, op_end_rel_micros=50)
+            memory = node.memory.add(allocator_name="GPU_0_bfc" if device == GPU else "cpu")
+            memory.allocation_records.add(alloc_micros=1_001 + number, alloc_bytes=bytes_)
+            if name == "a":
+                memory.allocation_records.add(alloc_micros=1_040, alloc_bytes=-bytes_)
+    names = sorted({stats.node_name for device in run.step_stats.dev_stats for stats in device.node_stats})
+    profile = Profile.from_protos(GraphDef(node=[{"name": name, "op": "Op"} for name in names]), run)
+    events = [each for each in trace_of(profile, "graph", tmp_path) if each["name"] == "top allocations"]
+    assert len({event["pid"] for event in events}) == 1
+    assert all(len(event["args"]) == 10 for event in events)
+    held = [(event["ts"], event["args"]["aGPU"], event["args"]["bGPU"]) for event in events]
+    assert (held[0], held[1], held[2], held[-1]) == ((0, 0, 0), (1, 64, 0), (2, 64, 32), (40, 0, 32))

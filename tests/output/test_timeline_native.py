@@ -130,11 +130,12 @@ def native_trace(
 
 
 def our_trace(profile: RandomProfile, view: str, options: dict[str, Any], directory: Path) -> list[Event]:
-    path = directory / "ours.json"
+    path = directory / "ours"
     ((_, run_meta),) = profile.steps
     asked = options | {"output": f"timeline:outfile={path}"}
     with_stdout(partial(tfprof.profile, profile.graph, run_meta, profile.op_log, view, asked))
-    return read_trace(path.read_bytes()) if path.exists() else []
+    written = path.with_name(f"ours_{options['step']}")
+    return read_trace(written.read_bytes()) if written.exists() else []
 
 
 Lanes = dict[int, list[tuple[str, float, float]]]

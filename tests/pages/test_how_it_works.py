@@ -18,7 +18,7 @@ import tensorflow as tf
 import tfprof_widget
 from tests.pages.markdown import ROOT
 from tfprof_widget.api.result import Capture
-from tfprof_widget.capturing import trace_store
+from tfprof_widget.capturing import trace_store, windows
 
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
 STATION = r"`((?:tfprof_widget|js)/[\w/]+\.\w+)` \(`([\w.]+)`\) \w+s .*\.$"
@@ -38,12 +38,17 @@ ASIDE = {
     "capturing/function_hooks": "tells that a session runs, to functions",
     "capturing/function_source": "finds that no function ran",
     "capturing/windows": "finds that no window is open",
+    "capturing/called_functions": "keeps no function, for none was called",
+    "capturing/servers": "finds no servers of a coordinator",
     "capturing/kept_code": "keeps the code that stacks are made of",
+    "capturing/gaps": "looks at Python between runs, for the advice",
     "capturing/recording": "defines what a capture gets",
+    "capturing/tallies": "counts and times runs for `sampling`",
     "ingest/live/captures": "does the reading for `stacks`",
     "ingest/live/functions": "finds that no function ran",
     "ingest/xspace/events": "finds no trace of a function",
     "ingest/xspace/resolve": "finds no trace of a function",
+    "ingest/flops/fused": "names kernels by the ops that they are made of",
     "ingest/flops/node_reader": "reads for `counting`",
     "ingest/flops/operation": "describes ops for `counting`",
     "ingest/flops/products": "counts for `counting`",
@@ -97,9 +102,11 @@ class Followed:
 
 
 @pytest.fixture(autouse=True)
-def read_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trace may be read sooner where that costs little, which a clock decides."""
+def no_clock_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace may be read sooner where that costs little, and a window that has been open for long is closed."""
     monkeypatch.setattr(trace_store, "READING_SHARE", 0.0)
+    for limit in ("MOST_SECONDS", "FULL_SECONDS", "EAGER_SECONDS"):
+        monkeypatch.setattr(windows, limit, 1000.0)
 
 
 def run_session(followed: Followed) -> None:

@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from tests.magic.shells import new_shell
 from tests.notebooks.kernel import ROOT
-from tests.parallel.running import running_cluster
+from tests.parallel.running import running_cluster, unanswered
 
 
 @pytest.fixture(scope="package")
@@ -37,3 +37,10 @@ def shell(cluster: Any) -> Iterator[InteractiveShell]:
     with new_shell() as shell:
         shell.user_ns["rc"] = cluster
         yield shell
+
+
+@pytest.fixture(autouse=True)
+def engines_answered(request: pytest.FixtureRequest) -> None:
+    """Fail at once, with the engines' stacks, where an earlier test has left one hanging."""
+    if "cluster" in request.fixturenames and (told := unanswered(request.getfixturevalue("cluster"))):
+        pytest.fail(told)

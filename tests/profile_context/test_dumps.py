@@ -137,9 +137,19 @@ def test_warnings_that_are_errors_come_at_the_end(model: Model, tmp_path: Path) 
     assert results == [0.0, 0.0, 0.0]
 
 
+def test_the_directory_is_made_with_the_first_file(tmp_path: Path) -> None:
+    """As natively: a loop that fails early leaves no empty directory."""
+    with (
+        pytest.raises(RuntimeError),
+        tfprof.ProfileContext(tmp_path / "train" / "dir", trace_steps=[], dump_steps=[1]),
+    ):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_directory_that_cannot_be_made_is_told_of_before_the_loop(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(tfprof.ProfileError, match=r"profile_dir: cannot make .*file/below.*: Not a directory"):
+    with pytest.raises(tfprof.ProfileError, match=r"profile_dir: cannot make .*file/below.*: .*file' is no directory"):
         tfprof.ProfileContext(tmp_path / "file" / "below", dump_steps=[1]).__enter__()
 
 

@@ -94,15 +94,12 @@ def test_an_unknown_choice_is_told_the_known_ones(given: dict[str, Any], complai
     [("max_dept", "max_depth"), ("min_micro", "min_micros"), ("show_name_regex", "show_name_regexes")],
 )
 def test_a_misspelt_option_is_told_what_may_be_meant(given: str, meant: str) -> None:
-    names = ", ".join(option.name for option in OPTIONS)
-    with pytest.raises(
-        ValueError, match=rf"^unknown option '{given}': did you mean '{meant}'\? The options are {names}$"
-    ):
+    with pytest.raises(ValueError, match=rf"^unknown option '{given}': did you mean '{meant}'\?$"):
         Options.of(**{given: 1})
 
 
 def test_an_option_like_no_other_is_told_all() -> None:
-    with pytest.raises(ValueError, match=r"^unknown option 'zzz': The options are max_depth, .*, timing$"):
+    with pytest.raises(ValueError, match=r"^unknown option 'zzz': the options are max_depth, .*, timing$"):
         Options.of(zzz=1)
 
 

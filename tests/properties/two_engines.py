@@ -16,6 +16,7 @@ from tfprof_widget.api.profile import Profile, View
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.output.costs import Costs, cost_rows
+from tfprof_widget.output.text import blamed, hiding, left_out
 from tfprof_widget.profiles.options import METRICS
 from tfprof_widget.widget.wire import encoded
 
@@ -86,6 +87,9 @@ def _described(view: View) -> dict[str, Any]:
         "depth": view.depth.tolist(),
         "accounted": view.accounted.tolist(),
         "members": [view.members_of(row).tolist() for row in range(len(view))],
+        "blamed": None if len(view) > (view.view != "op") else list(blamed(view)),
+        "left_out": {measure: list(left_out(view, measure)) for measure in MEASURES},
+        "hiding": hiding(view),
         "definitions": view.total["definitions"].tolist(),
         "hidden": view.total["hidden"].tolist(),
         "own": {measure: view.own[measure].tolist() for measure in MEASURES},
@@ -98,7 +102,7 @@ def _described(view: View) -> dict[str, Any]:
 def in_units_of(answer: dict[str, Any], units: dict[str, int]) -> dict[str, Any]:
     """An answer with its values in other units, into which they go without a rest."""
     found = dict(answer, unit=units)
-    for kind in ("own", "total", "grand_total"):
+    for kind in ("own", "total", "grand_total", "left_out"):
         found[kind] = {
             measure: _converted(answer[kind][measure], answer["unit"][measure], units[measure]) for measure in MEASURES
         }

@@ -11,6 +11,7 @@ const PARTS = {
   "../data/wire.ts": "decode",
   "../data/protocol.ts": "OPTIONS",
   "../analysis/costs.ts": "costRows, costsOf",
+  "../analysis/emptiness.ts": "blamed, hiding, leftOut",
   "./evaluate.ts": "evaluate",
   "./measures.ts": "MEASURES",
   "../data/options.ts": "withDefaults",
@@ -30,7 +31,7 @@ const { outputFiles } = await build({
   write: false,
 });
 const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-const { decode, OPTIONS, costRows, costsOf, evaluate, MEASURES, withDefaults } = await import(source);
+const { blamed, hiding, leftOut, decode, OPTIONS, costRows, costsOf, evaluate, MEASURES, withDefaults } = await import(source);
 
 const directory = process.argv[2];
 const profiles = new Map();
@@ -50,6 +51,9 @@ function answerTo({ columns, view: kind, options, metrics }) {
     depth: Array.from(view.depth),
     accounted: Array.from(view.accounted, Boolean),
     members: Array.from({ length: view.rows }, (_, row) => Array.from(view.membersOf(row))),
+    blamed: view.kept > 0 ? null : Object.values(blamed(view)),
+    left_out: byMeasure((measure) => leftOut(view, measure)),
+    hiding: hiding(view),
     definitions: Array.from(view.definitions),
     hidden: Array.from(view.hidden),
     own: byMeasure((measure) => Array.from(view.own(measure))),

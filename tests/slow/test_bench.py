@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 MEASURED = {
     "import": {"python -c 'import tfprof_widget', beside 'pass'"},
     "build": {"Profile from bytes", "Profile from messages, which native wants serialized"},
+    "traces": {"peak memory while reading it, beside the file"},
     "graph": {"Profile from a tf.Graph", "memory taken beyond the tf.Graph"},
     "overhead": {
         "cell of 4 session runs, %%tfprof beside untraced",
@@ -26,6 +27,7 @@ MEASURED = {
         "cell of a Keras fit of 8 steps, %%tfprof beside untraced",
         "cell of 4 tf.function calls, %%tfprof beside untraced",
     },
+    "cells": {"hooks of an untraced session run", "cell of a Keras fit, LSTM, by the clock"},
     "views": {f"{view} view, other order, timing=exact" for view in ("scope", "graph", "op", "code")},
     "scaling": {"slowest view, other step", "peak memory while loading, beside columns"},
 }
@@ -36,7 +38,7 @@ def test_areas_are_measured(tmp_path: Path) -> None:
     areas = share(list(MEASURED), ["graph", "views"])
     report = tmp_path / "report.json"
     shutil.copy(ROOT / "docs" / "scaling.md", tmp_path)
-    small = ["--nodes", "100", "--steps", "4", "--scales", "1000,3000", "--docs", str(tmp_path)]
+    small = ["--nodes", "100", "--steps", "4", "--seconds", "0.1", "--scales", "1000,3000", "--docs", str(tmp_path)]
     finished = subprocess.run(
         [sys.executable, "-m", "tests.bench", *small, "--only", ",".join(areas), "--json", str(report)],
         cwd=ROOT,

@@ -15,6 +15,7 @@ from tfprof_widget.engine.steps import by_worker, chosen_steps
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import NANOS_A_MICRO
+from tfprof_widget.lib.errors import value_error
 from tfprof_widget.lib.text import visible, writer
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options, one_of
@@ -62,20 +63,20 @@ def _workers(profile: ProfileData, options: Options) -> dict[str, tuple[int, ...
     groups = by_worker(profile, chosen_steps(profile, options)) if profile.step_workers else []
     found = {profile.step_workers[steps[0]]: steps for steps in groups}
     if len(found) == 1 and len(set(profile.step_workers)) > 1:
-        raise ValueError(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; loosen them")
+        raise value_error(f"compare: step and regexes leave one worker only, {next(iter(found))!r}; loosen them")
     if len(found) < 2 and not profile.steps:
-        raise ValueError(
+        raise value_error(
             "compare: nothing ran in these profiles, and workers are told apart by their runs; "
             "compare the views of the profiles instead"
         )
     if len(found) < 2:
-        raise ValueError(
+        raise value_error(
             "compare: there are no two workers to compare; merge profiles by name first, "
             "as in tfprof_widget.merge({'before': one, 'after': other}).compare(), "
             "or at the command line: tfprof compare before=FILE after=FILE"
         )
     if taken := sorted({"name", "difference", "mean", *RATIOS} & set(found)):
-        raise ValueError(f"compare: a worker is called {taken[0]!r}, as a column is; give it another name to merge")
+        raise value_error(f"compare: a worker is called {taken[0]!r}, as a column is; give it another name to merge")
     return {worker: found[worker] for worker in sorted(found, key=worker_order)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from tfprof_widget.engine.account import accounted
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.ingest.flops.counting import Counter, Outcome
+from tfprof_widget.ingest.flops.fused import rows_of_types
+from tfprof_widget.ingest.flops.products import MULTIPLY_ACCUMULATES
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
 
@@ -18,13 +21,15 @@ if TYPE_CHECKING:
     import pandas
 
 _MOST_LISTED = 10
+_SAID = {"formula": "no formula", "shapes": "shapes not known", "count": "not counted in the op log"}
+_LACKS = {Outcome.COUNTED: "", Outcome.NO_FORMULA: "formula", Outcome.NO_SHAPE: "shapes"}
 
 
 @dataclass(frozen=True)
 class OpTypeCoverage:
     """The nodes of one op type: their number and time, and for how much of both float operations are known.
 
-    `lacks` is empty, or says what is missing: "formula" or "shapes".
+    `lacks` is empty, or says what is missing: "formula", "shapes", or "count" where only an op log may count.
     """
 
     op: str
@@ -79,7 +84,7 @@ class FlopsCoverage:
         """
         what = "op time" if self.micros else "nodes"
         lines = [f"float operations are known for {self.share:.1%} of the {what}"]
-        for lacks, said in (("formula", "no formula"), ("shapes", "shapes not known")):
+        for lacks, said in _SAID.items():
             missing = [each for each in self.op_types if each.lacks == lacks]
             listed = ", ".join(f"{each.op} ({self._missed(each):.1%})" for each in missing[:_MOST_LISTED])
             more = f", and {len(missing) - _MOST_LISTED} more" if len(missing) > _MOST_LISTED else ""
@@ -125,21 +130,35 @@ def _coverage(profile: ProfileData, options: Options) -> FlopsCoverage:
     costs = measures(profile, options)
     nodes, micros = profile.nodes, costs.columns["micros"] / costs.unit("micros")
     float_ops = costs.columns["float_ops"] // costs.unit("float_ops")
-    counter = Counter(profile)
+    of_one = nodes.float_ops_in(exact=options.timing == "exact")
+    counter = Counter(profile, multiply_accumulates=_has_multiply_accumulates(profile))
     rows = np.flatnonzero(accounted(profile, options) & ((micros > 0) if micros.any() else True)).tolist()
-    outcomes = [Outcome.COUNTED if nodes.float_ops[row] else counter.count(row).outcome for row in rows]
-    by_op: dict[str, list[tuple[int, Outcome]]] = {}
-    for row, outcome in zip(rows, outcomes, strict=True):
-        by_op.setdefault(counter.reader.op(row), []).append((row, outcome))
+    by_op: dict[str, list[tuple[int, str]]] = {}
+    for row in rows:
+        lacks = "" if of_one[row] else _lacks(counter, row)
+        by_op.setdefault(nodes.ops[nodes.op[row]], []).append((row, lacks))
     op_types = [_of_type(op, members, micros, float_ops) for op, members in by_op.items()]
     return FlopsCoverage(tuple(sorted(op_types, key=lambda each: (-each.micros, each.op))))
 
 
-def _of_type(op: str, members: list[tuple[int, Outcome]], micros: Any, float_ops: Any) -> OpTypeCoverage:
+def _lacks(counter: Counter, row: int) -> str:
+    """What a node without float operations lacks; nothing if its op has none."""
+    float_ops, outcome = counter.count(row)
+    return "count" if float_ops else _LACKS[outcome]
+
+
+def _has_multiply_accumulates(profile: ProfileData) -> bool:
+    """Whether a profile counts multiply-accumulates: then ops that are no products rightly have none."""
+    nodes, counter = profile.nodes, Counter(profile, multiply_accumulates=True)
+    products = (row for row in rows_of_types(profile, MULTIPLY_ACCUMULATES) if nodes.float_ops[row])
+    return any(int(nodes.float_ops[row]) == counter.count(row).float_ops for row in islice(products, 1))
+
+
+def _of_type(op: str, members: list[tuple[int, str]], micros: Any, float_ops: Any) -> OpTypeCoverage:
     rows = [row for row, _ in members]
-    counted = [row for row, outcome in members if outcome is Outcome.COUNTED]
-    missing = {outcome for _, outcome in members} - {Outcome.COUNTED}
-    lacks = "formula" if Outcome.NO_FORMULA in missing else "shapes" if missing else ""
+    counted = [row for row, lacks in members if not lacks]
+    missing = {lacks for _, lacks in members}
+    lacks = next((each for each in _SAID if each in missing), "")
     return OpTypeCoverage(
         op=op,
         nodes=len(rows),

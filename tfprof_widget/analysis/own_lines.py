@@ -1,9 +1,14 @@
-"""Finds the user's own lines of code, and adds up the time of each."""
+"""Finds the user's own lines of code: adds up the time of each, and finds the loop that repeats some."""
 
 from __future__ import annotations
 
+import ast
+import linecache
 import re
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +17,7 @@ from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import Integers
 from tfprof_widget.lib.text import is_of_library
-from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.data import ProfileData, ProfileTables
 from tfprof_widget.profiles.tables import CodeStacks
 
 
@@ -53,15 +58,17 @@ def _own_frames(profile: ProfileData) -> set[str]:
 CELL = re.compile(r"In\[\d+\]")
 
 
-def own_frames(traces: CodeStacks) -> tuple[str, ...]:
+def own_frames(tables: ProfileTables) -> tuple[str, ...]:
     """Regexes of the frames that a code view shows if frames of libraries are left out.
 
     >>> from tfprof_widget.demo import demo_profile
-    >>> own_frames(demo_profile().traces)[0]
+    >>> own_frames(demo_profile())[0]
     'train\\\\.py:10:dense(\\\\ \\\\(gradient\\\\))?'
     """
     own: set[int] = set()
-    for stack in np.unique(traces.stack[traces.stack >= 0]).tolist():
+    traces = tables.traces
+    used = np.unique(np.concatenate([traces.stack, tables.other_stacks.stack]))
+    for stack in used[used >= 0].tolist():
         own.update(_of_stack(traces, traces.stacks[stack].tolist()))
     return tuple(sorted({f"{re.escape(_name(traces, frame))}({re.escape(GRADIENT_SUFFIX)})?" for frame in own}))
 
@@ -78,3 +85,119 @@ def _name(traces: CodeStacks, frame: int) -> str:
     return frame_name(
         traces.strings[traces.file[frame]], int(traces.line[frame]), traces.strings[traces.function[frame]]
     )
+
+
+Line = tuple[str, int, str]
+"""A line of code: its file, its number and the function that it is in."""
+
+NEARLY_ALL = 0.8
+"""A line that so large a share of the samples pass through has all of them, as far as sampling can tell."""
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def repeated_place(seen: Mapping[tuple[Line, ...], int], opened: Line | None = None) -> Line | None:
+    """The loop that repeats what was seen, or the function that a loop calls to do it all; None if no loop does.
+
+    `seen` counts stacks of the user's own lines, the outermost first. The place of a loop has no function. A loop
+    around `opened`, the line at which the capture began, repeats the capture and not what was seen in it.
+    """
+    found: Line | None = None
+    frames = _down_to_several_lines(seen)
+    blocks = {file: _blocks(file) for file in {line[0] for lines in frames for line in lines}}
+    for lines in reversed(frames):
+        file, line, function = next(iter(lines))
+        is_opened_here = opened is not None and (file, function) == opened[::2]
+        within = [block for block in blocks[file] if not (is_opened_here and opened and _is_loop_at(block, opened[1]))]
+        loop = _loop_around(within, {line: count for (_, line, _), count in lines.items()})
+        if loop:
+            return found or (file, loop, "")
+        if is_opened_here:
+            return None
+        if found is None and not function.startswith("<"):
+            found = file, _line_of_function(blocks[file], line), function
+    return None
+
+
+def _down_to_several_lines(seen: Mapping[tuple[Line, ...], int]) -> list[Counter[Line]]:
+    """The lines seen frame by frame, down to the frame in which several lines share what was seen."""
+    stacks, found = dict(seen), list[Counter[Line]]()
+    least = NEARLY_ALL * sum(stacks.values())
+    for depth in count():
+        frames = Counter[tuple[str, str]]()
+        for lines, number in stacks.items():
+            if len(lines) > depth:
+                frames[lines[depth][0], lines[depth][2]] += number
+        if not frames or frames.most_common(1)[0][1] < least:
+            break
+        of = frames.most_common(1)[0][0]
+        at = Counter[Line]()
+        for lines, number in stacks.items():
+            if len(lines) > depth and (lines[depth][0], lines[depth][2]) == of:
+                at[lines[depth]] += number
+        found.append(at)
+        line, most = at.most_common(1)[0]
+        if most < least:
+            break
+        stacks = {lines: number for lines, number in stacks.items() if len(lines) > depth and lines[depth] == line}
+    return found
+
+
+def _blocks(file: str) -> list[Any]:
+    """The loops and functions of a file, outer ones before those in them; none if there is no source."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    found: list[Any] = [node for node in ast.walk(tree) if isinstance(node, (*_LOOPS, *_FUNCTIONS))]
+    return sorted(found, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
+
+
+def loop_heads(file: str) -> frozenset[int]:
+    """The lines of a file that are the head of a `for` alone: what they call gives the items of the loop."""
+    loops = [block for block in _blocks(file) if isinstance(block, (ast.For, ast.AsyncFor))]
+    return frozenset(line for loop in loops for line in range(loop.lineno, loop.body[0].lineno))
+
+
+def is_repeated(file: str, line: int) -> bool:
+    """Whether a line of a file is in a loop of its function."""
+    return bool(_loops_around(_blocks(file), [line]))
+
+
+def _loop_around(blocks: Sequence[Any], lines: Mapping[int, int]) -> int:
+    """The line of the loop that repeats most of these lines of one function; 0 if no loop does.
+
+    That is the innermost loop around all lines that are in the same outermost loop.
+    """
+    by_loop = defaultdict[int, list[int]](list)
+    for line in lines:
+        loops = _loops_around(blocks, [line])
+        if loops:
+            by_loop[loops[0]].append(line)
+    if not by_loop:
+        return 0
+    most = max(by_loop.values(), key=lambda of_loop: sum(lines[line] for line in of_loop))
+    return _loops_around(blocks, most)[-1] if 2 * sum(lines[each] for each in most) > sum(lines.values()) else 0
+
+
+def _loops_around(blocks: Sequence[Any], lines: Sequence[int]) -> list[int]:
+    """The lines of the loops around all these lines, the outermost first, within the innermost function."""
+    found: list[int] = []
+    for block in _around(blocks, lines):
+        found = [*found, block.lineno] if isinstance(block, _LOOPS) else []
+    return found
+
+
+def _around(blocks: Sequence[Any], lines: Sequence[int]) -> Iterator[Any]:
+    return (block for block in blocks if block.lineno <= min(lines) and max(lines) <= block.end_lineno)
+
+
+def _is_loop_at(block: Any, line: int) -> bool:
+    return isinstance(block, _LOOPS) and block.lineno <= line <= (block.end_lineno or block.lineno)
+
+
+def _line_of_function(blocks: Sequence[Any], line: int) -> int:
+    """The line of the innermost function around a line; the line itself if there is no source."""
+    found = [block.lineno for block in _around(blocks, [line]) if isinstance(block, _FUNCTIONS)]
+    return found[-1] if found else line

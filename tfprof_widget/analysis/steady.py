@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,13 +15,29 @@ from tfprof_widget.ingest.parts.names import DATA_SCOPE
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.text import written_time
-from tfprof_widget.profiles.data import EAGER, SHORTER, WARM_UP, ProfileData, ProfileTables
+from tfprof_widget.profiles.data import EAGER, EARLY, FIRST, PARTIAL, SHORTER, ProfileData, ProfileTables
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
 WORTHWHILE = 0.1
 """A cause with a smaller share of the time is not worth a change of the program, and is no finding."""
 
 MOST_SELECTED = 5
+
+COLLECTIVE = re.compile(
+    r"Collective\w+|_?Nccl\w+|Horovod\w+|(m?n|r)ccl\w*.*"  # TensorFlow, Horovod, and the kernels of NCCL and RCCL
+    r"|(all-reduce|all-gather|reduce-scatter|all-to-all|collective-(permute|broadcast)|ragged-all-to-all)"
+    r"(-start|-done)?(\.\d+)?"  # XLA
+    r"|psum(_scatter|_invariant)?|p(max|min|permute|broadcast)|all_(gather|to_all|reduce)(_invariant)?|reduce_scatter",
+    re.DOTALL,
+)
+"""Op types and kernels by which accelerators exchange what each of them has."""
+
+COPYING = re.compile(
+    r"(copy-(start|done)|(send|recv)(-done)?|infeed|outfeed)(\.\d+)?"  # XLA: what a TPU does until data have come
+    r"|__amd_rocclr_copyBuffer.*",  # ROCm copies by kernels, too
+    re.DOTALL,
+)
+"""Op types and kernels that only move data, or wait until they are moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +107,7 @@ class SteadySteps:
     @cached_property
     def is_data(self) -> Flags:
         """Whether each node belongs to `tf.data`, whose threads work ahead of the steps."""
-        names = self.profile.nodes.names
-        flags = np.zeros(len(names), np.bool_)
-        flags[bisect_left(names, f"{DATA_SCOPE}/") : bisect_left(names, f"{DATA_SCOPE}0")] = True
-        return flags
+        return _is_data(self.profile)
 
     @cached_property
     def wall(self) -> Intervals:
@@ -107,6 +120,35 @@ class SteadySteps:
         np.maximum.at(end, step, self.end[own])
         ran = end > 0
         return Intervals.of(start[ran], end[ran])
+
+    @cached_property
+    def are_steps(self) -> bool:
+        """Whether these are whole steps that repeat: a warm-up sets up what others use, and eager ops have no step."""
+        names = {self.profile.step_names[step] for step in self.steps.tolist()}
+        return any(name != EAGER and not name.endswith((*FIRST, PARTIAL)) for name in names)
+
+    @cached_property
+    def clock(self) -> int:
+        """The time of the steps by the clock, as it is without tracing if that is known, else as it was traced."""
+        times, names = self.profile.times, {self.profile.step_names[step] for step in self.steps.tolist()}
+        untraced = times.step_seconds if times is not None and names == {self.profile.main_kind} else 0.0
+        return round(untraced * 1e9) * len(self.steps) or self.wall.length
+
+    @property
+    def untraced_share(self) -> float:
+        """The time of the steps without tracing by their time as traced, at most 1: tracing slows steps."""
+        return min(self.clock / max(self.wall.length, 1), 1.0)
+
+    def busy(self, rows: Flags) -> int:
+        """The time within the steps in which any of these rows ran."""
+        return self.wall.length - self.wall.without(self.during(rows)).length
+
+    def of_clock(self, nanos: int, others: Flags) -> int:
+        """A time in which none of the other rows ran, as it is without tracing, which makes it longer.
+
+        It shrinks as the steps do, and is at most what the others leave of the steps' time.
+        """
+        return min(round(nanos * self.untraced_share), max(self.clock - self.busy(others), 0))
 
     @cached_property
     def nanos(self) -> Integers:
@@ -136,6 +178,51 @@ class SteadySteps:
         """Whether each row ran on one of some devices."""
         return _looked_up(devices, self.device)
 
+    def of_ops_or_kernels(self, pattern: re.Pattern[str]) -> Flags:
+        """Whether each row is of such ops or kernels: by its op, its node's kernels, or those on its stream."""
+        names = self.profile.nodes.names
+        others: set[tuple[str, int | None]] = set()
+        found: set[tuple[str, int | None]] = set()
+        for each in self.profile.kernel_runs:
+            of = found if pattern.fullmatch(each.kernel) else others
+            of.update([(each.node, each.stream), (each.node, None)])
+        found -= others
+        row_of = {name: row for row, name in enumerate(names)} if found else {}
+        nodes = self.ops(pattern)
+        nodes[[row_of[name] for name, stream in found if stream is None and name in row_of]] = True
+        rows = self.of_nodes(nodes)
+        thread = self.profile.executions.thread[self.rows]
+        for name, stream in found:
+            if stream is not None and name in row_of:
+                rows = rows | (self.is_on_stream & (self.node == row_of[name]) & (thread == stream))
+        return rows
+
+    @cached_property
+    def moves(self) -> Flags:
+        """Whether each row only moves data on an accelerator, or waits until they are moved."""
+        return self.is_on_stream & self.of_ops_or_kernels(COPYING)
+
+    def copies_of(self, device: str) -> tuple[Indices, Integers, Integers, Flags]:
+        """The step, start and end of each transfer, and whether it is a copy to, from or within an accelerator."""
+        transfers = self.profile.transfers
+        is_copy = np.array(["MEMCPY" in kind.upper() for kind in transfers.kinds], np.bool_)
+        at_it = np.array([name.endswith(device) for name in transfers.devices], np.bool_)
+        start = transfers.start_nanos
+        if not len(transfers):
+            return transfers.step, start, start, np.zeros(0, np.bool_)
+        chosen: Flags = is_copy[transfers.kind] & (at_it[transfers.source] | at_it[transfers.target])
+        return transfers.step, start, start + transfers.duration_nanos, chosen
+
+    def copies(self, device: str) -> Intervals:
+        """The stretches in which data were moved to, from or within an accelerator in these steps."""
+        step, start, end, chosen = self.copies_of(device)
+        rows = np.flatnonzero(chosen & np.isin(step, self.steps))
+        names = self.profile.nodes.devices
+        own = self.moves & self.on_devices(
+            np.array([name.partition("/stream")[0] == device for name in names], np.bool_)
+        )
+        return Intervals.of(np.append(start[rows], self.start[own]), np.append(end[rows], self.end[own]))
+
     def during(self, rows: Flags) -> Intervals:
         """The stretches in which any of some rows ran."""
         picked = _picked(rows)
@@ -146,7 +233,7 @@ class SteadySteps:
         outside = Intervals.of(np.append(0, self.wall.end), np.append(self.wall.start, np.iinfo(np.int64).max))
         return self.during(rows).without(self.during(~rows)).without(outside).length
 
-    def ops(self, pattern: str) -> Flags:
+    def ops(self, pattern: str | re.Pattern[str]) -> Flags:
         """Whether each node's op matches a regex in full."""
         nodes = self.profile.nodes
         matches = re.compile(pattern).fullmatch
@@ -157,8 +244,8 @@ class SteadySteps:
         return float(self.nanos[nodes].sum()) / max(float(self.nanos.sum()), 1.0)
 
     def of_wall(self, nanos: int) -> float:
-        """The share of a time in the time of the steps."""
-        return nanos / max(self.wall.length, 1)
+        """The share of a time in the time of the steps by the clock."""
+        return nanos / max(self.clock, 1)
 
     def costliest(self, nodes: Flags) -> tuple[str, ...]:
         """The names of the few nodes among these that take most time; nodes that take none are left out."""
@@ -191,6 +278,13 @@ class SteadySteps:
         return sums
 
 
+def _is_data(tables: ProfileTables) -> Flags:
+    names = tables.nodes.names
+    flags = np.zeros(len(names), np.bool_)
+    flags[bisect_left(names, f"{DATA_SCOPE}/") : bisect_left(names, f"{DATA_SCOPE}0")] = True
+    return flags
+
+
 def _looked_up(flags: Flags, rows: Indices) -> Flags:
     """The flag of each row; if no flag is set, this is quick for many rows, too."""
     return flags[rows] if flags.any() else np.zeros(len(rows), np.bool_)
@@ -204,57 +298,98 @@ def _picked(rows: Flags) -> slice | Flags:
 def _steady_steps(profile: ProfileTables) -> Integers:
     names = profile.step_names
     main = [step for step, name in enumerate(names) if name and name == profile.main_kind]
-    steady = [step for step, name in enumerate(names) if name != EAGER and not name.endswith((WARM_UP, SHORTER))]
+    unlike = (*FIRST, SHORTER, EARLY, PARTIAL)
+    steady = [step for step, name in enumerate(names) if name != EAGER and not name.endswith(unlike)]
     return np.array(main or steady or range(len(names)), np.int64)
 
 
 _WAITING = re.compile(
     r"(Padding|Priority|FIFO|RandomShuffle)?Queue(En|De)queue.*|Barrier.*|(Ordered)?Map(Unst|St)age|(Unst|St)age"
-    r"|IteratorGetNext(Sync|AsOptional)?|_?(Host)?Recv|Collective.*|Iterator::.*"
+    r"|IteratorGetNext(Sync|AsOptional)?|_?(Host)?Recv|Collective.*"
 )
 """Ops that mostly wait for other threads or tasks; a queue's may wait for as long as the program runs."""
 
 
+def op_seconds(tables: ProfileTables, name: str) -> float:
+    """The time of all ops in the steps of this name.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> op_seconds(demo_profile(), "no such steps")
+    0.0
+    """
+    executions = tables.executions
+    return float(executions.duration_nanos[np.isin(executions.step, tables.steps_named(name))].sum()) / 1e9
+
+
 def work_seconds(tables: ProfileTables, name: str) -> float:
-    """The op time of a step of this name in the mean, without that of ops that mostly wait; 0 if there is none.
+    """The op time of a step of this name in the mean, without `tf.data` and ops that mostly wait; 0 if there is none.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> demo_profile().step_names, work_seconds(demo_profile(), "")
     (('',), 0.000320802)
     """
     totals, nodes = tables.step_totals, tables.nodes
-    named = [step for step, each in enumerate(tables.step_names) if each == name]
+    named = tables.steps_named(name)
     waits = np.array([_WAITING.fullmatch(op) is not None for op in nodes.ops], np.bool_)[nodes.op]
-    counted = np.isin(totals.step, named) & ~waits[totals.node]
+    counted = np.isin(totals.step, named) & ~(waits | _is_data(tables))[totals.node]
     nanos = totals.accelerator_nanos[counted].sum() + totals.cpu_nanos[counted].sum()
     return float(nanos) / 1e9 / max(len(named), 1)
 
 
 def executions_a_step(tables: ProfileTables, name: str) -> float:
-    """How many executions there were in a step of this name, in the mean; 0 if there is no such step.
+    """How many executions there were in a step of this name in the mean, without `tf.data`; 0 if there is none.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> executions_a_step(demo_profile(), "")
     30.0
     """
-    named = [step for step, each in enumerate(tables.step_names) if each == name]
-    return float(np.isin(tables.executions.step, named).sum()) / max(len(named), 1)
+    named = tables.steps_named(name)
+    executions = tables.executions
+    counted = np.isin(executions.step, named) & ~_is_data(tables)[executions.node]
+    return float(counted.sum()) / max(len(named), 1)
 
 
-def ops_at_once(tables: ProfileTables, name: str) -> float:
-    """How many ops ran at once in the steps of this name: their op time by the time in which any of them ran.
+OP_TIME = "op time"
+OF_STEPS = ("shown", "step", "recorded", OP_TIME, "FLOP formulas for")
+"""The labels of the head line's facts that are of the steps shown. They stand behind `RUNS_TRACED`."""
+RUNS_TRACED = "runs traced"
+
+
+@dataclass(frozen=True, eq=False)
+class StepUse:
+    """For each step, in nanoseconds: the summed durations of its ops (`work`), and the time in which any op ran.
 
     >>> from tfprof_widget.demo import demo_profile
-    >>> round(ops_at_once(demo_profile(), ""), 2)
-    1.01
+    >>> use = StepUse.of(demo_profile())
+    >>> use.work.tolist(), use.busy.tolist(), round(use.ops_at_once([0]), 2)
+    ([320802], [317387], 1.01)
     """
-    executions = tables.executions
-    named = [step for step, each in enumerate(tables.step_names) if each == name]
-    devices = tables.nodes.devices
-    counts = accelerator_streams(devices) | (
-        canonical(devices) & np.array(["cpu:" in each for each in devices], np.bool_)
-    )
-    chosen = np.isin(executions.step, named) & (executions.start_nanos > 0) & counts[executions.device]
-    start, duration = executions.start_nanos[chosen], executions.duration_nanos[chosen]
-    busy = Intervals.of(start, start + duration).length
-    return float(duration.sum()) / busy if busy else 0.0
+
+    work: Integers
+    busy: Integers
+
+    @classmethod
+    def of(cls, tables: ProfileTables) -> StepUse:
+        """The use of the steps of some tables; an accelerator counts by the one line that has every kernel once."""
+        executions, devices = tables.executions, tables.nodes.devices
+        counts = accelerator_streams(devices) | (
+            canonical(devices) & np.array(["cpu:" in each for each in devices], np.bool_)
+        )
+        chosen = (executions.start_nanos > 0) & (executions.device != ABSENT) & _looked_up(counts, executions.device)
+        step, start = executions.step[chosen], executions.start_nanos[chosen]
+        work, busy = np.zeros((2, len(tables.steps)), np.int64)
+        np.add.at(work, step, executions.duration_nanos[chosen])
+        order = np.argsort(step, kind="stable")
+        step, start, end = step[order], start[order], (start + executions.duration_nanos[chosen])[order]
+        first = np.searchsorted(step, np.arange(len(tables.steps) + 1))
+        # Workers run steps at the same time, so that each step's ops are joined apart.
+        for each in np.unique(step).tolist():
+            ran = slice(first[each], first[each + 1])
+            busy[each] = Intervals.of(start[ran], end[ran]).length
+        return cls(work, busy)
+
+    def ops_at_once(self, steps: Sequence[int]) -> float:
+        """How many ops ran at once in these steps: their op time by the time in which any of them ran."""
+        chosen = np.array(steps, np.int64)
+        busy = int(self.busy[chosen].sum())
+        return float(self.work[chosen].sum()) / busy if busy else 0.0

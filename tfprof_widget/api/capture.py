@@ -13,21 +13,18 @@ from typing import Any, TypeVar, overload
 from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_source import FunctionSource
+from tfprof_widget.capturing.gaps import Gaps, sampled_gaps
 from tfprof_widget.capturing.hooks import without_hooks
 from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
 from tfprof_widget.capturing.recording import Recording, joined
 from tfprof_widget.capturing.sampling import Policy, policy
 from tfprof_widget.capturing.session_hooks import hooked_sessions
 from tfprof_widget.capturing.session_source import SessionSource
+from tfprof_widget.lib.errors import value_error
 from tfprof_widget.lib.safely import Interrupts, deliver_interrupt, hold_interrupts, release_interrupts
-from tfprof_widget.profiles.devices import MISSING_STREAMS, ran_on_cpus
+from tfprof_widget.profiles.devices import CPU_MEMORY, MISSING_STREAMS, ran_on_cpus
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-CPU_MEMORY = (
-    "on the CPU, TensorFlow's profiler tells of the memory of large tensors only, "
-    "so the bytes of functions, Keras steps and eager ops are too low"
-)
 
 # The capture that ended last, as IPython keeps the last value: for users who forgot to name it.
 _LAST: list[Capture] = []
@@ -49,7 +46,7 @@ def capture(function: Any = None, *, name: str = "", collectives: bool = False, 
     """Profile what TensorFlow runs in a block, or in each call of a function.
 
     Give at most one of the options that say what is traced. `overhead` is the share of the untraced time that tracing
-    may cost; without it, that is 0.1, or half a second if that is more. `every=10` traces every tenth run of a kind,
+    may cost; without it, that is a thirtieth, or 0.1 s if that is more. `every=10` traces every tenth run of a kind,
     `steps=range(10, 20)` the runs 10 to 19 of a kind, `trace_all` all runs. With `collectives`, ops are recorded also
     in functions in which several workers or devices reduce together. By default only the times of their steps are
     taken, since TensorFlow's profiler may crash the process there.
@@ -61,7 +58,7 @@ def capture(function: Any = None, *, name: str = "", collectives: bool = False, 
     """
     if function is not None:
         if not callable(function):
-            raise ValueError(
+            raise value_error(
                 f"capture: {function!r} is no function; write `with capture() as prof:`, or @capture above a def"
             )
         return Capturing(getattr(function, "__name__", ""), policy(**sampling), collectives)(function)
@@ -106,6 +103,8 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
         return opened.capture
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if not self._open:
+            return  # left before, as by an ExitStack and by hand
         opened = self._open.pop()
         capture = opened.capture
         try:
@@ -130,6 +129,9 @@ class _OpenCapture:
         self.kept_code = KeptCode()
         self.sessions = SessionSource(policy, kept=self.kept_code.positions)
         self.functions = FunctionSource(policy, collectives=collectives, kept=self.kept_code.positions)
+        self.gaps = Gaps()
+        self.gaps.sources += [self.sessions, self.functions]
+        self.sessions.gaps = self.functions.gaps = self.gaps
         self.capture = Capture()
         self.hooks = ExitStack()
 
@@ -139,6 +141,7 @@ class _OpenCapture:
         enter(hooked_sessions(sessions))
         enter(hooked_functions(functions))
         enter(keeping_code(self.kept_code))
+        enter(sampled_gaps(self.gaps))
         enter(sessions.opening_thread.opened())
         enter(functions.opening_thread.opened())
         self.capture.counting(
@@ -148,7 +151,8 @@ class _OpenCapture:
 
     def recorded(self) -> Recording:
         """What was recorded of sessions and functions, with notes on what is missing."""
-        return _with_streams_noted(joined(self.sessions.recorded(), _with_memory_noted(self.functions.recorded())))
+        recorded = joined(self.sessions.recorded(), _with_memory_noted(self.functions.recorded()))
+        return replace(_with_streams_noted(recorded), times=self.gaps.times())
 
 
 def _costliest(sessions: SessionSource, functions: FunctionSource, limit: int) -> list[tuple[str, float]]:

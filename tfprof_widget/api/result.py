@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
@@ -14,35 +14,34 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfprof_widget.analysis.coverage import flops_coverage
 from tfprof_widget.analysis.own_lines import own_frames
-from tfprof_widget.analysis.steady import ops_at_once
+from tfprof_widget.analysis.steady import StepUse, executions_a_step
 from tfprof_widget.api.profile import Profile, View
+from tfprof_widget.capturing.gaps import Label, times_of_cell
 from tfprof_widget.capturing.recording import (
-    GraphRecording,
     KindOfRun,
     Measurement,
     Recording,
     busiest,
-    main_steps,
-    note_on_slow_runs,
-    notes_on_untraced,
+    steps_shown,
     timed_sentence,
-    work_of,
 )
+from tfprof_widget.capturing.sampling import note_on_slow_runs, notes_on_untraced
+from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.ingest.assemble import assemble
-from tfprof_widget.ingest.parts.stacks import name_cells
+from tfprof_widget.ingest.parts.stacks import name_cells, place_lone_gradients
 from tfprof_widget.lib.errors import ProfileError, error_text
 from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.lib.text import written_seconds
-from tfprof_widget.output.text import counted_rows
+from tfprof_widget.output.text import counted_rows, summary
 from tfprof_widget.profiles.devices import ran_on_cpus
-from tfprof_widget.profiles.options import EVERYTHING
+from tfprof_widget.profiles.options import EVERYTHING, VIEWS, Options
 
 if TYPE_CHECKING:
     import pandas
 
     from tfprof_widget.analysis.advisor.runner import Advice
-    from tfprof_widget.widget.shown import Shown
+    from tfprof_widget.widget.shown import Shown, ShownGraph
     from tfprof_widget.widget.traits import TfprofWidget
 
 
@@ -59,47 +58,55 @@ def print_options(view: View, asked: Mapping[str, Any]) -> dict[str, Any]:
     if "select" not in asked and ran_on_cpus(view.profile):
         options["select"] = ("cpu_micros",)
     if view.view == "code" and not {"show_name_regexes", "start_name_regexes"} & asked.keys():
-        frames = own_frames(view.profile.traces)
+        frames = own_frames(view.profile)
         options |= {"show_name_regexes": frames} if frames else {}
     return options
 
 
 @dataclass(frozen=True)
 class CapturedGraph:
-    """One graph's profile, and the kinds of runs of it, in the order first seen."""
+    """One graph's profile, and the kinds of runs of it, in the order first seen.
+
+    `busiest` is the traced kind that does most of the `work`, None if no run was traced.
+    """
 
     profile: Profile
     kinds: tuple[KindOfRun, ...]
+    busiest: KindOfRun | None
+    work: tuple[float, float]
 
 
-def captured_graphs(graphs: Iterable[GraphRecording]) -> tuple[CapturedGraph, ...]:
+def captured_graphs(recorded: Recording) -> tuple[CapturedGraph, ...]:
     """The recorded graphs as profiles; in a notebook their frames name cells by number, as `In[2]`."""
     label = _labels()
-    stages = [name_cells(label)] if label is not None else []
-    return tuple(
-        CapturedGraph(
-            Profile.of(assemble(graph.tables.having(main_kind=main_steps(graph.tables, graph.kinds)), *stages)),
-            graph.kinds,
+    stages = [place_lone_gradients, *([name_cells(label)] if label is not None else [])]
+    found = []
+    for graph in recorded.graphs:
+        runs, work = busiest(graph.tables, graph.kinds)
+        steps = steps_shown(graph.tables, runs) if runs is not None else ""
+        tables = graph.tables.having(
+            main_kind=steps, times=times_of_cell(recorded.times, (runs and runs.median_seconds) or 0.0, label)
         )
-        for graph in graphs
-    )
+        profile = Profile.of(assemble(tables, *stages))
+        found.append(CapturedGraph(profile, graph.kinds, runs, work))
+    return tuple(found)
 
 
-def _labels() -> Callable[[str], tuple[str, str] | None] | None:
+def _labels() -> Label | None:
     """IPython's function from a cell's file to its label in tracebacks; None without IPython and in old versions."""
     loaded: Any = sys.modules.get("IPython")
     return getattr(getattr(loaded and loaded.get_ipython(), "compile", None), "format_code_name", None)
 
 
 Value = TypeVar("Value")
+Counts = Callable[[], tuple[int, ...]]
+Costliest = Callable[[int], list[tuple[str, float]]]
 
 # The number of op types in the progress line.
 PROGRESS_OPS = 3
 
 # The most kinds of runs to list in the text of a capture that has times but no ops.
 MOST_TIMED = 5
-
-NO_LINES = "code view: no lines are known of ops that ran one by one; put them into a tf.function to see their lines"
 
 
 class Capture:
@@ -114,8 +121,7 @@ class Capture:
         self._recorded: Recording | None = None
         self._captured: tuple[CapturedGraph, ...] | None = None
         self._measurement: Measurement | None = None
-        self._counts: Callable[[], tuple[int, ...]] = lambda: (0, 0)
-        self._costliest: Callable[[int], list[tuple[str, float]]] = lambda limit: []
+        self._watched: tuple[Counts, Costliest] | None = None
         self.options: Mapping[str, Any] = {}
 
     @classmethod
@@ -128,27 +134,28 @@ class Capture:
     def finish(self, recorded: Recording, name: str = "") -> None:
         """Take what was recorded; from now on the capture can be looked at."""
         self._recorded = recorded
-        self._captured = captured_graphs(recorded.graphs)
+        self._captured = captured_graphs(recorded)
         self._measurement = _measured(recorded, _busiest(self._captured), name)
+        self._watched = None  # it would keep the user's graphs and models alive, and cannot be pickled
 
-    def counting(
-        self, counts: Callable[[], tuple[int, ...]], costliest: Callable[[int], list[tuple[str, float]]]
-    ) -> None:
+    def counting(self, counts: Counts, costliest: Costliest) -> None:
         """Take the functions that give the progress: runs seen and traced so far; op types with their seconds a run."""
-        self._counts, self._costliest = counts, costliest
+        self._watched = counts, costliest
 
     def progress(self) -> str | None:
-        """One line on the progress of the capture; None if nothing ran yet.
+        """One line on the progress of the capture; None if nothing ran yet, and once the capture is over.
 
         >>> capture = Capture()
         >>> capture.counting(lambda: (312, 14), lambda limit: [("MatMul", 0.0012), ("Conv2D", 8e-4)][:limit])
         >>> capture.progress()
         'tfprof: 14 of 312 runs traced; MatMul 1.20 ms, Conv2D 800 µs a run'
         """
-        seen, traced = self._counts()
+        if (watched := self._watched) is None:
+            return None
+        (seen, traced), costliest = watched[0](), watched[1]
         if not seen:
             return None
-        costs = ", ".join(f"{op} {written_seconds(taken)}" for op, taken in self._costliest(PROGRESS_OPS))
+        costs = ", ".join(f"{op} {written_seconds(taken)}" for op, taken in costliest(PROGRESS_OPS))
         return f"tfprof: {traced:,} of {seen:,} runs traced" + (f"; {costs} a run" if costs else "")
 
     @property
@@ -182,13 +189,12 @@ class Capture:
     def view(self, view: str | None = None, **options: Any) -> View:
         """A view of the busiest graph, by default of the runs of its busiest kind after the warm-up."""
         graph = self._shown()
-        given = {"order_by": "micros", **self.options, **options}
-        chosen = view or given.pop("view", "op")
-        given.pop("view", None)
+        deepest = max(Options.of().max_depth, graph.profile.traces.most_frames + 1)
+        given = {"order_by": "micros", "max_depth": deepest, **self.options, **options}
+        tab = given.pop("view", "op")
+        chosen = view or (tab if tab in VIEWS else "op")  # the widget's other tabs are no rows
         asked = {**self._asked(graph), **given}
         asked.pop("view", None)
-        if chosen == "code" and not graph.profile.has_traces:
-            raise ProfileError(NO_LINES)
         return graph.profile.view(chosen, **asked)
 
     def text(self, view: str | None = None, **options: Any) -> str:
@@ -205,7 +211,12 @@ class Capture:
         shown = self.view(view, **{**options, **print_options(whole, {**self.options, **options})})
         left_out = len(whole) - len(shown)
         rest = [f"... {counted_rows(left_out)} of libraries left out: see .view('code')"] if left_out else []
-        return "\n".join([self.measurement.sentence(), *self._notes(), repr(shown), *rest])
+        return "\n".join([self._head(whole), *self._notes(), summary(shown, whole), *rest])
+
+    def _head(self, view: View) -> str:
+        """The head line of the steps that a view shows."""
+        facts = self._shown_graph(self._shown(), 1).facts_of(view.options)
+        return " · ".join(filter(None, [self.measurement.name, *map(str, facts)]))
 
     def widget(self, view: str | None = None, **options: Any) -> TfprofWidget:
         """A widget that shows all graphs, the busiest first: tables, charts and timeline, with live options."""
@@ -224,23 +235,32 @@ class Capture:
         write_whole(path, report(self._to_show()).encode())
 
     def _to_show(self, view: str | None = None, **options: Any) -> Shown:
-        from tfprof_widget.widget.shown import Shown, ShownGraph, starting_options
+        from tfprof_widget.widget.shown import Shown, starting_options
 
         busiest = self._shown()
         asked = {**self._asked(busiest), **options}
         chosen = view or asked.pop("view", "scope")
         asked.pop("view", None)
-        facts, notes = tuple(self.measurement.facts()), self.measurement.warnings
         graphs = sorted(self._graphs, key=lambda graph: graph is not busiest)
         return Shown(
             title=self.measurement.name,
-            graphs=tuple(
-                ShownGraph(f"graph {number}: {_kinds(graph)}", graph.profile, facts, notes, _steady_regexes(graph))
-                for number, graph in enumerate(graphs, 1)
-            ),
+            graphs=tuple(self._shown_graph(graph, number) for number, graph in enumerate(graphs, 1)),
             view=chosen,
             options=starting_options(busiest.profile, asked),
             taken=self.measurement.taken,
+        )
+
+    def _shown_graph(self, graph: CapturedGraph, number: int) -> ShownGraph:
+        from tfprof_widget.widget.shown import ShownGraph
+
+        told = _measured(self.recorded, graph, self.measurement.name)
+        return ShownGraph(
+            f"graph {number}: {_kinds(graph)}",
+            graph.profile,
+            tuple(told.facts()),
+            told.warnings,
+            _steady_regexes(graph),
+            {name: tuple(told.of_steps(name).facts_of_steps()) for name in dict.fromkeys(graph.profile.step_names)},
         )
 
     @property
@@ -270,6 +290,10 @@ class Capture:
         kinds = sorted((runs for runs in self.measurement.runs if runs.seen), key=lambda runs: -runs.seconds)
         missing = "No ops were recorded" if kinds else "Nothing was captured"
         return "\n".join([f"{missing}: {'; '.join(reasons)}", *map(timed_sentence, kinds[:MOST_TIMED])])
+
+    def __getstate__(self) -> dict[str, Any]:
+        _once_over(self._recorded)  # what watches TensorFlow belongs to this process
+        return self.__dict__
 
     def __repr__(self) -> str:
         return "Capture, not over yet" if self._recorded is None else self.text()
@@ -326,47 +350,46 @@ def _why_no_widget(error: Exception) -> str:
 
 def _measured(recorded: Recording, graph: CapturedGraph | None, name: str) -> Measurement:
     kinds = tuple(each for graph in recorded.graphs for each in graph.kinds)
-    runs = _busiest_runs(graph) or max(kinds, key=lambda each: each.seconds, default=None)
-    op_seconds, coverage = _op_time(graph) if graph is not None else (0.0, 0.0)
-    notes = list(recorded.warnings)
-    if runs is not None and (slowed := note_on_slow_runs(runs)):
-        notes.append(slowed)
+    runs = (graph and graph.busiest) or max(kinds, key=lambda each: each.seconds, default=None)
+    shown = graph.profile.main_kind if graph is not None else ""
+    op_seconds, coverage, at_once = _op_time(graph) if graph is not None else (0.0, 0.0, 0.0)
+    executions = executions_a_step(graph.profile, shown) if graph is not None else 0.0
+    slowed = note_on_slow_runs(runs, executions) if runs is not None else None
+    notes = (*recorded.warnings, *([slowed] if slowed else ()))
     return Measurement(
         name=name,
         taken=datetime.datetime.now(datetime.UTC),
         wall_seconds=recorded.wall_seconds,
         overhead_seconds=recorded.overhead_seconds,
         runs=kinds,
-        run_seconds=runs.run_seconds if runs is not None else 0.0,
+        run_seconds=runs.seconds_of(shown) if runs is not None else 0.0,
         traced_run_seconds=runs.traced_run_seconds if runs is not None else 0.0,
         op_seconds=op_seconds,
         coverage=coverage,
         dropped_events=recorded.dropped_events,
         warnings=(*notes, *notes_on_untraced(kinds, recorded.wall_seconds)),
-        ops_at_once=ops_at_once(graph.profile, graph.profile.main_kind) if graph is not None else 0.0,
-        shown=graph.profile.main_kind if graph is not None else "",
+        ops_at_once=at_once,
+        shown=shown,
+        known_overhead=recorded.known_overhead,
     )
 
 
 def _busiest(graphs: tuple[CapturedGraph, ...]) -> CapturedGraph | None:
     """The graph whose traced kinds of runs did most work; those that ran only once, as initializers, count last."""
-    traced = [graph for graph in graphs if graph.profile.main_kind or _busiest_runs(graph) is not None]
-    return max(traced, key=lambda graph: max(work_of(graph.profile, graph.kinds)), default=None)
+    traced = [graph for graph in graphs if graph.busiest is not None]
+    return max(traced, key=lambda graph: graph.work, default=None)
 
 
-def _busiest_runs(graph: CapturedGraph | None) -> KindOfRun | None:
-    return busiest(graph.profile, graph.kinds) if graph is not None else None
-
-
-def _op_time(graph: CapturedGraph) -> tuple[float, float]:
-    """The summed op time of one run in seconds, and the share of it for which float operations are known."""
-    view = graph.profile.view("op", run_name_regexes=[re.escape(graph.profile.main_kind)])
+def _op_time(graph: CapturedGraph) -> tuple[float, float, float]:
+    """The op time of the steps shown in seconds, its share with known float operations, and the ops at once."""
+    view = graph.profile.view("op", run_name_regexes=_steady_regexes(graph))
     total = int(view.grand_total["micros"][0])
-    return total / view.time_scale / 1e6, flops_coverage(view).share if total else 0.0
+    at_once = StepUse.of(graph.profile).ops_at_once(chosen_steps(graph.profile, view.options))
+    return total / view.time_scale / 1e6, flops_coverage(view).share if total else 0.0, at_once
 
 
 def _steady_regexes(graph: CapturedGraph) -> tuple[str, ...]:
-    return (re.escape(graph.profile.main_kind),) if _busiest_runs(graph) is not None else EVERYTHING
+    return (re.escape(graph.profile.main_kind),) if graph.busiest is not None else EVERYTHING
 
 
 def _kinds(graph: CapturedGraph) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfprof_widget.engine.matching import compiled
+from tfprof_widget.lib.errors import value_error
 from tfprof_widget.profiles.options import Option, Options, one_of
 
 TRUTHS: Mapping[str, bool] = {
@@ -92,7 +93,7 @@ class Grammar:
         option = self.known(written)
         if option is None:
             near = meant(written.replace("-", "_"), self.options, dashes)
-            raise ValueError(f"there is no option {dashes}{written}:{near} {self.listed}")
+            raise value_error(f"there is no option {dashes}{written}:{near} {self.listed}")
         return option
 
     def _given(self, match: re.Match[str], rest: deque[str]) -> tuple[Option, str]:
@@ -110,9 +111,9 @@ class Grammar:
                 text = None
         shown = f"{dashes}{option.name}"
         if text is None:
-            raise ValueError(f"{shown} wants a value, as in {shown} {_example(option)}")
+            raise value_error(f"{shown} wants a value, as in {shown} {_example(option)}")
         if option.kind == "flag" and text.lower() not in TRUTHS:
-            raise ValueError(f"{shown} is {text!r}, but must be true or false, or stand alone")
+            raise value_error(f"{shown} is {text!r}, but must be true or false, or stand alone")
         return option, text
 
     def _is_value(self, word: str, option: Option) -> bool:
@@ -245,9 +246,9 @@ def _listed(text: str) -> list[str]:
 
 def _integer(option: Option, text: str) -> int:
     if not re.fullmatch(r"[+-]?\d+(_\d+)*", text, re.ASCII):
-        raise ValueError(f"{option.name} is {text!r}, but must be a whole number")
+        raise value_error(f"{option.name} is {text!r}, but must be a whole number")
     if sum(map(str.isdecimal, text)) > _DIGITS:
-        raise ValueError(f"{option.name} is {text}, but must be below 2**63")
+        raise value_error(f"{option.name} is {text}, but must be below 2**63")
     if int(text) < option.minimum:
-        raise ValueError(f"{option.name} is {int(text)}, but must be at least {option.minimum}")
+        raise value_error(f"{option.name} is {int(text)}, but must be at least {option.minimum}")
     return int(text)

@@ -19,6 +19,7 @@ from inspect import isfunction, signature
 from types import ModuleType
 from typing import Any, Protocol
 
+from tfprof_widget.capturing.called_functions import op_types
 from tfprof_widget.capturing.hooks import Hook
 
 CONTEXT = "tensorflow.python.eager.context"
@@ -55,16 +56,7 @@ def why_never() -> str:
 
 def has_collectives(graph: Any) -> bool:
     """Whether a graph, or a function that it calls, has a collective op."""
-    waiting, known = [graph], set[int]()
-    while waiting:
-        each = waiting.pop()
-        if each is None or id(each) in known:
-            continue
-        known.add(id(each))
-        if any(operation.type.startswith(COLLECTIVE) for operation in each.get_operations()):
-            return True
-        waiting += [getattr(function, "graph", None) for function in getattr(each, "_functions", {}).values()]
-    return False
+    return any(kind.startswith(COLLECTIVE) for kind in op_types(graph))
 
 
 class StopsRecording(Protocol):

@@ -9,6 +9,7 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
+from tfprof_widget.capturing.called_functions import TRACED_TIMES
 from tfprof_widget.capturing.collectives import collective_hooks, is_mended
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.hooks import SHORTENERS, Hook, Patch, put_patches, shortener_hooks, when_imported
@@ -64,10 +65,11 @@ class ModelSteps:
         for model in self._models():
             scopes = set(_scopes(model, ""))
             for variable in [*model.variables, *_optimizer_variables(model)]:
-                path = getattr(variable, "path", None) or variable.name.partition(":")[0]
-                within = f"{model.name}/{path}"
-                is_within = within.rpartition("/")[0] in scopes  # a functional model's variables lack its name
-                found[id(_handle(variable))] = within if is_within else path
+                with suppress(AttributeError):  # not all are variables: a layer TextVectorization has a table there
+                    path = getattr(variable, "path", None) or variable.name.partition(":")[0]
+                    within = f"{model.name}/{path}"
+                    is_within = within.rpartition("/")[0] in scopes  # a functional model's variables lack its name
+                    found[id(_handle(variable))] = within if is_within else path
         return found
 
     def _models(self) -> list[Any]:
@@ -120,7 +122,7 @@ FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 ATOMIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.atomic_function"
 MONOMORPHIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.monomorphic_function"
 CONTEXT = "tensorflow.python.eager.context"
-TRACED_TIMES = "experimental_get_tracing_count"
+ITERATORS = "tensorflow.python.data.ops.iterator_ops"
 BACKWARD = "__backward_"
 
 
@@ -142,6 +144,7 @@ def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
                 (ATOMIC_FUNCTION, lambda module: _atomic_hooks(module, recorder)),
                 (MONOMORPHIC_FUNCTION, lambda module: _monomorphic_hooks(module, recorder)),
                 (FUNCTION, lambda module: _function_hooks(module, recorder)),
+                (ITERATORS, lambda module: _iterator_hooks(module, recorder)),
                 *((name, models.hooks) for name in TRAINERS),
                 (SESSION, lambda module: _session_hooks(module, recorder)),
                 (BINDINGS, lambda module: _profiler_hooks(module, recorder)),
@@ -167,8 +170,13 @@ def _stepping(recorder: FunctionSource) -> Callable[[str, Callable[..., Any]], C
     def stepping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
-            with recorder.step((id(function), name), name, function):
+            run = recorder.begin((id(function), name), name, function)
+            try:
                 results = function(*arguments, **named)
+            except BaseException:
+                recorder.finished(run, raised=True)
+                raise
+            recorder.finished(run)
             deliver_interrupt()
             return results
 
@@ -180,16 +188,25 @@ def _stepping(recorder: FunctionSource) -> Callable[[str, Callable[..., Any]], C
 def _function_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
     """Hooks calls of tf.functions from Python; a call within another tf.function is part of that function's step."""
 
+    were_traced = recorder.functions.were_traced
+
     def replace(original: Any) -> Callable[..., Any]:
         def __call__(function: Any, *arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
             if not _executes_eagerly(recorder):
                 return original(function, *arguments, **named)
-            before = _traced_times(function)
-            with recorder.step(id(function), _name_of(function), function):
-                results = original(function, *arguments, **named)
-                if _traced_times(function) != before:
-                    recorder.mark_retraced()
+            run = recorder.begin(id(function), _name_of, function)
+            if run is None:  # such as a call within a step of a model
+                were_traced(function)
+            try:
+                results = original(function, *arguments, **named) if named else original(function, *arguments)
+            except BaseException:
+                recorder.finished(run, raised=True)
+                raise
+            if run is not None:
+                recorder.finished(run)
+            elif were_traced(function):
+                recorder.mark_retraced()
             deliver_interrupt()
             return results
 
@@ -216,22 +233,49 @@ def _monomorphic_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator
 
 
 def _calling(recorder: FunctionSource) -> Callable[[Any], Callable[..., Any]]:
-    """Record a call from Python as a step, unless it is within a step or is the backward pass of a function."""
+    """Record a call from Python as a step, unless it is within a step.
+
+    The backward pass of a function, which a tape calls after the function, is a step of a kind of its own: its ops take
+    none of the time of the function's own steps.
+    """
 
     def replace(original: Any) -> Callable[..., Any]:
         def call(function: Any, *arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
-            name = _name_kept(recorder, function) if _executes_eagerly(recorder) else BACKWARD
-            if recorder.is_in_step or BACKWARD in name:
+            if recorder.has_called(function):
+                return original(function, *arguments, **named) if named else original(function, *arguments)
+            name = _name_kept(recorder, function) if _executes_eagerly(recorder) else ""
+            if recorder.is_in_step or not name:
                 return original(function, *arguments, **named)
-            with recorder.step(name, python_name(name), function):
+            kind = python_name(name)
+            kind = f"gradient of {kind}" if BACKWARD in name else kind
+            run = recorder.begin(kind if BACKWARD in name else name, kind, function)
+            try:
                 results = original(function, *arguments, **named)
+            except BaseException:
+                recorder.finished(run, raised=True)
+                raise
+            recorder.finished(run)
             deliver_interrupt()
             return results
 
         return call
 
     return replace
+
+
+def _iterator_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
+    """Hooks the making of iterators, which tells of the functions that their datasets call."""
+
+    def replace(original: Any) -> Callable[..., Any]:
+        def _create_iterator(iterator: Any, dataset: Any, *arguments: Any, **named: Any) -> Any:
+            __tracebackhide__ = True
+            recorder.keep_functions_of_data(dataset)
+            return original(iterator, dataset, *arguments, **named)
+
+        return _create_iterator
+
+    yield getattr(module, "OwnedIterator", None), "_create_iterator", replace
 
 
 def _profiler_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
@@ -247,11 +291,14 @@ def _profiler_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Ho
 def _session_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
     """End the window of eager ops before a session run: to trace the run on an accelerator needs the one profiler."""
 
+    windows = recorder.windows
+
     def replace(original: Any) -> Callable[..., Any]:
         def run(*arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
-            recorder.end_eager_ops()
-            return original(*arguments, **named)
+            if windows.is_open:
+                recorder.end_eager_ops()
+            return original(*arguments, **named) if named else original(*arguments)
 
         return run
 
@@ -263,9 +310,11 @@ def _session_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hoo
 
 def _executes_eagerly(recorder: FunctionSource) -> bool:
     """Whether ops run as they are made; False, with a note, where TensorFlow cannot be asked in the user's call."""
-    context = sys.modules.get(CONTEXT)
     try:
-        return context is not None and bool(context.executing_eagerly())
+        does: bool = sys.modules[CONTEXT].executing_eagerly()
+        return does
+    except KeyError:  # it is not imported yet
+        return False
     except Exception as error:
         recorder.note(
             "calls of functions are missing, for this TensorFlow does not tell whether it executes eagerly "
@@ -275,18 +324,12 @@ def _executes_eagerly(recorder: FunctionSource) -> bool:
 
 
 def _name_kept(recorder: FunctionSource, function: Any) -> str:
-    """The name of a function that is kept from now on; that of a backward pass where it cannot be kept."""
+    """The name of a function that is kept from now on; empty if it cannot be kept."""
     try:
         return recorder.keep_function(function)
     except Exception as error:
         recorder.stop_after_error(error)
-        return BACKWARD
-
-
-def _traced_times(function: Any) -> int:
-    with suppress(Exception):
-        return int(getattr(function, TRACED_TIMES)())
-    return 0
+        return ""
 
 
 def _name_of(function: Any) -> str:

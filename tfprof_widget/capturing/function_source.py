@@ -3,91 +3,45 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from itertools import chain, count
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
+from tfprof_widget.capturing.called_functions import CalledFunctions, free_name
 from tfprof_widget.capturing.collectives import has_collectives
-from tfprof_widget.capturing.recorder import RunUnderWay, SamplingRecorder
-from tfprof_widget.capturing.recording import GraphRecording, KindOfRun
-from tfprof_widget.capturing.sampling import Adaptive, Choice, KindTally, Policy, Steps
+from tfprof_widget.capturing.recorder import SamplingRecorder, eager_runs, note_on_parts
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, steps_shown
+from tfprof_widget.capturing.sampling import Adaptive, Policy, Steps, note_on_cost
+from tfprof_widget.capturing.servers import with_servers
+from tfprof_widget.capturing.tallies import EARLY_RUNS, FEWEST_COMPARED, Choice, KindTally
 from tfprof_widget.capturing.tf_profiler import TfProfiler
-from tfprof_widget.capturing.trace_store import ROOM, OpSeconds, ReadTrace, TraceStore
-from tfprof_widget.capturing.windows import EAGER_SECONDS, SHARED, RecordedWindow, Windows
+from tfprof_widget.capturing.trace_store import ROOM, ReadTrace, TraceStore, seconds_by_type, with_marks
+from tfprof_widget.capturing.windows import (
+    EAGER_SECONDS,
+    LOOP,
+    RUN_SECONDS,
+    SHARED,
+    FunctionRun,
+    RecordedWindow,
+    Windows,
+)
 from tfprof_widget.ingest.flops.counting import count_float_ops
-from tfprof_widget.ingest.flops.operation import computes_nothing
+from tfprof_widget.ingest.flops.fused import name_kernels
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
 from tfprof_widget.ingest.parts.names import BetterNames
+from tfprof_widget.ingest.xspace.events import notes_on
 from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
-from tfprof_widget.ingest.xspace.resolve import notes_on
 from tfprof_widget.lib.errors import ProfileError, error_text
-from tfprof_widget.lib.text import written_percent, written_seconds
-from tfprof_widget.profiles.data import EAGER, SHORTER, WARM_UP, ProfileTables
-
-
-class CalledFunctions:
-    """The functions called so far, by the names that the runtime has for them.
-
-    They are kept until the capture is over: TensorFlow drops a function with the last reference to it. The functions
-    that they call in turn are found in their graphs.
-    """
-
-    def __init__(self) -> None:
-        self.labels: dict[str, str] = {}
-        self._known: dict[str, Any] = {}
-
-    def add(self, function: Any, label: str = "") -> str:
-        """Keep a function (an AtomicFunction of TensorFlow's) and a label for it; returns its name."""
-        name = function.name
-        text = name.decode() if isinstance(name, bytes) else str(name)
-        if text not in self._known:
-            self._known[text] = function
-            if label:
-                self.labels[text] = label
-        return text
-
-    @property
-    def compute(self) -> bool:
-        """Whether any has an op that does something, and so should be found in a trace."""
-        graphs = [function.graph for function in self._known.values()]
-        return any(not computes_nothing(op.type) for graph in graphs for op in graph.get_operations())
-
-    def graphs(self, executed: AbstractSet[str]) -> list[tuple[str, Any]]:
-        """The FuncGraphs of the functions of these names, in the order first called."""
-        return [(name, function.graph) for name, function in self._known.items() if name in executed]
-
+from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
 
 OTHERS_OPS = (
     "steps of another capture ran in another thread meanwhile; some of their ops are among those here, "
     "for TensorFlow does not tell them apart: capture one after the other"
 )
 UNRECOGNISED = "no op was found in TensorFlow's recording of functions with ops; upgrade tfprof_widget, or report this"
-MOST_GUESSED = 10.0
-"""What was recorded of eager ops stands for at most so many times as long."""
 WAIT_SECONDS = 0.2
-UNNOTICED_SECONDS = 0.1
-"""Tracing may cost more than asked for without a note, as long as it costs less than this."""
-
-LOOP = ": "
-"""Stands in the name of a kind between a library's loop and the function, as in `fit: train_step`."""
-
-
-@dataclass(slots=True, eq=False)
-class FunctionRun(RunUnderWay):
-    """A step of a function or a model that has begun."""
-
-    @property
-    def is_of_loop(self) -> bool:
-        """Whether a library's loop makes the steps, as `fit` does: then all of a step is in its function."""
-        return LOOP in self.kind.name
 
 
 class _Thread(threading.local):
@@ -97,7 +51,7 @@ class _Thread(threading.local):
 class FunctionSource(SamplingRecorder):
     """Takes note of every step of functions and Keras models, from any thread, and records some of them."""
 
-    runs = "steps"
+    runs, reading_trials = "steps", 2
 
     def __init__(
         self,
@@ -111,16 +65,19 @@ class FunctionSource(SamplingRecorder):
         super().__init__(policy, clock)
         self.functions = CalledFunctions()
         self.traces: TraceStore[RecordedWindow, TraceTable] = TraceStore(self._read_window, room=room)
-        self._windows = Windows(None, self.traces, self.lock, self.note, self.under_way)
+        self.windows = Windows(None, self.traces, self.lock, self.note, self.under_way)
+        self.windows.cut = self._cut
         self._with_collectives = collectives
         self._reading = Reading(self.note, kept)
         self._met: set[str] = set()
         self._unrecorded: list[FunctionRun] = []
         self._thread = _Thread()
         self._layers: list[str] = []
+        self._kind_of: dict[str, str] = {}
+        self._called: dict[str | bytes, KindTally] = {}
         self._variables: dict[int, str] = {}
         self._dropped = 0
-        self._reading_seconds = 0.0
+        self._reading_seconds = self._watching_seconds = self._windows_seconds = 0.0
         self._started = self._closed = self.clock()
 
     def use(self, profiler: TfProfiler, *, eagerly: bool, is_safe: bool = True) -> None:
@@ -129,55 +86,79 @@ class FunctionSource(SamplingRecorder):
         With a profiler that is not safe, collectives are recorded only if the user asked for that.
         """
         with self.lock:
-            self._windows.profiler = profiler
-            self._windows.is_careful = not (is_safe or self._with_collectives)
+            self.windows.profiler = profiler
+            self.windows.is_careful = not (is_safe or self._with_collectives)
             if eagerly and not isinstance(self.sampler.policy, Steps):
-                self._windows.open()
-                self._windows.add_step(EAGER)
+                self.windows.open()
+                self.windows.add_step(EAGER)
 
     def keep_function(self, function: Any) -> str:
         """Keep a function (an AtomicFunction of TensorFlow's) that is called; returns its name."""
         run = self._thread.run
         name = self.functions.add(function, run.kind.name.partition(LOOP)[2] if run is not None else "")
-        if self._windows.is_careful and name not in self._met:
+        if self.windows.is_careful and name not in self._met:
             self._met.add(name)
             self._leave_out_first_collectives(function)
+        if run is not None:
+            self._kind_of[name] = run.kind.name
+            self._called[function.name] = run.kind
+            run.functions |= {name}
+            self._limit_loops(run, name)
         return name
+
+    def has_called(self, function: Any) -> bool:
+        """Whether this thread's step is not recorded, and its kind has called this function before: nothing is new."""
+        run = self._thread.run
+        return run is not None and run.step is None and self._called.get(function.name) is run.kind
+
+    def keep_functions_of_data(self, dataset: Any) -> None:
+        """Keep the functions of a dataset that is iterated."""
+        try:
+            with self.lock:
+                self.functions.add_of_data(dataset)
+        except Exception as error:
+            self.note(f"ops of tf.data have no lines and shapes, for its functions are not known ({error_text(error)})")
 
     @property
     def is_in_step(self) -> bool:
         """Whether this thread is in a step."""
         return self._thread.run is not None
 
-    @contextmanager
-    def step(self, key: Hashable, name: str, owner: Any) -> Iterator[None]:
-        """Record the block as a step of the kind `key`, unless it is within one; `owner` is kept, so its id stays."""
-        run = self.begin(key, name, owner)
-        try:
-            yield
-        except BaseException:
-            self.finished(run, raised=True)
-            raise
-        self.finished(run)
+    def begin(self, key: Hashable, name: str | Callable[[Any], str], owner: Any) -> FunctionRun | None:
+        """Take note of a step of the kind `key` that begins now; gives None if this thread is in another step.
 
-    def begin(self, key: Hashable, name: str, owner: Any) -> FunctionRun | None:
-        """Take note of a step that begins now; gives None if this thread is in another step."""
-        if self._thread.run is not None:
+        `owner` is kept, so that its id stays; `name` may be a function that finds the name of the owner.
+        """
+        since, thread = self.clock(), self._thread
+        if thread.run is not None:
             return None
         if self.lets_pass:
-            if self._windows.is_open and self.opening_thread.is_elsewhere:
+            if self.windows.is_open and self.opening_thread.is_elsewhere:
                 self.note(OTHERS_OPS)
             return None
         try:
             with self.lock:
-                kind = self.sampler.kind(key, lambda: KindTally(self._free_name(name), owner))
-                cost = self._windows.costs.of_one(kind.name) + self.traces.waiting_seconds
-                choice = self.sampler.choose(kind, cost=cost)
-                self._adjust(kind, choice)
-                number = self._windows.add_step(kind.name + (WARM_UP if choice.is_first else ""))
-                run = FunctionRun(kind, Choice(choice.number, number is not None), self.clock(), number)
+                kind, windows, step = self.sampler.kinds.get(key), self.windows, None
+                if kind is None:
+                    named = name if isinstance(name, str) else name(owner)
+                    taken = {each.name for each in self.sampler.kinds.values()}
+                    kind = self.sampler.kind(key, lambda: KindTally(free_name(named, owner, taken), owner))
+                    self.functions.were_traced(owner)
+                number, traced = kind.begun, False
+                if number < kind.due:  # most steps
+                    kind.begun = number + 1
+                else:
+                    number, traced = self.sampler.choose(kind, cost=self._cost_of_one)
+                if traced or windows.is_open:
+                    self._adjust(kind, Choice(number, traced))
+                    step = windows.add_step(kind.name + ("" if number else WARM_UP))
+                if windows.seconds != self._windows_seconds:
+                    self._count_cost()
+                started = self.clock()
+                run = FunctionRun(kind, number, step is not None, started, step)
+                run.since, run.held_up = started, 0.0 if windows.is_open else started - since
                 self.begun(run)
-            self._thread.run = run
+            thread.run = run
             return run
         except Exception as error:
             self.stop_after_error(error)
@@ -187,20 +168,32 @@ class FunctionSource(SamplingRecorder):
         """Take note that a step has ended."""
         if run is None:
             return
-        run.ended = self.clock()
+        ended = run.ended = self.clock()
         self._thread.run = None
         if self.process.is_another:
             return
         try:
             with self.lock:
-                if run in self._unrecorded:
+                windows, is_open = self.windows, self.windows.is_open
+                if self._unrecorded and run in self._unrecorded:
                     self._unrecorded.remove(run)
-                self._windows.rest()
-                self._windows.add_step(EAGER)  # what Python runs op by op from here on is not the step's
-                if run.is_warm_up and run.step is not None and not raised:
-                    self._windows.rename(run.step, run.kind.name + WARM_UP)
+                if run.functions and self.functions.were_traced(run.kind.owner):
+                    run.is_retraced = True
+                if is_open or run.part_seconds is not None:
+                    windows.add_part(run)
+                    windows.rest()
+                    windows.add_step(EAGER)  # what Python runs op by op from here on is not the step's
+                    if run.is_warm_up and run.step is not None and run.part_seconds is None and not raised:
+                        windows.rename(run.step, run.kind.name + WARM_UP)
                 self.ended(run, raised=raised)
-            self._make_room()
+                if not windows.servers.are_asked and not run.is_warm_up:
+                    windows.servers.record(ended - run.started)
+                if not is_open:
+                    watching = run.held_up + self.clock() - ended
+                    self._watching_seconds += watching
+                    self.add_overhead(watching)
+            if self.traces.is_due:
+                self._make_room()
         except Exception as error:
             self.stop_after_error(error)
 
@@ -225,9 +218,9 @@ class FunctionSource(SamplingRecorder):
                 if run is not None:
                     self._unrecorded.append(run)
                     if run.step is not None:
-                        self._windows.drop(run.step)
-                        run.step, run.choice = None, replace(run.choice, traced=False)
-                self._windows.close()
+                        self.windows.drop(run.step)
+                        run.step, run.traced = None, False
+                self.windows.close()
         except Exception as error:
             self.stop_after_error(error)
 
@@ -237,7 +230,7 @@ class FunctionSource(SamplingRecorder):
             return
         try:
             with self.lock:
-                self._windows.close()
+                self.windows.close()
         except Exception as error:
             self.stop_after_error(error)
 
@@ -246,13 +239,13 @@ class FunctionSource(SamplingRecorder):
 
         This waits for the lock a short while only: the other capture holds its own lock, and this one may ask it too.
         """
-        self._windows.is_wanted = True
+        self.windows.is_wanted = True
         if self.process.is_another or not self.lock.acquire(timeout=WAIT_SECONDS):
             return False
         try:
             if not self.is_open or not self.under_way:
-                self._windows.close()
-            return not self._windows.is_open
+                self.windows.close()
+            return not self.windows.is_open
         except Exception as error:
             self.stop_after_error(error)
             return False
@@ -261,16 +254,19 @@ class FunctionSource(SamplingRecorder):
 
     def end_eager_ops(self) -> None:
         """Close the open window if it holds only eager ops."""
-        if self._windows.is_of_eager_ops and not self.process.is_another:
+        if not self.windows.is_open:
+            return
+        if self.windows.is_of_eager_ops and not self.process.is_another:
             with self.lock:
-                if self._windows.is_of_eager_ops:  # no step may have begun while this waited
+                if self.windows.is_of_eager_ops:  # no step may have begun while this waited
                     self.release_profiler()
 
     def end(self) -> None:
         """Close the last window."""
         self._closed = self.clock()
         try:
-            self._windows.close()
+            self.windows.servers.end()
+            self.windows.end()
         except Exception as error:
             self.note(f"the last steps are missing, for TensorFlow did not give them ({error_text(error)})")
 
@@ -283,69 +279,108 @@ class FunctionSource(SamplingRecorder):
         return self._dropped
 
     def overhead_seconds(self) -> float:
-        """The time that opening, closing and reading windows took."""
-        return self._windows.seconds + self._reading_seconds
+        """The time that opening, closing and reading windows took, and watching the steps outside of windows."""
+        return self.windows.seconds + self._reading_seconds + self._watching_seconds
 
     def judge_cost(self, overhead: float, untraced_seconds: float) -> None:
         """Note that tracing cost noticeably more than was asked for, if it did."""
-        policy = self.sampler.policy
-        if not isinstance(policy, Adaptive) or policy.allowance or overhead < UNNOTICED_SECONDS:
-            return
-        if overhead > policy.overhead * untraced_seconds:
-            self.note(
-                f"tracing cost {written_seconds(overhead)}, more than the {written_percent(policy.overhead)} asked "
-                "for: two steps of the costliest kind are always recorded; in a longer cell their share is smaller"
-            )
+        note = note_on_cost(self.sampler.policy, overhead, untraced_seconds)
+        if note:
+            self.note(note)
 
     def read(self) -> list[GraphRecording]:
         """Make tables of all that was recorded."""
-        shorter = {step for kind in self.sampler.kinds.values() for step in kind.shorter_steps()}
-        traces = [_with_shorter(trace, shorter) for trace in self.traces.all()]
-        functions = self.functions.graphs(frozenset().union(*(trace.functions for trace in traces)))
-        gathered = Gathered(reading=self._reading)
-        gathered.add_functions(functions, traces, BetterNames(self.functions.labels, self._variables, self._layers))
-        tables = count_float_ops("all", of_what_ran=True)(gathered.tables())
+        marks = self.sampler.marked_steps()
+        traces = [with_marks(trace, marks) for trace in self.traces.all()]
+        served = self.windows.servers.traces(self._kind_of)
+        executed = (trace.functions for trace in (*traces, *served.values()))
+        functions = self.functions.graphs(frozenset().union(*executed))
+        of_servers = {task: self._tables(functions, [trace]) for task, trace in served.items()}
+        tables = with_servers(self._tables(functions, traces), of_servers)
         self._dropped = sum(trace.dropped for trace in traces)
         ran = any(label.kind != "iterator" for trace in traces for label in trace.labels)
         if traces and not ran and self.functions.compute:
             self.note(UNRECOGNISED)
-        for note in notes_on(traces, tables.compiled):
+        kinds = self.windows.servers.recorded([kind.runs() for kind in self.sampler.kinds.values()], tables)
+        parts = (note_on_parts(runs, steps_shown(tables, runs)) for runs in kinds)
+        told = (note for trace in traces for note in trace.notes)
+        for note in (*notes_on(told, tables.compiled), *filter(None, parts)):
             self.note(note)
-        kinds = [kind.runs() for kind in self.sampler.kinds.values()]
         if EAGER in tables.step_names:
             kinds.append(self._eager_kind(tables, has_steps=bool(kinds)))
         return [GraphRecording(tables, tuple(kinds))] if kinds else []
 
+    def _tables(self, functions: Sequence[tuple[str, Any]], traces: Sequence[TraceTable]) -> ProfileTables:
+        gathered = Gathered(reading=self._reading)
+        names = BetterNames(self.functions.labels, self._variables, self._layers)
+        gathered.add_functions(functions, traces, names, self.functions.data_graphs())
+        return name_kernels(count_float_ops("all", of_what_ran=True)(gathered.tables()))
+
     def _eager_kind(self, tables: ProfileTables, *, has_steps: bool) -> KindOfRun:
-        """Eager ops as a kind of run: beside steps by their op time, with a guess of what was not recorded."""
-        windows, seconds = self._windows.eager_steps, self._windows.eager_seconds
-        found, is_cut = _op_seconds(tables, EAGER), seconds >= EAGER_SECONDS
-        if not has_steps:
-            return KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0)
-        between = max(self._closed - self._started - self._busy_seconds - self._windows.seconds, seconds)
-        rest = found * min((between - seconds) / seconds, MOST_GUESSED) if is_cut else 0.0
-        return KindOfRun(EAGER, windows, windows, rest, found, 0.0, untraced=0, warm_ups=0)
+        """Eager ops as a kind of run."""
+        windows, seconds = self.windows.eager_steps, self.windows.eager_seconds
+        between = self._closed - self._started - self._busy_seconds if seconds >= EAGER_SECONDS else 0.0
+        return eager_runs(tables, windows, seconds, between if has_steps else None)
 
     def _adjust(self, kind: KindTally, choice: Choice) -> None:
-        """Open or close a window before a step; after a window, windows rest for as many steps as there were so far."""
-        windows = self._windows
+        """Open or close a window before a step; after a window, they rest for as many steps as there were so far."""
+        windows = self.windows
         if isinstance(self.sampler.policy, Adaptive):
+            is_missing = choice.traced and kind.is_missing and not choice.is_first
             may_open = choice.traced and choice.number >= kind.resting_until
-            wanted = windows.has_room if windows.is_open else may_open
+            has_room = windows.has_room
+            wanted = is_missing or (has_room if windows.is_open else may_open)
             if windows.is_open and not wanted:
-                kind.resting_until = 2 * choice.number
+                kind.resting_until = 2 * choice.number if choice.number > EARLY_RUNS else EARLY_RUNS
         else:
-            wanted = choice.traced
-        before = windows.seconds
+            wanted, has_room = choice.traced, not windows.is_full
         is_others_turn = windows.is_open and windows.is_wanted
-        if windows.is_open and (not wanted or windows.is_full or is_others_turn):
+        if windows.is_open and (not wanted or not has_room or windows.is_full or is_others_turn):
             windows.close()
         if wanted and is_others_turn:
             self.note(SHARED)
         elif wanted and not self._unrecorded:
-            affordable = self.sampler.affordable_seconds() - self.traces.waiting_seconds
-            windows.open(windows.costs.affordable_steps(kind.name, affordable))
-        self.sampler.add_overhead(windows.seconds - before)
+            windows.open(self._affordable_steps(kind))
+
+    def _affordable_steps(self, kind: KindTally) -> int:
+        """How many steps the next window may hold; a few if nothing is left but what this kind may cost by itself."""
+        costs, left = self.windows.costs, self.sampler.affordable_seconds()
+        if left >= costs.of_one(kind.name):
+            return costs.affordable_steps(kind.name, left)
+        return min(costs.affordable_steps(kind.name, self.sampler.affordable_for(kind)), FEWEST_COMPARED)
+
+    def _cost_of_one(self, kind: KindTally) -> float:
+        return self.windows.costs.of_one(kind.name)
+
+    def _count_cost(self) -> None:
+        """Let the sampler know what opening and closing windows took since it was last told."""
+        seconds, self._windows_seconds = self.windows.seconds - self._windows_seconds, self.windows.seconds
+        self.add_overhead(seconds)
+
+    def _limit_loops(self, run: FunctionRun, name: str) -> None:
+        """Let the window be cut in a while if the function has loops: no graph tells how many ops these will run."""
+        if run.step is None or not isinstance(self.sampler.policy, Adaptive):
+            return
+        if self.functions.repeats(name):
+            with self.lock:
+                self.windows.cut_after(run, self._affordable_seconds(run))
+
+    def _affordable_seconds(self, run: FunctionRun) -> float:
+        """What recording a run may still cost; half of it if it is a warm-up, as a later run shows what is repeated."""
+        seconds = self.sampler.affordable_seconds(self.clock() - run.started)
+        if run.is_warm_up:
+            return max((seconds - run.cost) / 2, RUN_SECONDS / 2 - run.cost)
+        return max(seconds, RUN_SECONDS - run.cost)
+
+    def _cut(self) -> None:
+        """Close the window within steps, or end their pause, and record these on for as long as that is affordable."""
+        try:
+            windows, is_after_pause = self.windows, not self.windows.is_open
+            runs = windows.end_pause() if is_after_pause else windows.close_within_steps()
+            self._count_cost()
+            windows.go_on(runs, min(map(self._affordable_seconds, runs), default=0.0), is_after_pause=is_after_pause)
+        except Exception as error:
+            self.stop_after_error(error)
 
     def _make_room(self) -> None:
         """Read waiting traces into tables if there is no room, or if it is cheap; other threads run on meanwhile."""
@@ -353,48 +388,13 @@ class FunctionSource(SamplingRecorder):
         if seconds:
             with self.lock:
                 self._reading_seconds += seconds
-                self.sampler.add_overhead(seconds)
+                self.add_overhead(seconds)
 
     def _read_window(self, window: RecordedWindow) -> ReadTrace[TraceTable] | None:
         try:
             table = read_xspace(window.xspace, window.steps, window.started)
+            table = replace(table, functions=table.functions | window.functions)
         except ProfileError as error:
             self.note(f"{len(window.steps):,} steps are missing: {error}")
             return None
-        return ReadTrace(table, table.nbytes, tuple(_seconds_by_type(table)))
-
-    def _free_name(self, name: str) -> str:
-        taken = {kind.name for kind in self.sampler.kinds.values()}
-        candidates = chain([name], (f"{name} ({number})" for number in count(2)))
-        return next(candidate for candidate in candidates if candidate not in taken)
-
-
-def _with_shorter(table: TraceTable, shorter: AbstractSet[int]) -> TraceTable:
-    """The table, with the names of steps saying which are shorter than most."""
-    names = {step: name + (SHORTER if step in shorter else "") for step, name in table.step_names.items()}
-    return replace(table, step_names=names)
-
-
-def _seconds_by_type(table: TraceTable) -> Iterator[OpSeconds]:
-    """The time of each op type, in the steps of warm-up runs and in the others."""
-    for are_warm_ups in (False, True):
-        steps = [
-            number
-            for number, name in table.step_names.items()
-            if name != EAGER and name.endswith(WARM_UP) == are_warm_ups
-        ]
-        counted = np.isin(table.step, steps)
-        nanos = np.bincount(table.label[counted], table.duration[counted], minlength=len(table.labels))
-        found: Counter[str] = Counter()
-        for label, each in zip(table.labels, nanos.tolist(), strict=True):
-            if label.kind not in ("eager part", "iterator"):  # iterators mostly wait
-                found[label.op] += each / 1e9
-        if steps:
-            yield OpSeconds(len(steps), found, are_warm_ups)
-
-
-def _op_seconds(tables: ProfileTables, name: str) -> float:
-    """The time of all ops in the steps of this name."""
-    named = [place for place, each in enumerate(tables.step_names) if each == name]
-    executions = tables.executions
-    return float(executions.duration_nanos[np.isin(executions.step, named)].sum()) / 1e9
+        return ReadTrace(table, table.nbytes, tuple(seconds_by_type(table)))

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from threading import RLock
 from time import perf_counter
 from typing import Any, ClassVar
 
-from tfprof_widget.capturing.recording import GraphRecording, Recording
-from tfprof_widget.capturing.sampling import Choice, KindTally, Policy, Sampler
+from tfprof_widget.analysis.steady import op_seconds, work_seconds
+from tfprof_widget.capturing.gaps import Gaps
+from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording, steps_shown
+from tfprof_widget.capturing.sampling import Adaptive, Policy, Sampler
+from tfprof_widget.capturing.tallies import EARLY_RUNS, Choice, KindTally
 from tfprof_widget.capturing.trace_store import TraceStore
 from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.safely import FORKED, RecordingProcess
-from tfprof_widget.profiles.data import WARM_UP
+from tfprof_widget.lib.text import written_seconds
+from tfprof_widget.profiles.data import EAGER, FIRST, WARM_UP, ProfileTables
 
-COST_UNKNOWN = "the cost of tracing is not known, since no kind had both traced and untraced runs"
+COST_UNKNOWN = "how much tracing slowed the runs is not known, since no kind had both traced and untraced runs"
 
 _OPENED: ContextVar[tuple[OpeningThread, ...]] = ContextVar("tfprof_widget_opened", default=())
 
@@ -49,10 +52,14 @@ class OpeningThread:
             _OPENED.set(tuple(each for each in _OPENED.get() if each is not self))
 
     @property
+    def is_beside(self) -> bool:
+        """Whether this capture is open, and was opened in another thread than the current one."""
+        return self.is_open and self not in _OPENED.get()
+
+    @property
     def is_elsewhere(self) -> bool:
         """Whether this capture was opened in another thread, while another one is open in the current thread."""
-        opened = _OPENED.get()
-        return self.is_open and self not in opened and any(each.is_open for each in opened)
+        return self.is_beside and any(each.is_open for each in _OPENED.get())
 
 
 class Recorder:
@@ -98,31 +105,36 @@ class Recorder:
         return f"1 {self.runs.removesuffix('s')} was" if number == 1 else f"{number:,} {self.runs} were"
 
 
-@dataclass(slots=True, eq=False)
 class RunUnderWay:
-    """A run that has begun; `step` is the number of the step that it is recorded as, None if it is not recorded."""
+    """A run that has begun: its number within its kind, whether it is traced, and the step that it is recorded as.
 
-    kind: KindTally
-    choice: Choice
-    started: float
-    step: int | None
-    ended: float | None = field(default=None, kw_only=True)
-    is_retraced: bool = field(default=False, kw_only=True)
+    `step` is None if it is not recorded. `part_seconds` is the time that was recorded of a run that was recorded in
+    part, without the `building_seconds`, in which Python built the function and no op ran. `held_up` is how long
+    watching took before the run. What few runs need is set on them later: one is made at each run of the user's.
+    """
 
-    @property
-    def traced(self) -> bool:
-        """Whether this run is traced."""
-        return self.choice.traced
+    ended: float | None = None
+    is_retraced = False
+    part_seconds: float | None = None
+    held_up = 0.0
+    building_seconds = 0.0
+
+    def __init__(self, kind: KindTally, number: int, traced: bool, started: float, step: int | None) -> None:
+        self.kind = kind
+        self.number = number
+        self.traced = traced
+        self.started = started
+        self.step = step
 
     @property
     def is_first(self) -> bool:
         """Whether this is the first run of its kind."""
-        return self.choice.is_first
+        return self.number == 0
 
     @property
     def is_warm_up(self) -> bool:
         """Whether it was the first of its kind, or traced a function again: either takes longer than other runs."""
-        return self.is_first or self.is_retraced
+        return self.number == 0 or self.is_retraced
 
     @property
     def name(self) -> str:
@@ -131,50 +143,80 @@ class RunUnderWay:
 
 
 class SamplingRecorder(Recorder):
-    """Takes note of every run of a source, and chooses those that are traced."""
+    """Takes note of every run of a source, and chooses those that are traced.
+
+    Where reading may be tried again, as the user's other threads may change what is read, it has two `reading_trials`.
+    """
 
     traces: TraceStore[Any, Any]
+    reading_trials: ClassVar[int] = 1
 
     def __init__(self, policy: Policy, clock: Callable[[], float] = perf_counter) -> None:
         super().__init__(clock)
-        self.sampler = Sampler(policy)
+        self.sampler = Sampler(policy, lambda: self.traces.waiting_seconds)
         self.under_way: set[RunUnderWay] = set()
+        self.gaps = Gaps(clock)
         self._raised = 0
         self._busy_since = self._busy_seconds = 0.0
 
     @property
     def lets_pass(self) -> bool:
         """Whether a run that begins now does not belong to this recorder; called without the lock."""
-        return not self.is_open or self.process.is_another or self.opening_thread.is_elsewhere
+        if not self.is_open or self.process.is_another:
+            return True
+        return self.opening_thread not in _OPENED.get() and self.opening_thread.is_elsewhere
 
     def begun(self, run: RunUnderWay) -> None:
         """Take note that a run begins; the caller holds the lock."""
         if not self.under_way:
             self._busy_since = run.started
+            self.gaps.begins(run.started, is_first=not run.number)
         self.under_way.add(run)
+        if run.kind.is_beside:
+            run.kind.is_beside = self.opening_thread.is_beside
 
     def ended(self, run: RunUnderWay, *, raised: bool = False) -> bool:
         """Take note that a run has ended; gives False if the recording ended before. The caller holds the lock."""
-        if not self._withdrawn(run):
+        under_way, ended = self.under_way, run.ended
+        if run not in under_way:
             return False
-        assert run.ended is not None
+        if ended is None:
+            ended = run.ended = self.clock()
+        under_way.remove(run)
+        if not under_way:
+            self._busy_seconds += ended - self._busy_since
+            self.gaps.ends(ended)
         if raised:
             self._raised += 1
-        else:
-            seconds = run.ended - run.started
-            self.sampler.ran(run.kind, run.choice, seconds, is_retraced=run.is_retraced)
-            if run.traced and run.step is not None and not run.is_warm_up:
-                run.kind.traced_steps[run.step] = seconds
+            return True
+        seconds = ended - run.started
+        if not run.traced and run.number and not run.is_retraced and run.part_seconds is None:  # most runs
+            self.sampler.ran_untraced(run.kind, seconds)
+            return True
+        if run.part_seconds is not None:
+            run.traced = False
+            parts = run.kind.first_parts if run.is_warm_up else run.kind.parts
+            if run.part_seconds:  # else windows were open only while nothing ran
+                parts.add(max(seconds - run.building_seconds, 0.0), run.part_seconds)
+            if run.is_warm_up and run.step is not None:
+                run.kind.first_part_steps.add(run.step)
+        self.sampler.ran(run.kind, Choice(run.number, run.traced), seconds, is_retraced=run.is_retraced)
+        if run.traced and run.step is not None and not run.is_warm_up:
+            run.kind.traced_steps[run.step] = seconds
+            if run.number < EARLY_RUNS and isinstance(self.sampler.policy, Adaptive):
+                run.kind.early_steps.add(run.step)
         return True
 
     def withdraw(self, run: RunUnderWay) -> None:
         """Take back a run that could not be watched after all."""
         with self.lock:
-            self._withdrawn(run)
+            if self.ended(run, raised=True):
+                self._raised -= 1
 
     def add_overhead(self, seconds: float) -> None:
-        """Add time that watching and tracing took outside of the runs."""
-        self.sampler.add_overhead(seconds)
+        """Add time that watching and tracing took outside of the runs; it is no part of the gaps between runs."""
+        self.sampler.overhead_seconds += seconds
+        self.gaps.since += seconds
         if not self.under_way:
             self._busy_seconds += seconds
 
@@ -200,18 +242,22 @@ class SamplingRecorder(Recorder):
             self.under_way.clear()
         if self._raised:
             self.note(f"{self.counted(self._raised)} not counted, having ended in an exception")
-        overhead, wall_seconds, began = self._overhead(), self.wall_seconds(), self.clock()
+        wall_seconds, began = self.wall_seconds(), self.clock()
         graphs: Sequence[GraphRecording] = ()
-        try:
-            graphs = self.read()
-        except Exception as error:
-            self.note(f"the {self.runs} are missing, for they could not be read ({error_text(error)})")
-        reading = self.clock() - began
+        for trials_left in reversed(range(self.reading_trials)):
+            try:
+                graphs = self.read()
+                break
+            except Exception as error:
+                if not trials_left:
+                    self.note(f"the {self.runs} are missing, for they could not be read ({error_text(error)})")
+        reading, overhead = self.clock() - began, self._overhead(graphs)
         wall_seconds += reading
         if overhead is not None:
             overhead += reading
             self.judge_cost(overhead, wall_seconds - overhead)
-        return Recording(tuple(graphs), wall_seconds, overhead, self.dropped_events(), self.notes)
+        known = self.overhead_seconds() + reading
+        return Recording(tuple(graphs), wall_seconds, overhead, self.dropped_events(), self.notes, known_overhead=known)
 
     def wall_seconds(self) -> float:
         """The time in which at least one run was under way."""
@@ -235,20 +281,77 @@ class SamplingRecorder(Recorder):
     def read(self) -> Sequence[GraphRecording]:
         """Make tables of all that was recorded."""
 
-    def _withdrawn(self, run: RunUnderWay) -> bool:
-        if run not in self.under_way:
-            return False
-        if run.ended is None:
-            run.ended = self.clock()
-        self.under_way.remove(run)
-        if not self.under_way:
-            self._busy_seconds += run.ended - self._busy_since
-        return True
+    def _overhead(self, graphs: Iterable[GraphRecording]) -> float | None:
+        """The time that recording added, without reading at the end; None if it is not known how it slowed runs.
 
-    def _overhead(self) -> float | None:
-        """The time that recording added, without reading at the end; None if it is not known how it slowed runs."""
-        cost = self.sampler.measured_cost() if self.counts()[1] else 0.0
+        It slowed none that mostly wait beside the cell's own thread, as those of queue runners: they wait for the cell.
+        """
+        waiting = [runs for graph in graphs for runs in graph.kinds if mostly_waits(graph.tables, runs)]
+        cost = self.sampler.measured_cost(waiting) if self.counts()[1] else 0.0
         if cost is None:
             self.note(COST_UNKNOWN)
             return None
         return cost + self.overhead_seconds()
+
+
+WORKING_SHARE = 0.1
+"""Runs whose ops work for a smaller share of their time mostly wait."""
+
+
+def mostly_waits(tables: ProfileTables, runs: KindOfRun) -> bool:
+    """Whether traced runs of a kind, by their ops, do nothing most of the time.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> [mostly_waits(demo_profile(), KindOfRun("", 1, 1, 0.0, each, 0.0, 0, warm_ups=0)) for each in (0.001, 1.0)]
+    [False, True]
+    """
+    return work_seconds(tables, steps_shown(tables, runs)) < WORKING_SHARE * runs.traced_run_seconds
+
+
+MOST_GUESSED = 10.0
+"""What was recorded of eager ops stands for at most so many times as long."""
+
+
+def eager_runs(tables: ProfileTables, windows: int, seconds: float, between: float | None) -> KindOfRun:
+    """Eager ops as a kind of run: beside steps by their op time, with a guess of what was not recorded.
+
+    They were recorded in so many windows for `seconds`, of the time `between` steps; None if there were no steps.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> eager_runs(demo_profile(), 1, 0.5, None).traced_seconds
+    0.5
+    """
+    if between is None:
+        return KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0)
+    found = op_seconds(tables, EAGER)
+    rest = found * min(max(between / seconds - 1, 0.0), MOST_GUESSED) if seconds else 0.0
+    return KindOfRun(EAGER, windows, windows, rest, found, 0.0, untraced=0, warm_ups=0)
+
+
+WORTH_TELLING = 0.1
+"""The head line tells a first run with the building of its function, which a note tells of if it took this share."""
+
+
+def note_on_parts(runs: KindOfRun, steps: str) -> str | None:
+    """A note that the steps that stand for a kind were recorded in part, and how much of them; None if they were not.
+
+    >>> from dataclasses import replace
+    >>> runs = KindOfRun("f", 1, 1, 0.0, 0.0, 2.0, first_part_seconds=0.1, first_parted_seconds=2.0)
+    >>> note_on_parts(runs, "f (warm-up, in part)").partition(":")[0], note_on_parts(runs, "f")
+    ('of the first run of f 100 ms of 2 s were recorded', None)
+    >>> note_on_parts(replace(runs, warm_up_seconds=3.0), "f (warm-up, in part)").partition(" were")[0]
+    'of the first run of f 100 ms of the 2 s after its function was built'
+    """
+    part, whole = runs.part_of(steps)
+    if not part:
+        return None
+    which, of_it = runs.name, written_seconds(whole)
+    if steps.endswith(FIRST):
+        which = f"the first run of {runs.name}"
+        if whole < (1 - WORTH_TELLING) * runs.seconds_of(steps):
+            of_it = f"the {of_it} after its function was built"
+    return (
+        f"of {which} {written_seconds(part)} of {of_it} were recorded: "
+        "its loops may run more ops than could be recorded at the allowed cost; "
+        "to record runs whole, trace all (--all, or trace_all=True)"
+    )

@@ -1,39 +1,41 @@
-"""Chooses which runs are traced: the first ones, then fewer and fewer, so that tracing costs little; tallies them."""
+"""Chooses which runs are traced, so that tracing costs little, and says what was left out or slowed by that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from math import ceil, inf
-from statistics import median
 from typing import Any
 
 from tfprof_widget.capturing.recording import KindOfRun
+from tfprof_widget.capturing.tallies import SUSPECTED_SECONDS, Choice, KindTally
+from tfprof_widget.lib.errors import value_error
+from tfprof_widget.lib.text import written_percent, written_seconds
+from tfprof_widget.profiles.data import FIRST_PART
 
 # An adaptively traced run is followed by at least one untraced run to compare with, then by ever more of them.
 GROWTH = 1.25
-# Until a kind has an untraced run, tracing is assumed to be this share of its traced time: it slows runs up to 4 times.
-SUSPECTED_SHARE = 0.75
-# Most of a warm-up is setting up, so tracing is assumed to be at most so many seconds of it.
-SUSPECTED_SECONDS = 0.05
+# If a run that is due costs too much, the next one is due when there were one in so many more: to look takes time.
+NEXT_LOOK = 100
 
 
 @dataclass(frozen=True)
 class Adaptive:
     """Trace while the extra cost is below `overhead`, a share of the untraced time, or below `allowance`, in seconds.
 
-    One run of the kind that takes most of the time is traced in any case: else there would be nothing to show.
+    Of the kind that takes most of the time two runs are traced in any case: else there would be nothing to show. A few
+    steady runs of each kind that takes much of the time may cost another `allowance`.
 
     >>> Adaptive(overhead=0.05)
-    Adaptive(overhead=0.05, allowance=0.5)
+    Adaptive(overhead=0.05, allowance=0.1)
     """
 
-    overhead: float = 0.10
-    allowance: float = 0.5
+    overhead: float = 1 / 30
+    allowance: float = 0.1
 
     def __post_init__(self) -> None:
         if not self.overhead >= 0:
-            raise ValueError(f"overhead: {self.overhead} is negative; 0.1 allows a tenth of the untraced time")
+            raise value_error(f"overhead: {self.overhead} is negative; 0.1 allows a tenth of the untraced time")
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Every:
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise ValueError(f"every: {self.count} is no distance between runs; 1 traces all of them")
+            raise value_error(f"every: {self.count} is no distance between runs; 1 traces all of them")
 
 
 @dataclass(frozen=True)
@@ -64,198 +66,21 @@ class Steps:
 
     def __post_init__(self) -> None:
         if self.start < 0 or (self.stop is not None and self.stop <= self.start):
-            raise ValueError(f"steps: {self.start}:{self.stop} holds no run; 10:20 holds the ten from the eleventh on")
+            raise value_error(f"steps: {self.start}:{self.stop} holds no run; 10:20 holds the ten from the eleventh on")
 
 
-SHORTER_SHARE = 1 / 3
-LEAST_COMPARED = 0.005
-"""Of runs that take less than these seconds chance decides which one takes a third as long."""
-
-ALL_COMPARED, SOME_COMPARED = 500, 16
-"""So many runs of a kind all count for the median, and every so-many-th after them: that takes time."""
-
-FEWEST_COMPARED = 3
-"""Of so many runs two are alike."""
+NOTABLE = 0.1
+"""A kind that takes so large a share of the time may cost another allowance until a few steady runs are traced."""
 
 Policy = Adaptive | Every | Steps
 EVERYTHING = Every(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The number of a run within its kind, and whether the run is traced."""
-
-    number: int
-    traced: bool
-
-    @property
-    def is_first(self) -> bool:
-        """Whether this is the first run of its kind, which sets up what later runs use.
-
-        >>> Choice(0, traced=True).is_first
-        True
-        """
-        return self.number == 0
-
-
-class RunningMedian:
-    """The median of numbers of which none are kept but five: the P² algorithm of Jain and Chlamtac (1985).
-
-    >>> running = RunningMedian()
-    >>> for number in range(1, 1000):
-    ...     running.add(float(number % 100))
-    >>> 48 < running.value < 52
-    True
-    """
-
-    __slots__ = ("_heights", "_places", "_wanted")
-
-    def __init__(self) -> None:
-        self._heights: list[float] = []
-        self._places = [0, 1, 2, 3, 4]
-        self._wanted = [0.0, 1.0, 2.0, 3.0, 4.0]
-
-    @property
-    def value(self) -> float | None:
-        """The median so far, None before the first number."""
-        heights = self._heights
-        return (heights[2] if len(heights) == len(self._places) else median(heights)) if heights else None
-
-    def add(self, number: float) -> None:
-        """Take one more number."""
-        heights, places = self._heights, self._places
-        if len(heights) < len(places):
-            heights.append(number)
-            heights.sort()
-            return
-        heights[0], heights[4] = min(heights[0], number), max(heights[4], number)
-        for place in range(1, 5):
-            places[place] += place == 4 or number < heights[place]
-            self._wanted[place] += place / 4
-        for place in (1, 2, 3):
-            self._move(place)
-
-    def _move(self, place: int) -> None:
-        """Move a marker by one place if it is that far from where it should be, along a parabola or else a line."""
-        heights, places = self._heights, self._places
-        behind, ahead = places[place] - places[place - 1], places[place + 1] - places[place]
-        away = self._wanted[place] - places[place]
-        if not ((away >= 1 and ahead > 1) or (away <= -1 and behind > 1)):
-            return
-        step = 1 if away > 0 else -1
-        up = (heights[place + 1] - heights[place]) / ahead
-        down = (heights[place] - heights[place - 1]) / behind
-        height = heights[place] + step * ((behind + step) * up + (ahead - step) * down) / (behind + ahead)
-        if not heights[place - 1] < height < heights[place + 1]:
-            height = heights[place] + step * (up if step > 0 else down)
-        heights[place] = height
-        places[place] += step
-
-
-@dataclass(slots=True)
-class Tally:
-    """How many runs there were, how many of them were traced, and how long they took together and in the median."""
-
-    runs: int = 0
-    traced: int = 0
-    seconds: float = 0.0
-    median: RunningMedian = field(default_factory=RunningMedian)
-
-    def add(self, seconds: float, *, traced: bool) -> None:
-        """Count one more."""
-        if self.runs < ALL_COMPARED or not self.runs % SOME_COMPARED:
-            self.median.add(seconds)
-        self.runs += 1
-        self.traced += traced
-        self.seconds += seconds
-
-
-@dataclass(slots=True, eq=False)
-class KindTally:
-    """The tally of runs of one kind; the first run is counted by itself, and so are runs that retraced a function.
-
-    `begun` also counts runs that have not ended. No run before number `due` is traced, and no window is opened before
-    run number `resting_until`. The `owner` is kept, so that no other object gets its identity. `traced_steps` maps the
-    step of a traced run to its seconds, without warm-ups.
-
-    >>> kind = KindTally("train")
-    >>> for number, seconds in enumerate([8.0, 2.0, 1.0]):
-    ...     kind.add(Choice(number, traced=number < 2), seconds)
-    >>> kind.runs().run_seconds, kind.runs().traced, kind.cost
-    (1.0, 2, 1.0)
-    """
-
-    name: str
-    owner: Any = None
-    begun: int = 0
-    due: int = 0
-    resting_until: int = 0
-    first: Tally = field(default_factory=Tally)
-    retraced: Tally = field(default_factory=Tally)
-    traced: Tally = field(default_factory=Tally)
-    untraced: Tally = field(default_factory=Tally)
-    traced_steps: dict[int, float] = field(default_factory=dict)
-
-    def add(self, choice: Choice, seconds: float, *, is_retraced: bool = False) -> None:
-        """Add a run that has ended."""
-        if choice.is_first:
-            tally = self.first
-        elif is_retraced:
-            tally = self.retraced
-        else:
-            tally = self.traced if choice.traced else self.untraced
-        tally.add(seconds, traced=choice.traced)
-
-    @property
-    def cost(self) -> float | None:
-        """The seconds that tracing adds to a run; None until both traced and untraced runs were timed."""
-        if not self.traced.runs or not self.untraced.runs:
-            return None
-        return max(0.0, self.traced.seconds / self.traced.runs - self.untraced.seconds / self.untraced.runs)
-
-    @property
-    def extra_seconds(self) -> float:
-        """The seconds that tracing added to all of these runs: measured if possible, else assumed."""
-        cost = self.cost
-        if cost is not None:
-            return cost * (self.traced.runs + self.first.traced)
-        suspected = SUSPECTED_SHARE * self.traced.seconds
-        if self.first.traced:
-            suspected += min(SUSPECTED_SHARE * self.first.seconds, SUSPECTED_SECONDS)
-        return suspected
-
-    @property
-    def seconds(self) -> float:
-        """The seconds that all of these runs took, without those that retraced a function."""
-        return self.traced.seconds + self.untraced.seconds + self.first.seconds
-
-    def runs(self) -> KindOfRun:
-        """The tally as a recording has it."""
-        tallies = (self.first, self.retraced, self.traced, self.untraced)
-        return KindOfRun(
-            name=self.name,
-            seen=sum(tally.runs for tally in tallies),
-            traced=sum(tally.traced for tally in tallies),
-            untraced_seconds=self.untraced.seconds,
-            traced_seconds=self.traced.seconds,
-            warm_up_seconds=self.first.seconds + self.retraced.seconds,
-            untraced=self.untraced.runs,
-            warm_ups=self.first.runs + self.retraced.runs,
-            median_seconds=self.untraced.median.value,
-        )
-
-    def shorter_steps(self) -> set[int]:
-        """The traced steps that are not like most, as a small last batch is: they took less than a third as long."""
-        usual = (self.untraced if self.untraced.runs else self.traced).median.value
-        if usual is None or usual < LEAST_COMPARED or self.untraced.runs + self.traced.runs < FEWEST_COMPARED:
-            return set()
-        return {step for step, seconds in self.traced_steps.items() if seconds < SHORTER_SHARE * usual}
-
-
 class Sampler:
     """Chooses the runs to trace by a policy, and keeps the one tally of each kind.
 
-    It reads no clock: callers of `ran` say how long a run took. Calls must not overlap.
+    It reads no clock: callers of `ran` say how long a run took, and `unread_seconds` how long it will take to read the
+    traces that are kept. Calls must not overlap.
 
     >>> sampler = Sampler(Every(2))
     >>> train = sampler.kind("train", lambda: KindTally("train"))
@@ -263,78 +88,137 @@ class Sampler:
     [True, False, True, False, True]
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, unread_seconds: Callable[[], float] = lambda: 0.0) -> None:
         self.policy = policy
+        self.unread_seconds = unread_seconds
         self.kinds: dict[Hashable, KindTally] = {}
         self.overhead_seconds = 0.0
         self._longest_seconds = 0.0
         self._extra_seconds = 0.0
+        self._changed: set[KindTally] = set()
         self._seconds = 0.0
+        self._has_traced = False
+        self._first_granted = 0.0
 
     def kind(self, key: Hashable, new: Callable[[], KindTally]) -> KindTally:
         """The tally of the kind that has this key."""
         found = self.kinds.get(key)
         if found is None:
             found = self.kinds[key] = new()
+            found.due = self.policy.start if isinstance(self.policy, Steps) else 0
         return found
 
-    def choose(self, kind: KindTally, *, traceable: bool = True, cost: float = 0.0) -> Choice:
+    def is_due(self, kind: KindTally) -> bool:
+        """Whether the next run of a kind may be traced, if that is affordable; this takes no time to find out."""
+        match self.policy:
+            case Adaptive():
+                return kind.begun >= kind.due
+            case Every(count):
+                return kind.begun % count == 0
+            case Steps(start, stop):
+                return start <= kind.begun and (stop is None or kind.begun < stop)
+
+    def choose(
+        self, kind: KindTally, *, traceable: bool = True, cost: Callable[[KindTally], float] = lambda kind: 0.0
+    ) -> Choice:
         """Choose whether the next run of a kind, which starts now, is traced; `cost` is added outside of the run.
 
         >>> Sampler(EVERYTHING).choose(KindTally("a partial run"), traceable=False)
         Choice(number=0, traced=False)
         """
         number = kind.begun
-        kind.begun += 1
-        return Choice(number, traceable and self._wants(kind, number, cost))
+        traced = traceable and self.is_due(kind) and self._affords(kind, number, cost)
+        kind.begun = number + 1
+        return Choice(number, traced)
 
     def ran(self, kind: KindTally, choice: Choice, seconds: float, *, is_retraced: bool = False) -> None:
         """Add a run that has ended to the tally of its kind."""
-        extra_before = kind.extra_seconds
         kind.add(choice, seconds, is_retraced=is_retraced)
-        if choice.is_first or not is_retraced:
-            self._seconds += seconds
-            self._longest_seconds = max(self._longest_seconds, kind.seconds)
-            self._extra_seconds += kind.extra_seconds - extra_before
+        self._changed.add(kind)
+        self._has_traced |= choice.traced
+
+    def ran_untraced(self, kind: KindTally, seconds: float) -> None:
+        """Add an untraced run that has ended and was no warm-up, as nearly all are."""
+        kind.untraced.add(seconds, traced=False)
+        self._changed.add(kind)
 
     def add_overhead(self, seconds: float) -> None:
         """Add seconds that tracing cost outside of the runs to `overhead_seconds`."""
         self.overhead_seconds += seconds
-        self._seconds += seconds
-        self._extra_seconds += seconds
 
-    def measured_cost(self) -> float | None:
-        """The seconds that tracing added to runs of kinds that ran both traced and untraced, if there are any."""
-        measured = [kind.extra_seconds for kind in self.kinds.values() if kind.cost is not None]
-        return sum(measured) if measured else None
+    def marked_steps(self) -> dict[int, str]:
+        """The traced steps that do not stand for their kinds, each with the mark of its name."""
+        unlike: dict[int, str] = {}
+        for tally in self.kinds.values():
+            unlike |= tally.marked_steps() | dict.fromkeys(tally.first_part_steps, FIRST_PART)
+        return unlike
 
-    def affordable_seconds(self) -> float:
+    def measured_cost(self, waiting: Collection[KindOfRun] = ()) -> float | None:
+        """The seconds that tracing added to runs of kinds that ran both traced and untraced, if there are any.
+
+        Kinds that only ran beside the cell's own thread, and mostly waited, took none of its time.
+        """
+        measured = (kind for kind in self.kinds.values() if kind.cost is not None)
+        counted = [kind for kind in measured if not (kind.is_beside and kind.runs() in waiting)]
+        return sum(kind.extra_seconds for kind in counted) if counted else None
+
+    def affordable_seconds(self, running: float = 0.0) -> float:
         """The seconds that tracing may still cost; negative if it cost too much, infinite if its cost is not bounded.
 
+        `running` is how long the run under way has taken so far.
+
         >>> Sampler(Adaptive()).affordable_seconds(), Sampler(EVERYTHING).affordable_seconds()
-        (0.5, inf)
+        (0.1, inf)
         """
         if not isinstance(self.policy, Adaptive):
             return inf
-        untraced = self._seconds - self._extra_seconds
-        return max(self.policy.overhead * untraced, self.policy.allowance) - self._extra_seconds
+        self._count_changed()
+        untraced = self._seconds + running - self._extra_seconds
+        spent = self._extra_seconds + self.overhead_seconds + self.unread_seconds()
+        return max(self.policy.overhead * untraced, self.policy.allowance) - spent
 
-    def _wants(self, kind: KindTally, number: int, cost: float) -> bool:
-        match self.policy:
-            case Every(count):
-                return number % count == 0
-            case Steps(start, stop):
-                return start <= number and (stop is None or number < stop)
-            case Adaptive():
-                return self._affords(kind, number, cost)
+    def affordable_for(self, kind: KindTally) -> float:
+        """The seconds that tracing the next run of a kind may cost; more than others if too little of it was recorded.
 
-    def _affords(self, kind: KindTally, number: int, cost: float) -> bool:
-        """Whether a run is due and tracing it is affordable; if it is not affordable, the next run is due."""
-        if number < kind.due:
+        Whatever other kinds and eager ops have cost, a kind that takes much of the time may cost an allowance of its
+        own until a few of its steady runs are recorded. First runs, of which it is not known what time their kinds will
+        take, may together cost the allowance whatever eager ops have cost.
+        """
+        left = self.affordable_seconds()
+        if not isinstance(self.policy, Adaptive) or not self.policy.allowance:
+            return left
+        own = self.policy.allowance
+        if not kind.begun:
+            return max(left, own - self._extra_seconds - self._first_granted)
+        if not kind.has_few or kind.seconds < NOTABLE * self._seconds:
+            return left
+        return max(left, own if kind.is_missing else own - kind.extra_seconds - kind.granted)
+
+    def _count_changed(self) -> None:
+        """Count the times of the kinds that ran since they were last counted: most runs need not know them."""
+        for kind in self._changed:
+            seconds, extra = kind.seconds, kind.extra_seconds
+            self._seconds += seconds - kind.counted[0]
+            self._extra_seconds += extra - kind.counted[1]
+            kind.counted = seconds, extra
+            self._longest_seconds = max(self._longest_seconds, seconds)
+        self._changed.clear()
+
+    def _affords(self, kind: KindTally, number: int, cost: Callable[[KindTally], float]) -> bool:
+        """Whether tracing a run that is due is affordable; if it is not, a later run is due: of the first, the next."""
+        if not isinstance(self.policy, Adaptive):
+            return True
+        extra, left = (kind.cost or 0.0) + cost(kind), self.affordable_for(kind)
+        is_longest = kind.is_missing and kind.seconds >= self._longest_seconds
+        is_needed = is_longest if number else not self._has_traced
+        if not is_needed and extra > left:
+            kind.due = number + max(number // NEXT_LOOK, 1)
             return False
-        is_missing = number > 0 and not kind.traced.runs and kind.seconds >= self._longest_seconds
-        if not is_missing and (kind.cost or 0.0) + cost > self.affordable_seconds():
-            return False
+        if extra > self.affordable_seconds():
+            if number:
+                kind.granted += extra
+            else:
+                self._first_granted += max(extra, SUSPECTED_SECONDS)
         kind.due = 1 if number == 0 else max(number + 2, ceil(number * GROWTH))
         return True
 
@@ -359,7 +243,7 @@ def policy(
     }
     named = [name for name, is_given in given.items() if is_given]
     if len(named) > 1:
-        raise ValueError(f"{' and '.join(named)} exclude each other: give one of {', '.join(given)}")
+        raise value_error(f"{' and '.join(named)} exclude each other: give one of {', '.join(given)}")
     if trace_all:
         return EVERYTHING
     if every is not None:
@@ -372,10 +256,94 @@ def policy(
 def _range(steps: Any) -> Steps:
     if isinstance(steps, range | slice):
         if steps.step not in (None, 1):
-            raise ValueError(f"steps: {steps} skips runs; give every=... for that")
+            raise value_error(f"steps: {steps} skips runs; give every=... for that")
         return Steps(steps.start or 0, steps.stop)
     try:
         start, stop = steps
     except (TypeError, ValueError):
-        raise ValueError(f"steps: {steps!r} is no range; give range(10, 20), or (10, 20)") from None
+        raise value_error(f"steps: {steps!r} is no range; give range(10, 20), or (10, 20)") from None
     return Steps(start or 0, stop)
+
+
+UNNOTICED_SECONDS = 0.1
+"""Tracing may cost more than asked for without a note, as long as it costs less than this."""
+
+
+def note_on_cost(policy: Policy, overhead: float, untraced_seconds: float) -> str | None:
+    """A note that tracing cost noticeably more than the user asked for; None if it did not.
+
+    >>> note_on_cost(Adaptive(0.1), 9.0, 9.0), note_on_cost(Adaptive(0.1, allowance=0.0), 0.9, 9.0)
+    (None, None)
+    """
+    if not isinstance(policy, Adaptive) or policy.allowance or overhead < UNNOTICED_SECONDS:
+        return None
+    if overhead <= policy.overhead * untraced_seconds:
+        return None
+    return (
+        f"tracing cost {written_seconds(overhead)}, more than the {written_percent(policy.overhead)} asked for: "
+        "two steps of the costliest kind are always recorded; in a longer cell their share is smaller"
+    )
+
+
+UNTOLD = 0.2
+"""So large a share of the cell is not left out without a word."""
+
+
+def notes_on_untraced(kinds: Iterable[KindOfRun], wall_seconds: float) -> Iterator[str]:
+    """Names the kinds of runs that took much of the cell and of which nothing or only the first run was recorded.
+
+    >>> traced = KindOfRun("g", 1, 1, 0.0, 0.0, 0.1)
+    >>> list(notes_on_untraced([KindOfRun("f", 1, 0, 0.0, 0.0, 0.9), traced], wall_seconds=1.0))
+    ['f took 90 % of the cell, and no run of it was recorded: to record it, trace all runs (--all, or trace_all=True)']
+    """
+    kinds = tuple(kinds)
+    if not any(runs.traced for runs in kinds):
+        return  # then a note says why there are none
+    for runs in kinds:
+        if not runs.seen or not runs.seconds > UNTOLD * wall_seconds > 0:
+            continue
+        share = written_percent(min(runs.seconds / wall_seconds, 1.0), 0)
+        if not runs.traced:
+            yield (
+                f"{runs.name} took {share} of the cell, and no run of it was recorded: "
+                "to record it, trace all runs (--all, or trace_all=True)"
+            )
+        elif runs.has_only_first:
+            yield (
+                f"{runs.name} took {share} of the cell, and of its {runs.seen:,} runs only the first was recorded, "
+                "which also sets up: to record others, trace all runs (--all, or trace_all=True)"
+            )
+
+
+SLOWED = 1.5
+"""A note says that tracing slowed the runs if traced runs took at least so many times as long as others."""
+
+SLOWED_OP = 10e-6
+"""Tracing adds a few microseconds to an op; what is slower by more than this for each op has another cause."""
+
+
+def note_on_slow_runs(runs: KindOfRun, executions: float) -> str | None:
+    """A note that runs took much longer while they were traced; None if they did not.
+
+    `executions` is how many ops a run executes: if these are few, it was not tracing that slowed the run.
+
+    >>> slowed = KindOfRun("train", 9, 2, 3.0, 2.0, 8.0, untraced=6)
+    >>> note_on_slow_runs(slowed, 200_000)
+    'traced runs of train took 1 s, others 500 ms: tracing slows small ops, whose times and gaps are too long here'
+    >>> note_on_slow_runs(slowed, 20).partition(": ")[2]
+    'ops took longer here than in most runs; early runs are slow, and so are runs beside other processes'
+    >>> note_on_slow_runs(KindOfRun("train", 9, 2, 3.0, 1.4, 8.0, untraced=6), 200_000)
+    """
+    traced, others = runs.traced_run_seconds, runs.run_seconds
+    if not runs.untraced or not runs.traced_seconds or traced < SLOWED * others:
+        return None
+    slow, usual = written_seconds(traced), written_seconds(others)
+    if traced - others < SLOWED_OP * executions:
+        return (
+            f"traced runs of {runs.name} took {slow}, others {usual}: "
+            "tracing slows small ops, whose times and gaps are too long here"
+        )
+    return (
+        f"traced runs of {runs.name} took {slow}, others {usual}: ops took longer here than in most runs; "
+        "early runs are slow, and so are runs beside other processes"
+    )

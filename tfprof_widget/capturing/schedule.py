@@ -9,10 +9,11 @@ from threading import RLock
 from typing import Any
 
 from tfprof_widget.capturing.recorder import Recorder
+from tfprof_widget.lib.errors import value_error
 from tfprof_widget.profiles.options import check_step
 
-WARM_UP_STEPS = 10
-MOST_TRACED_STEPS = 100
+WARMUP_STEPS = 10
+MAX_TRACED_STEPS = 100
 # If the user names no steps: until this share of a graph's nodes was seen to run, runs of known kinds are traced too.
 ENOUGH_COVERAGE = 0.5
 # The chance that such a run is traced; runs of a new kind always are.
@@ -41,10 +42,10 @@ class Schedule:
         self.is_automatic = trace_steps is None
         self.dumps_rest = dump_steps is None
         self.trace_steps = set() if trace_steps is None else checked_steps("trace_steps", trace_steps)
-        self.dump_steps = {MOST_TRACED_STEPS} if dump_steps is None else checked_steps("dump_steps", dump_steps)
-        if len(self.trace_steps) > MOST_TRACED_STEPS:
-            raise ValueError(
-                f"trace_steps: {len(self.trace_steps):,} are more than the {MOST_TRACED_STEPS} that are kept; "
+        self.dump_steps = {MAX_TRACED_STEPS} if dump_steps is None else checked_steps("dump_steps", dump_steps)
+        if len(self.trace_steps) > MAX_TRACED_STEPS:
+            raise value_error(
+                f"trace_steps: {len(self.trace_steps):,} are more than the {MAX_TRACED_STEPS} that are kept; "
                 "leave some out, as range(0, 1000, 10) does"
             )
         self.steps = 0
@@ -87,12 +88,12 @@ class Schedule:
         return sorted(step for step in steps if step >= self.steps)
 
     def _tells_more(self, step: int, nodes: frozenset[str]) -> bool:
-        if step <= WARM_UP_STEPS or self.traced >= MOST_TRACED_STEPS:
+        if step <= WARMUP_STEPS or self.traced >= MAX_TRACED_STEPS:
             return False
         if nodes not in self._fetched:
             self._fetched.add(nodes)
             return True
-        is_open = self.coverage < ENOUGH_COVERAGE and step < MOST_TRACED_STEPS
+        is_open = self.coverage < ENOUGH_COVERAGE and step < MAX_TRACED_STEPS
         return is_open and self._random.random() < SHARE_OF_TRACED
 
 
@@ -107,9 +108,9 @@ def checked_steps(name: str, steps: Any) -> set[int]:
     try:
         return {check_step(step) for step in steps}
     except TypeError:
-        raise ValueError(f"{name}: {steps!r} is no list of steps; give [20] or range(10, 20)") from None
+        raise value_error(f"{name}: {steps!r} is no list of steps; give [20] or range(10, 20)") from None
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        raise value_error(f"{name}: {error}") from None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -159,7 +160,7 @@ class StepRecorder(Recorder):
         due = self._schedule.next(nodes)
         return StepRun(graph, due) if due.traced or due.dumped else None
 
-    def finished(self, run: StepRun, metadata: bytes | None = None) -> None:
+    def finished(self, run: StepRun, metadata: bytes | None = None, since: float | None = None) -> None:
         """Call `ended` for a run, for one run at a time."""
         if self.process.is_another:
             return

@@ -11,7 +11,15 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tfprof_widget.capturing.collectives import has_collectives
-from tfprof_widget.capturing.hooks import CallWatcher, Hook, Patch, RunRecorder, WatchedCall, put_patches, when_imported
+from tfprof_widget.capturing.hooks import (
+    CallWatcher,
+    Hook,
+    Patch,
+    RunRecorder,
+    TracedCall,
+    put_patches,
+    when_imported,
+)
 
 SOFTWARE_TRACE = 1
 FULL_TRACE = 3
@@ -79,6 +87,9 @@ def is_profiling() -> bool | None:
     return module._profiler is not None if hasattr(module, "_profiler") else None
 
 
+MOST_FETCHES = 1000
+"""The names of the nodes of so many different runs are kept."""
+
 MADE_FROM = "_tfprof_widget_made_from"
 PARTIAL_RUN = "TensorFlow gives partial_run neither options nor metadata; use Session.run for what is to be profiled"
 UNKNOWN_CALLABLE = (
@@ -98,23 +109,35 @@ class SessionRuns(CallWatcher):
         self.run_metadata = run_metadata
         self.get_buffer: Callable[[Any], bytes] = bindings.TF_GetBuffer
         self.answers: dict[Any, bytes] = {}
+        self._names: dict[tuple[Any, ...], tuple[str, ...]] = {}
 
-    def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
+    def begin(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Take note of a run, and trace it if the recorder chooses it."""
         session, options, feeds, fetches, targets, metadata = arguments
-        name = self.bindings.TF_OperationName
-        nodes = [name(output.oper) for output in fetches] + [name(target) for target in targets]
-        run = self.recorder.begin(session.graph, nodes)
-        if run is None:
-            return None
-        if not run.traced:
-            return WatchedCall(self.recorder, run, arguments, keywords)
+        names = self._names.get((*fetches, *targets)) or self._names_of(fetches, targets)
+        run = self.recorder.begin(session.graph, names)
+        if run is None or not run.traced:
+            return run
         try:
             return _TracedRun(self, run, session, options, (feeds, fetches, targets), metadata)
         except Exception:
             self.levels.give_back(run)
             self.recorder.withdraw(run)
             raise
+
+    def _names_of(self, fetches: Sequence[Any], targets: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the nodes that a run fetches, which are kept: to ask for a name takes half a microsecond.
+
+        TensorFlow has one object for each output of a graph, and one for each operation. They are kept with the names,
+        so that no other object gets the identity of one.
+        """
+        known = self._names
+        if len(known) >= MOST_FETCHES:
+            known.clear()
+        name = self.bindings.TF_OperationName
+        outputs, operations = (name(output.oper) for output in fetches), (name(target) for target in targets)
+        names = known[(*fetches, *targets)] = (*outputs, *operations)
+        return names
 
     def answering(self, original: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
         """`TF_GetBuffer` that also reads users' buffers that a traced run left empty: only TensorFlow can fill them."""
@@ -126,7 +149,7 @@ class SessionRuns(CallWatcher):
         return hook
 
 
-class _TracedRun(WatchedCall):
+class _TracedRun(TracedCall):
     """A traced run: with its own buffer for options, and for metadata unless the user too asked for step stats."""
 
     def __init__(
@@ -165,7 +188,7 @@ class CallableRuns(CallWatcher):
         self.levels = levels
         self._twins: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()
 
-    def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
+    def begin(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Take note of a call, and trace it if the recorder chooses it and it is known what the callable runs."""
         called = arguments[0]
         made_from = getattr(called, MADE_FROM, None)
@@ -178,9 +201,9 @@ class CallableRuns(CallWatcher):
             return None
         is_closed = getattr(called._session, "_closed", False)  # then let the user's callable raise, not its twin
         if is_closed or not run.traced:
-            return WatchedCall(self.recorder, run, arguments, keywords)
+            return run
         try:
-            return _TracedCall(self, run, arguments, keywords)
+            return _TracedCallable(self, run, arguments, keywords)
         except Exception:
             self.levels.give_back(run)
             self.recorder.withdraw(run)
@@ -199,7 +222,7 @@ class CallableRuns(CallWatcher):
         return twins[level]
 
 
-class _TracedCall(WatchedCall):
+class _TracedCallable(TracedCall):
     """A call of a callable's twin, with metadata of its own."""
 
     def __init__(self, runs: CallableRuns, run: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
@@ -245,12 +268,11 @@ class PartialRuns(CallWatcher):
         super().__init__(recorder)
         self._bindings = bindings
 
-    def begin(self, *arguments: Any, **keywords: Any) -> WatchedCall | None:
+    def begin(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Take note of a partial run."""
         session, _, _, fetches = arguments
         nodes = [self._bindings.TF_OperationName(output.oper) for output in fetches]
-        run = self.recorder.begin(session.graph, nodes, untraceable=PARTIAL_RUN)
-        return None if run is None else WatchedCall(self.recorder, run, arguments, keywords)
+        return self.recorder.begin(session.graph, nodes, untraceable=PARTIAL_RUN)
 
 
 def remembering(original: Callable[..., None]) -> Callable[..., None]:

@@ -14,30 +14,38 @@ import numpy as np
 
 from tfprof_widget.capturing.recorder import RunUnderWay, SamplingRecorder
 from tfprof_widget.capturing.recording import GraphRecording
-from tfprof_widget.capturing.sampling import KindTally, Policy
+from tfprof_widget.capturing.sampling import Policy
+from tfprof_widget.capturing.tallies import KindTally
 from tfprof_widget.capturing.trace_store import ROOM, OpSeconds, ReadTrace, TraceStore
 from tfprof_widget.ingest.flops.counting import count_float_ops
+from tfprof_widget.ingest.flops.fused import name_kernels
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
 from tfprof_widget.ingest.parts.names import may_be_node
 from tfprof_widget.ingest.parts.runs import RunTable
 from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.profiles.data import SHORTER
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
 LONGEST_NAME = 60
+DEAR_SECONDS = 1.0
+"""A trace that takes longer to read is followed by another one only if that is affordable."""
+
 MOST = 512 << 20
 """The most bytes of metadata to keep of all runs; their tables take about as much memory again."""
 
 
 @dataclass(slots=True, eq=False)
 class _GraphRuns:
-    """A graph that runs: its kinds of runs by what they fetch, and what was gathered of it."""
+    """A graph that runs: its kinds of runs by what they fetch, and what was gathered of it.
+
+    `asked` has the same kinds by the nodes in the order in which they were fetched, which need not be sorted again.
+    """
 
     graph: Any
     gathered: Gathered
     kinds: dict[tuple[str, ...], KindTally] = field(default_factory=dict)
+    asked: dict[tuple[str, ...], KindTally] = field(default_factory=dict)
     namesakes: Counter[str] = field(default_factory=Counter)
     next_step: count[int] = field(default_factory=count)
     op_types: dict[str, str] = field(default_factory=dict)
@@ -61,9 +69,8 @@ class _GraphRuns:
         return self.op_types[node]
 
 
-@dataclass(slots=True, eq=False)
 class SessionRun(RunUnderWay):
-    """A session run that has begun; its step is its number among the runs of its graph."""
+    """A session run that has begun; its step is its number among the runs of its graph, `of` that graph's runs."""
 
     of: _GraphRuns
 
@@ -87,6 +94,7 @@ class SessionSource(SamplingRecorder):
         self._reading = Reading(self.note, kept)
         self._graphs: dict[int, _GraphRuns] = {}
         self._untraceable: Counter[str] = Counter()
+        self._sizes: dict[KindTally, int] = {}
 
     def begin(self, graph: Any, nodes: Iterable[str], *, untraceable: str = "") -> SessionRun | None:
         """Take note of a run that begins now and fetches these nodes; gives None to let it pass.
@@ -95,7 +103,7 @@ class SessionSource(SamplingRecorder):
         """
         if self.lets_pass:
             return None
-        fetched = tuple(sorted(set(nodes)))
+        fetched = tuple(nodes)
         with self.lock:
             if not self.is_open:  # the recording may have ended while this waited
                 return None
@@ -103,21 +111,34 @@ class SessionSource(SamplingRecorder):
             if of is None:
                 of = self._graphs[id(graph)] = _GraphRuns(graph, Gathered(reading=self._reading))
                 of.gathered.details = RunDetails(keeps_shapes=True)
-            kind = self.sampler.kind((id(graph), fetched), lambda: of.kind(fetched))
-            choice = self.sampler.choose(kind, traceable=not untraceable and self._has_room())
+            kind = of.asked.get(fetched)
+            if kind is None:
+                nodes = tuple(sorted(set(fetched)))
+                kind = of.asked[fetched] = self.sampler.kind((id(graph), nodes), lambda: of.kind(nodes))
+            number, traced = kind.begun, False
+            if number < kind.due:  # most runs
+                kind.begun = number + 1
+            else:
+                is_due = self.sampler.is_due(kind)
+                traceable = is_due and not untraceable and self._has_room() and not self._is_dear(kind)
+                number, traced = self.sampler.choose(kind, traceable=traceable, cost=self._reading_seconds)
             if untraceable:
                 self._untraceable[untraceable] += 1
-            run = SessionRun(kind, choice, self.clock(), next(of.next_step), of)
+            run = SessionRun(kind, number, traced, self.clock(), next(of.next_step))
+            run.of = of
             self.begun(run)
         return run
 
-    def finished(self, run: SessionRun, metadata: bytes | None = None) -> None:
-        """Take note that a run has ended, with the RunMetadata if it was traced."""
+    def finished(self, run: SessionRun, metadata: bytes | None = None, since: float | None = None) -> None:
+        """Take note that a run has ended, with the RunMetadata if it was traced; `since` is as in `watched`."""
         with self.lock:
             if not self.ended(run):
                 return
             if metadata is not None:
                 self.traces.add((run, metadata), len(metadata))
+                self._sizes[run.kind] = len(metadata)
+            if since is not None and run.ended is not None:
+                self.add_overhead(run.started - since + self.clock() - run.ended)
         if metadata is not None:
             self.traces.read_some()
 
@@ -148,6 +169,21 @@ class SessionSource(SamplingRecorder):
             self.note(f"tracing stopped at {megabytes:,} MB of metadata; trace fewer runs: --every 10")
         return not self.traces.is_full
 
+    def _reading_seconds(self, kind: KindTally) -> float:
+        """How long it takes to read another trace of this kind."""
+        return self.traces.reading_seconds(self._sizes.get(kind, 0))
+
+    def _is_dear(self, kind: KindTally) -> bool:
+        """Whether another trace of this kind would take long to read, and longer than tracing may cost."""
+        seconds = self._reading_seconds(kind)
+        is_dear = seconds > max(DEAR_SECONDS, self.sampler.affordable_seconds())
+        if is_dear:
+            self.note(
+                f"runs of {kind.name} were not all traced that should have been, for each trace takes seconds to read: "
+                "a run executes too many ops; to trace more of them: --all, or trace_all=True"
+            )
+        return is_dear
+
     def _read_run(self, traced: tuple[SessionRun, bytes]) -> ReadTrace[tuple[SessionRun, ReadRun]] | None:
         run, metadata = traced
         try:
@@ -161,15 +197,15 @@ class SessionSource(SamplingRecorder):
     def _recording(self, of: _GraphRuns, runs: Sequence[tuple[SessionRun, ReadRun]]) -> GraphRecording | None:
         try:
             of.gathered.add_graph(of.graph)
-            shorter = {kind.name: kind.shorter_steps() for kind in of.kinds.values()}
+            marks = {kind.name: kind.marked_steps() for kind in of.kinds.values()}
             for run, read in runs:
                 assert run.step is not None
-                name = run.name + (SHORTER if run.step in shorter[run.kind.name] else "")
+                name = run.name + marks[run.kind.name].get(run.step, "")
                 try:
                     of.gathered.add_run(run.step, read, name, belongs=True)
                 except (ProfileError, ValueError) as error:
                     self._missing(run, error)
-            tables = count_float_ops(of.gathered.formulas, of_what_ran=True)(of.gathered.tables())
+            tables = name_kernels(count_float_ops(of.gathered.formulas, of_what_ran=True)(of.gathered.tables()))
             return GraphRecording(tables, tuple(kind.runs() for kind in of.kinds.values()))
         except Exception as error:  # what was recorded of other graphs is still good
             self.note(f"the runs of a graph are missing, for they could not be read ({type(error).__name__}: {error})")

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from tfprof_widget.capturing.hooks import patches_of
+from tfprof_widget.lib.safely import sweep_temporary, unmade_directory
 from tfprof_widget.lib.text import LIBRARIES
 
 # The level is an option of the profiler's session, but TensorFlow 2.21 refuses every value that Python can give.
@@ -68,6 +69,7 @@ class TfProfiler:
         self.others = ""
         self._session: Any = None
         self._directory = ""
+        self._has_swept = False
 
     def open(self) -> None:
         """Start recording, as soon as another capture that records has closed its window.
@@ -76,14 +78,10 @@ class TfProfiler:
         temporary directory can be made.
         """
         try:
-            directory = tempfile.mkdtemp(prefix="tfprof_widget-")
+            directory = unmade_directory()
         except OSError as error:
             raise ProfilerDisk(_disk(error.strerror or str(error))) from None
-        try:
-            session = self._started(directory)
-        except BaseException:
-            shutil.rmtree(directory, ignore_errors=True)
-            raise
+        session = self._started(directory)
         self._session, self._directory, self.is_open = session, directory, True
         bindings = sys.modules.get(BINDINGS)
         self.has_cheap_ops = bindings is not None and record_cheap_ops(bindings)
@@ -93,12 +91,16 @@ class TfProfiler:
         session, directory = self._session, self._directory
         self._session, self._directory, self.is_open = None, "", False
         try:
+            Path(directory).mkdir(mode=0o700)
             session.export_to_tb()
             return b"".join(path.read_bytes() for path in sorted(Path(directory).rglob("*.xplane.pb")))
         except Exception as error:  # TensorFlow's own, of many types
             raise ProfilerDisk(_disk(str(error).rpartition("; ")[2])) from None
         finally:
             shutil.rmtree(directory, ignore_errors=True)
+            if not self._has_swept:
+                self._has_swept = True
+                sweep_temporary()
 
     def _started(self, directory: str) -> Any:
         """A session that records; another capture that records is asked once to close its window."""

@@ -5,63 +5,28 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from time import perf_counter, time_ns
+from math import inf
+from time import perf_counter, thread_time, time_ns
 from typing import Any
 
 from tfprof_widget.capturing.collectives import why_never
+from tfprof_widget.capturing.recorder import RunUnderWay
+from tfprof_widget.capturing.servers import Servers
+from tfprof_widget.capturing.tallies import FIRST_STEPS, LOOK_SECONDS, WindowCosts
 from tfprof_widget.capturing.tf_profiler import ProfilerBusy, ProfilerDisk, ProfilerShared, TfProfiler
 from tfprof_widget.capturing.trace_store import TraceStore
-from tfprof_widget.ingest.xspace.reader import Step
+from tfprof_widget.ingest.xspace.steps import Step
 from tfprof_widget.lib.safely import postpone_ctrl_c
-from tfprof_widget.profiles.data import EAGER, WARM_UP
+from tfprof_widget.profiles.data import EAGER, PARTIAL, kind_of_steps
 
-FIRST_STEPS = 2
-"""The size of the first window of a kind: its first step only sets up, so that a second one is needed."""
+RUN_SECONDS = 0.5
+"""Recording a run that is recorded at all may cost so much."""
 
-MOST_STEPS = 8
+LITTLE = 1 << 16
+"""A window of fewer bytes holds some hundred events at most."""
 
-EMPTY_SECONDS = 0.004
-"""The cost of a window that holds nearly nothing."""
-
-
-@dataclass
-class WindowCosts:
-    """The cost of a step in the last window of each kind; a window's kind is that of its first step.
-
-    >>> costs = WindowCosts()
-    >>> costs.add("train", 2, 0.204)
-    >>> costs.of_one("train"), costs.affordable_steps("train", 0.504), costs.affordable_steps("train", 9.0)
-    (0.104, 5, 8)
-    """
-
-    _seconds: dict[str, float] = field(default_factory=dict)
-
-    def add(self, kind: str, steps: int, seconds: float) -> None:
-        """Take note of the cost of a window of so many steps."""
-        self._seconds[kind] = max(seconds - EMPTY_SECONDS, 0.0) / steps
-
-    def of_one(self, kind: str) -> float:
-        """The cost of a window of one step of this kind, estimated from the last window.
-
-        >>> WindowCosts().of_one("train")
-        0.004
-        """
-        return EMPTY_SECONDS + self._seconds.get(kind, 0.0)
-
-    def affordable_steps(self, kind: str, seconds: float) -> int:
-        """How many steps, at least one, a window may hold to cost no more than so many seconds.
-
-        >>> WindowCosts().affordable_steps("train", 9.0), WindowCosts().affordable_steps("train", -1.0)
-        (2, 1)
-        """
-        if seconds <= 0:
-            return 1
-        each = self._seconds.get(kind)
-        if each is None:
-            return FIRST_STEPS
-        affordable = (seconds - EMPTY_SECONDS) / each if each else MOST_STEPS
-        return int(max(1, min(affordable, MOST_STEPS)))
-
+NOTHING = 1 << 10
+"""A window of fewer bytes holds no event."""
 
 EAGER_SECONDS = 1.0
 """How long eager ops are recorded while no step runs: they are many, and recording them is slow."""
@@ -75,21 +40,70 @@ MOST_SECONDS = 0.25
 FULL_STEPS, FULL_SECONDS = 250, 2.0
 
 
+SPREAD = 4
+"""What recording a step may still cost is kept for so many windows, which may lie in any part of it."""
+
+SHORT_SHARE = 1 / 4
+"""After a pause a step is recorded for this share of LOOK_SECONDS at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pause:
+    """A pause of so many seconds in the recording of steps that go on; `is_over` is set when it is to end."""
+
+    runs: tuple[FunctionRun, ...]
+    seconds: float
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedWindow:
-    """The recording of some steps: an XSpace, and when recording began, in nanoseconds since the epoch."""
+    """The recording of some steps: an XSpace, and when recording began, in nanoseconds since the epoch.
+
+    `functions` are the runtime's names of those whose calls had begun before or not ended, which the XSpace may lack.
+    """
 
     xspace: bytes
     steps: Sequence[Step]
     started: int = 0
+    functions: frozenset[str] = frozenset()
+
+
+LOOP = ": "
+"""Stands in the name of a kind between a library's loop and the function, as in `fit: train_step`."""
+
+
+class FunctionRun(RunUnderWay):
+    """A step of a function or a model that has begun.
+
+    `functions` are those that it has called, but none that its kind has called before if it is not recorded. `since`
+    says when the open window began to record it, or when Python had built its function, which was `began`. `cost` is
+    what the windows cost that were closed while it was under way, and `is_spread` says that there was a pause between
+    them.
+    """
+
+    functions: frozenset[str] = frozenset()
+    is_built = False
+    since = 0.0
+    cost = 0.0
+    began = 0.0
+    is_spread = False
+
+    @property
+    def is_of_loop(self) -> bool:
+        """Whether a library's loop makes the steps, as `fit` does: then all of a step is in its function."""
+        return LOOP in self.kind.name
 
 
 class Windows:
     """Opens and closes the windows of one capture. Callers hold the `lock`; the thread that watches takes it too.
 
-    `note` keeps sentences for the result. If `is_careful`, no window is opened where that may crash the process.
-    `seconds` is the time of opening and closing, `costs` has the costs of windows including their reading. `under_way`
-    are the steps that have begun. `is_wanted` says that another capture waits for the open window to be closed.
+    `note` keeps sentences for the result. `is_open` says whether a window is open. If `is_careful`, no window is opened
+    where that may crash the process. `seconds` is the time of opening and closing. `costs` has what windows cost
+    including their reading, without time in which other processes run: so what is recorded does not depend on how busy
+    the machine is. `under_way` are the steps that have begun. `is_wanted` says that another capture waits for the open
+    window to be closed. `cuts` has the time by which to call `cut` unless a step has ended before, and `cut` is called
+    after a pause, too.
 
     >>> windows = Windows(None, TraceStore(print), threading.RLock(), print, set())
     >>> windows.is_open, windows.seconds
@@ -102,9 +116,10 @@ class Windows:
         traces: TraceStore[RecordedWindow, Any],
         lock: threading.RLock,
         note: Callable[[str], None],
-        under_way: Collection[object],
+        under_way: Collection[RunUnderWay],
     ) -> None:
         self.profiler = profiler
+        self.is_open = False
         self.is_careful = False
         self.traces = traces
         self.lock = lock
@@ -112,20 +127,22 @@ class Windows:
         self.costs = WindowCosts()
         self.under_way = under_way
         self.is_wanted = False
+        self.cuts: dict[RunUnderWay, float] = {}
+        self.cut: Callable[[], None] = self.close
+        self.paused = Pause((), 0.0)
+        self.functions: frozenset[str] = frozenset()
         self.eager_steps = 0
         self.eager_seconds = 0.0
         self._note = note
         self._steps: list[Step] = []
-        self._opened = self._active = 0.0
+        self._opened = self._active = self._rated = 0.0
         self._counted = 0
         self._most_steps = FIRST_STEPS
+        self._held_little = self._held_nothing = False
+        self._last_cost = 0.0
         self._number = 0
+        self.servers = Servers(note)
         self._closed = threading.Event()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a window is open."""
-        return self.profiler is not None and self.profiler.is_open
 
     @property
     def is_of_eager_ops(self) -> bool:
@@ -134,7 +151,9 @@ class Windows:
 
     @property
     def has_room(self) -> bool:
-        """Whether the open window may go on for another step."""
+        """Whether the open window may go on for another step, or for the first one after eager ops."""
+        if not self._counted:
+            return True
         return self._counted < self._most_steps and perf_counter() - self._opened < MOST_SECONDS
 
     @property
@@ -168,15 +187,18 @@ class Windows:
         except ProfilerDisk as lost:
             self._lost(lost)
             return
+        self.is_open = True
         if not self.profiler.has_cheap_ops:
             self._note(
                 "ops of a few microseconds are missing from all but the first hundred runs or so of a function: "
                 "TensorFlow's profiler leaves them out, and this TensorFlow cannot be told otherwise"
             )
-        self._opened = self._active = perf_counter()
+        self._opened = self._active = self._rated = perf_counter()
         self.seconds += self._opened - started
         self._counted = 0
         self._most_steps = steps
+        self.functions = frozenset()
+        self.cuts.clear()
         self._closed = threading.Event()
         threading.Thread(target=self._watch, args=(self._closed,), name="tfprof_widget", daemon=True).start()
 
@@ -186,11 +208,93 @@ class Windows:
             with postpone_ctrl_c():
                 self._close()
 
+    def close_within_steps(self) -> list[FunctionRun]:
+        """Close the open window; returns the steps under way that were in it, which are recorded in part by that."""
+        runs = [run for run in self.under_way if isinstance(run, FunctionRun) and run.step is not None]
+        runs = [run for run in runs if run.ended is None and self.is_open and run not in self.paused.runs]
+        before = {run: run.part_seconds or 0.0 for run in runs}
+        for run in runs:
+            run.part_seconds = before[run]
+            self.add_part(run)
+            self.rename(run.step or 0, run.kind.name + PARTIAL)
+        self.functions = frozenset().union(*(run.functions for run in runs))
+        self.close()
+        for run in runs:
+            run.cost += self._last_cost
+            if self._held_nothing:
+                run.part_seconds = before[run]
+        return runs
+
+    def cut_after(self, run: FunctionRun, affordable: float) -> None:
+        """Let the window be cut when this step, whose function runs now, has cost so many seconds, unless it has ended.
+
+        What Python did before, mostly building the function, executed nothing, and so tells nothing of what it costs.
+        """
+        if not run.is_built and run.part_seconds is None:
+            now = perf_counter()
+            run.is_built, run.building_seconds, run.since, self._rated = True, now - run.since, now, now
+            run.began = now
+        seconds = self.costs.affordable_time(run.kind.name, affordable)
+        self.cuts.setdefault(run, perf_counter() + max(seconds, LOOK_SECONDS))
+
+    def go_on(self, runs: Sequence[FunctionRun], affordable: float, *, is_after_pause: bool = False) -> None:
+        """Record steps in another window, which is cut when it has cost its part of so many seconds.
+
+        There is another window at once as long as windows hold next to nothing, and while four more are affordable. Of
+        one that held nothing, as while TensorFlow optimizes the graph, it is not known what comes then: the next one is
+        longer only to hold a long op. From the first pause on windows are spread over the steps: after each there is a
+        pause for half of the time so far, and no window is longer than the pause before it, so that what a step does
+        first counts no less and no more than what it does then.
+        """
+        if not runs:
+            return
+        costs, ran = self.costs, perf_counter() - min(run.began or run.started for run in runs)
+        seconds = min(costs.affordable_time(run.kind.name, affordable / SPREAD) for run in runs)
+        if is_after_pause:
+            seconds = LOOK_SECONDS if self._held_little else max(min(seconds, ran / 3), SHORT_SHARE * LOOK_SECONDS)
+            is_due = all(costs.affordable_time(run.kind.name, affordable) >= seconds for run in runs)
+        else:
+            is_spread = any(run.is_spread for run in runs)
+            is_due = self._held_little or (seconds >= LOOK_SECONDS and not is_spread)
+            seconds = max(seconds, LOOK_SECONDS)
+        if self._held_nothing:
+            is_due, seconds = True, 2 * LOOK_SECONDS
+        if not is_due:
+            for run in runs:
+                run.is_spread = True
+            self.paused = Pause((*runs, *self.end_pause()), max(ran / 2, LOOK_SECONDS))
+            return
+        self.open(len(runs))
+        for run in runs:
+            self.add_step(run.kind.name + PARTIAL, run.step)
+            run.since = perf_counter()
+            self.cuts[run] = run.since + seconds
+
+    def end_pause(self) -> list[FunctionRun]:
+        """The steps of which no window is open and that have not ended; their pause is over."""
+        paused, self.paused = self.paused, Pause((), 0.0)
+        paused.is_over.set()
+        return [run for run in paused.runs if run.ended is None and run in self.under_way]
+
+    def end(self) -> None:
+        """Close the window that is open, and open no other after a pause."""
+        self.end_pause()
+        self.close()
+
+    def add_part(self, run: FunctionRun) -> None:
+        """Add the time that the open window recorded of a step that is recorded in part."""
+        self.cuts.pop(run, None)
+        if run in self.paused.runs:
+            if len(self.paused.runs) == 1:
+                self.end_pause()
+        elif run.part_seconds is not None and self.is_open:
+            run.part_seconds += perf_counter() - run.since
+
     def _close(self) -> None:
         assert self.profiler is not None
-        started = perf_counter()
+        started, working = perf_counter(), thread_time()
         self._closed.set()
-        self.is_wanted = False
+        self.is_wanted = self.is_open = False
         steps, self._steps = self._steps, []
         ends = [*(step.start for step in steps[1:]), time_ns()]
         for step, end in zip(steps, ends, strict=False):
@@ -204,10 +308,14 @@ class Windows:
             return
         finally:
             self.seconds += perf_counter() - started
-        self.traces.add(RecordedWindow(xspace, steps, self.profiler.started), len(xspace))
-        first = next((step.name.removesuffix(WARM_UP) for step in steps if not step.is_eager), EAGER)
-        taken = perf_counter() - started + self.traces.reading_seconds(len(xspace))
-        self.costs.add(first, max(self._counted, 1), taken)
+        self._held_little, self._held_nothing = len(xspace) < LITTLE, len(xspace) < NOTHING
+        self.traces.add(RecordedWindow(xspace, steps, self.profiler.started, self.functions), len(xspace))
+        first = next((step.name for step in steps if not step.is_eager), EAGER)
+        kind = kind_of_steps(first)
+        taken = thread_time() - working + self.traces.reading_seconds(len(xspace))
+        self._last_cost = taken
+        ran = (started if self.under_way else self._active) - self._rated
+        self.costs.add(kind, max(self._counted, 1), taken, 0.0 if self._held_nothing else ran)
 
     def _lost(self, lost: ProfilerDisk) -> None:
         self._note(
@@ -215,18 +323,20 @@ class Windows:
             f"({lost}): make room there, or set TMPDIR to another directory"
         )
 
-    def add_step(self, name: str) -> int | None:
+    def add_step(self, name: str, number: int | None = None) -> int | None:
         """Take note that a step begins now; returns its number, or None if no window is open.
 
-        The eager ops of a window are one step, however often other steps interrupt it.
+        The eager ops of a window are one step, however often other steps interrupt it. A step that goes on in another
+        window keeps its `number`.
         """
         if not self.is_open:
             return None
         if not self._counted:
-            self._opened = perf_counter()
+            self._opened = self._rated = perf_counter()
         self._counted += name != EAGER
         self._active = perf_counter()
-        number = next((step.number for step in self._steps if name == EAGER and step.is_eager), self._number)
+        if number is None:
+            number = next((step.number for step in self._steps if name == EAGER and step.is_eager), self._number)
         self._number = max(self._number, number + 1)
         self._steps.append(Step(number, name, time_ns(), name == EAGER))
         return number
@@ -244,12 +354,26 @@ class Windows:
         self._active = perf_counter()
 
     def _watch(self, closed: threading.Event) -> None:
-        """Close the window when no step has been under way for a while."""
-        while not closed.wait(EAGER_SECONDS / 4):
+        """Close the window when no step has been under way for a while, or when it is to be cut."""
+        while not closed.wait(min(EAGER_SECONDS / 4, LOOK_SECONDS / 2)):
             with self.lock:
-                idle = perf_counter() - self._active
-                if closed.is_set() or self.under_way or idle < EAGER_SECONDS:
+                now = perf_counter()
+                if not closed.is_set() and now >= min(self.cuts.values(), default=inf):
+                    self.cut()
+                    break
+                if closed.is_set() or self.under_way or now - self._active < EAGER_SECONDS:
                     continue
                 self._note(f"ops outside of steps were recorded for {EAGER_SECONDS:g} s at most")
                 self.close()
                 return
+        self._wait_for_steps()
+
+    def _wait_for_steps(self) -> None:
+        """Wait until pauses are over, and let the steps be recorded again, until they end."""
+        while self.paused.runs:
+            paused = self.paused
+            if paused.is_over.wait(paused.seconds):
+                return
+            with self.lock:
+                if not paused.is_over.is_set() and not self.is_open:
+                    self.cut()

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tfprof_widget.api.profile import Profile
-from tfprof_widget.cli.arguments import CommandRequest, read_words
-from tfprof_widget.cli.commands import COMMANDS, named
-from tfprof_widget.cli.prompt import explore
-from tfprof_widget.cli.session import LazyProfile, Session, attempt, spoken_warnings, subject_of
-from tfprof_widget.lib.version import __version__
+if TYPE_CHECKING:
+    from tfprof_widget.cli.arguments import CommandRequest
 
 __all__ = ["main"]
 
@@ -24,12 +22,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["demo", "op", "--max_depth=1", "--order_by=micros", "--select=occurrence", "--output=none"])
     0
     """
+    _open_what_is_closed()
     _tolerate_odd_names()
+    try:
+        # Imported here, for Ctrl-C to be told in a line also while this lasts.
+        from tfprof_widget.cli.session import attempt, spoken_warnings
+    except KeyboardInterrupt:
+        sys.stderr.write("tfprof: interrupted\n")
+        return 130  # as `attempt` does, which could not be imported
     with spoken_warnings():
         return attempt(lambda: _run(sys.argv[1:] if arguments is None else arguments))
 
 
 def _run(words: Sequence[str]) -> int:
+    from tfprof_widget.api.profile import Profile
+    from tfprof_widget.cli.arguments import CommandRequest, read_words
+    from tfprof_widget.cli.commands import named
+    from tfprof_widget.cli.prompt import explore
+    from tfprof_widget.cli.session import LazyProfile, Session, subject_of
+    from tfprof_widget.lib.version import __version__
+
     request = _without_command(read_words(words))
     if request.general.get("version"):
         sys.stdout.write(f"tfprof {__version__}\n")
@@ -46,10 +58,27 @@ def _run(words: Sequence[str]) -> int:
 
 def _without_command(request: CommandRequest) -> CommandRequest:
     """Take a file in the place of a command for an operand: the prompt opens with it."""
+    from tfprof_widget.cli.commands import COMMANDS
+
     first = request.command
     if not first or first in COMMANDS or not ("/" in first or Path(first).exists()):
         return request
     return replace(request, command="", operands=(first, *request.operands))
+
+
+def _open_what_is_closed() -> None:
+    """Open the streams that the shell has closed, as by `>&-`: reading finds an end, and printing a view fails.
+
+    Otherwise the first files that are opened get the numbers of these streams, and with them what is printed.
+    """
+    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_RDWR)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)  # gets the lowest number that is free, which is this one
+    sys.stdin = sys.stdin or os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
 def _tolerate_odd_names() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tfprof_widget.api.typed_options import Grammar, text_option, unquoted, value_of, words_of
+from tfprof_widget.lib.errors import ProfileWarning, value_error
 from tfprof_widget.profiles.options import OPTIONS, Option
 
 FILES = (
@@ -19,8 +21,10 @@ FILES = (
     text_option("run_meta_path", "FILE", "What was measured: RunMetadata files, one a step, parted by commas."),
     text_option("op_log_path", "FILE", "Types, float operations and code traces: what write_op_log() writes."),
     text_option("checkpoint_path", "FILE", "A checkpoint: the values of variables, and which of them it holds."),
+    Option("errors", "choice", "raise", "Refuse damaged files (raise), or load the others (skip).", ("raise", "skip")),
 )
 DUMP_TO_FILE = text_option("dump_to_file", "FILE", "Write to this file: short for --output file:outfile=FILE.")
+VIZ = Option("viz", "flag", False, "An option of TensorFlow 1.0, which had no effect there either.")
 GENERAL = (
     Option("help", "flag", False, "Show help, of a command if one is named."),
     Option("version", "flag", False, "Show the version."),
@@ -31,7 +35,7 @@ _CHANGES: Mapping[str, Mapping[str, Any]] = {
     "select": {"default": (), "help": "The columns to print, if not micros, or params where nothing was measured."},
 }
 SHOWN = (*(replace(option, **_CHANGES.get(option.name, {})) for option in OPTIONS), DUMP_TO_FILE)
-ARGUMENTS = {option.name: option for option in (*FILES, *SHOWN, *GENERAL)}
+ARGUMENTS = {option.name: option for option in (*FILES, *SHOWN, VIZ, *GENERAL)}
 GRAMMAR = Grammar(ARGUMENTS, "`help` lists them", short={"h": "help", "o": "output"})
 
 
@@ -59,7 +63,7 @@ def read_line(line: str) -> CommandRequest:
     words = words_of(line)
     end = words[-1][1] if words else 0
     if unread := line[end:].strip():
-        raise ValueError(f"cannot read {unread!r}: close the quote, or leave it out")
+        raise value_error(f"cannot read {unread!r}: close the quote, or leave it out")
     return read_words([unquoted(word) for word, _ in words])
 
 
@@ -74,6 +78,9 @@ def read_words(words: Sequence[str]) -> CommandRequest:
         return CommandRequest("help", tuple(words[1:]))  # which may name an option, without a value
     typed, operands = GRAMMAR.read(words)
     given = {option.name: value_of(option, text) for option, text in typed}
+    if given.pop("viz", False):
+        told = "viz: visualizing is disabled, as natively; for a timeline give --output=timeline:outfile=FILE"
+        warnings.warn(told, ProfileWarning, stacklevel=2)
     if "dump_to_file" in given:
         given["output"] = f"file:outfile={dumped}" if (dumped := given.pop("dump_to_file")) else "stdout"
     return CommandRequest(

@@ -18,9 +18,10 @@ from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, optio
 from tfprof_widget.cli.terminal import print_view
 from tfprof_widget.engine.evaluate import check_options, evaluate
 from tfprof_widget.engine.measures import MEASURES
+from tfprof_widget.lib.errors import value_error
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.output.destination import check_output, deliver, parse_output
-from tfprof_widget.output.text import why_empty
+from tfprof_widget.output.text import said_lacking, why_empty
 from tfprof_widget.profiles.options import Options
 from tfprof_widget.widget.report import report
 from tfprof_widget.widget.shown import Shown
@@ -54,9 +55,11 @@ def refuse_files(session: Session, request: CommandRequest) -> None:
     ValueError: scope takes no 'max_depth': options begin with a dash, as in -max_depth
     """
     if session.at_prompt and request.files:
-        raise ValueError(f"--{next(iter(request.files))} is for the start: leave with Ctrl-D, and start tfprof with it")
+        raise value_error(
+            f"--{next(iter(request.files))} is for the start: leave with Ctrl-D, and start tfprof with it"
+        )
     if session.at_prompt and request.operands:
-        raise ValueError(
+        raise value_error(
             f"{request.command} takes no {request.operands[0]!r}: options begin with a dash, as in -max_depth"
         )
 
@@ -82,7 +85,7 @@ def show_comparison(session: Session, request: CommandRequest) -> Session:
     """Print the workers side by side, by the measure that the rows are ordered by, else by time."""
     refuse_files(session, request)
     if parse_output(str(request.options.get("output", ""))).kind not in ("stdout", "none"):
-        raise ValueError("compare: it prints only; write the table with `tfprof compare … > FILE`")
+        raise value_error("compare: it prints only; write the table with `tfprof compare … > FILE`")
     options = session.options(request.options)
     profile = session.profile
     measure = options.order_by if options.order_by in MEASURES else "micros"
@@ -200,7 +203,7 @@ def merge(session: Session, request: CommandRequest) -> Session:
     """Write everything that the files hold as one ProfileProto."""
     target = str(request.options.get("output", ""))
     if not target:
-        raise ValueError("merge: say where to, as in -o profile_all")
+        raise value_error("merge: say where to, as in -o profile_all")
     session.profile.save(target)
     say(f"wrote {target}: {session.profile!r}")
     return session
@@ -221,7 +224,7 @@ def save_report(session: Session, request: CommandRequest) -> Session:
     refuse_files(session, request)
     target = str(request.options.get("output", ""))
     if not target:
-        raise ValueError("report: say where to, as in -o page.html")
+        raise value_error("report: say where to, as in -o page.html")
     options = {name: value for name, value in {**session.kept, **request.options}.items() if name != "output"}
     shown = Shown.of_profile(session.profile, "scope", Path(target).stem, **options)
     write_whole(target, report(shown).encode())
@@ -253,7 +256,7 @@ def show_view(session: Session, request: CommandRequest) -> Session:
         return session
     print_view(view)
     only_root_asked = view.view != "op" and options.max_depth <= 1
-    if not only_root_asked and (reason := why_empty(view)):
+    if not only_root_asked and (reason := why_empty(view) or said_lacking(view)):
         say(reason)
     return session
 
@@ -297,7 +300,7 @@ def demonstrate(session: Session, request: CommandRequest) -> Session:
     name, *operands = request.operands or (OP.name,)
     if name not in TRIES or operands:
         odd = operands[0] if name in TRIES else name
-        raise ValueError(f"demo takes no {odd!r}:{meant(odd, TRIES)} Try one of {', '.join(TRIES)}")
+        raise value_error(f"demo takes no {odd!r}:{meant(odd, TRIES)} Try one of {', '.join(TRIES)}")
     options = request.options if request.operands else {**COSTLIEST, **request.options}
     recorded = str(files("tfprof_widget") / "recorded")
     TRIES[name].run(
@@ -330,5 +333,5 @@ def named(name: str, *, at_prompt: bool) -> Command:
     """
     known = [each.name for each in COMMANDS.values() if (each.at_prompt if at_prompt else each.in_shell)]
     if name not in known:
-        raise ValueError(f"there is no command {name!r}:{meant(name, known)} The commands are {', '.join(known)}")
+        raise value_error(f"there is no command {name!r}:{meant(name, known)} The commands are {', '.join(known)}")
     return COMMANDS[name]

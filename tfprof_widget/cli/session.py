@@ -7,7 +7,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from tfprof_widget.api.profile import Profile, load, merge
 from tfprof_widget.api.typed_options import help_text, placeholder
 from tfprof_widget.cli.arguments import SHOWN, CommandRequest
 from tfprof_widget.ingest.files.loading import load_message, load_run_metas
-from tfprof_widget.lib.errors import ProfileError, ProfileWarning, shortened
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning, shortened, value_error
 from tfprof_widget.lib.text import visible
 from tfprof_widget.output.text import option_text
 from tfprof_widget.profiles.options import OPTIONS, Option, Options
@@ -86,6 +86,8 @@ def attempt(action: Callable[[], int | None]) -> int:
         say("interrupted")
         return INTERRUPTED
     except (ProfileError, OSError) as error:
+        if isinstance(error, OSError) and error.filename is None:
+            _forget_stdout()  # it is full or closed
         say(_reason(error))
         return BAD_INPUT
     except ValueError as error:
@@ -95,10 +97,11 @@ def attempt(action: Callable[[], int | None]) -> int:
 
 
 def say(text: str) -> None:
-    """Write a line to the user on standard error."""
+    """Write a line to the user on standard error; the exit code tells enough where nobody takes it."""
     sys.stdout.flush()
-    sys.stderr.write(f"tfprof: {shortened(visible(' '.join(text.split())))}\n")
-    sys.stderr.flush()
+    with suppress(OSError):
+        sys.stderr.write(f"tfprof: {shortened(visible(' '.join(text.split())))}\n")
+        sys.stderr.flush()
 
 
 @contextmanager
@@ -121,11 +124,13 @@ def spoken_warnings() -> Iterator[None]:
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{str(error.filename)!r}: {error.strerror}"
+    if isinstance(error, OSError):
+        return f"cannot write the output: {error.strerror}; let it go to a file or a program that takes it"
     return str(error)
 
 
 def _forget_stdout() -> None:
-    """Send the rest of the output nowhere when its reader is gone, as in `tfprof op | head`.
+    """Send the rest of the output nowhere when nobody takes it, as in `tfprof op | head`.
 
     Else the interpreter would complain when it flushes at its end.
     """
@@ -147,12 +152,12 @@ def subject_of(request: CommandRequest) -> LazyProfile:
     files = request.files
     parts = [f"--{part}" for part in PARTS if files.get(part)]
     if parts and files.get("profile_path"):
-        raise ValueError(f"--profile_path holds all there is: leave out {' and '.join(parts)}")
+        raise value_error(f"--profile_path holds all there is: leave out {' and '.join(parts)}")
     if request.operands and (parts or files.get("profile_path")):
-        raise ValueError(f"what kind of file is {request.operands[0]!r}? Name all files by options, or all without")
+        raise value_error(f"what kind of file is {request.operands[0]!r}? Name all files by options, or all without")
     if not (parts or request.operands or files.get("profile_path")):
         about = f"{request.command}: " if request.command else ""
-        raise ValueError(
+        raise value_error(
             f"{about}name the files, as in --profile_path=FILE or --graph_path=FILE --run_meta_path=FILE,FILE"
         )
     return LazyProfile(lambda: _loaded(request))
@@ -161,14 +166,15 @@ def subject_of(request: CommandRequest) -> LazyProfile:
 def _loaded(request: CommandRequest) -> Profile:
     files = request.files
     checkpoint, whole = files.get("checkpoint_path") or None, files.get("profile_path")
+    errors: Any = files.get("errors", "raise")
     if workers := _of_workers(request.operands):
-        return merge({name: load(paths, checkpoint=checkpoint) for name, paths in workers.items()})
+        return merge({name: load(paths, checkpoint=checkpoint, errors=errors) for name, paths in workers.items()})
     if whole or request.operands:
-        return load(whole or list(request.operands), checkpoint=checkpoint)
+        return load(whole or list(request.operands), checkpoint=checkpoint, errors=errors)
     graph, op_log = files.get("graph_path"), files.get("op_log_path")
     return Profile.from_protos(
         load_message(graph, "GraphDef") if graph else None,
-        load_run_metas(_paths(files.get("run_meta_path", ""))),
+        load_run_metas(_paths(files.get("run_meta_path", "")), errors),
         load_message(op_log, "OpLogProto") if op_log else None,
         checkpoint=checkpoint,
     )

@@ -109,9 +109,9 @@ def code_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
 
 
 def _forward_names(names: Sequence[str], traces: CodeStacks, has_stack: Flags) -> dict[int, str]:
-    """The name of the forward node of each gradient, by the gradient's row."""
+    """The name of the forward node of each gradient, by the gradient's row; who is its own forward node is none."""
     named = {row: forward_name(name) for row, name in enumerate(names) if "_grad/" in name}
-    told = {row: names[forward] for row, forward in traces.forward.items()}
+    told = {row: names[forward] if forward != row else None for row, forward in traces.forward.items()}
     return {row: name for row, name in {**named, **told}.items() if name is not None and has_stack[row]}
 
 

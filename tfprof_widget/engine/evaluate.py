@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -14,13 +15,14 @@ from tfprof_widget.engine.matching import Names, compiled
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.op import op_forest, op_tree, op_view
 from tfprof_widget.engine.scope import scope_forest, scope_tree
+from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import Tree
 from tfprof_widget.engine.tree_view import tree_view
 from tfprof_widget.engine.view import ViewData
-from tfprof_widget.lib.arrays import Flags
+from tfprof_widget.lib.arrays import ABSENT, Flags
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.data import EAGER, ProfileData
 from tfprof_widget.profiles.options import EVERYTHING, OPTIONS, Options, check_view
 
 
@@ -32,8 +34,9 @@ def evaluate(profile: ProfileData, view: str, options: Options) -> ViewData:
     ('_TFProfRoot', 'layer1/BiasAdd', 'layer1/MatMul', 'layer1/Relu', 'layer1/b', 'layer1/w')
     """
     check_view(view)
-    accounting = (view, options.timing, options.account_type_regexes)
-    forest = profile.cache.recent(("forest", *accounting), lambda: _forest(profile, view, options))
+    stacks = _stacks(profile, view, options)
+    accounting = (view, stacks, options.timing, options.account_type_regexes)
+    forest = profile.cache.recent(("forest", *accounting), lambda: _forest(profile, view, stacks, options))
     sums = profile.cache.recent(
         ("sums", *accounting, options.step, options.run_name_regexes, options.worker_regexes, options.across_workers),
         lambda: Sums(forest, measures(profile, options)),
@@ -51,13 +54,20 @@ def evaluate(profile: ProfileData, view: str, options: Options) -> ViewData:
     return tree_view(profile, view, options, display)
 
 
-def _forest(profile: ProfileData, view: str, options: Options) -> Forest:
-    return _FORESTS[view](profile, view_tree(profile, view), options)
+def _stacks(profile: ProfileData, view: str, options: Options) -> int:
+    """The group of the chosen steps if the code view may be another one in them, else ABSENT."""
+    others = profile.other_stacks
+    return others.group_of(chosen_steps(profile, options)) if view == "code" and len(others) else ABSENT
 
 
-def view_tree(profile: ProfileData, view: str) -> Tree:
-    """The tree of a view, which is grown once for each profile."""
-    return profile.cache.kept(("tree", view), lambda: _TREES[view](profile))
+def _forest(profile: ProfileData, view: str, stacks: int, options: Options) -> Forest:
+    return _FORESTS[view](profile, view_tree(profile, view, stacks), options)
+
+
+def view_tree(profile: ProfileData, view: str, stacks: int = ABSENT) -> Tree:
+    """The tree of a view, which is grown once for each profile; that of the code view for each group of steps too."""
+    grown = _TREES[view] if view != "code" else partial(_code_tree, stacks=stacks)
+    return profile.cache.kept(("tree", view, stacks), lambda: grown(profile))
 
 
 def check_options(profile: ProfileData, options: Options) -> None:
@@ -76,12 +86,16 @@ def check_options(profile: ProfileData, options: Options) -> None:
                 compiled(option.name, regex)
 
 
-def _code_tree(profile: ProfileData) -> Tree:
-    if not profile.has_traces:
-        raise ProfileError(
-            "code view: the profile has no code traces; give an op_log with traces, or the tf.Graph itself"
-        )
-    return code_tree(profile.nodes.names, profile.traces)
+NO_LINES = "no lines are known of ops that ran one by one; put them into a tf.function to see their lines"
+NO_TRACES = "the profile has no code traces; give an op_log with traces, or the tf.Graph itself"
+
+
+def _code_tree(profile: ProfileData, stacks: int = ABSENT) -> Tree:
+    traces = profile.other_stacks.given_to(profile.traces, stacks)
+    if not traces.are_known:
+        one_by_one = EAGER in profile.step_names
+        raise ProfileError(f"code view: {NO_LINES if one_by_one else NO_TRACES}")
+    return code_tree(profile.nodes.names, traces)
 
 
 _TREES: dict[str, Callable[[ProfileData], Tree]] = {

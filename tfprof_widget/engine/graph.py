@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfprof_widget.engine.account import Forest, accounted
+from tfprof_widget.engine.matching import Names
 from tfprof_widget.engine.tree import ROOT_NAME, Tree
-from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.lib.errors import LONGEST_QUOTE, ProfileError, shortened
+from tfprof_widget.profiles.data import ProfileData, ProfileTables, nodes_alone
 from tfprof_widget.profiles.options import Options
 from tfprof_widget.profiles.tables import Lists
 
@@ -35,6 +37,30 @@ def graph_forest(profile: ProfileData, tree: Tree, options: Options) -> Forest:
     marked = np.zeros(len(tree), np.bool_)
     marked[1:] = accounted(profile, options)[tree.rows]
     return Forest.of(tree, marked, marked, marked[1:].astype(np.int64))
+
+
+def cone(profile: ProfileTables, name_regexes: Sequence[str]) -> ProfileTables:
+    """The tables of the nodes whose names match and of all that these depend on, by data or control.
+
+    In the graph view of the whole graph, each node is below the first node that reaches it. What a loss depends on may
+    thus be below another node; in the cone of the loss it is below the loss.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> len(cone(demo_profile(), ["layer1/Relu"]).nodes), len(demo_profile().nodes)
+    (8, 81)
+    """
+    nodes = profile.nodes
+    pending = np.flatnonzero(Names(nodes.names).matching("cone", name_regexes)).tolist()
+    if not pending:
+        told = shortened(", ".join(map(repr, name_regexes)), LONGEST_QUOTE) or "nothing"
+        raise ProfileError(f"cone: no node's whole name matches {told}; `nodes.names` lists all names")
+    is_in_cone = np.zeros(len(nodes), np.bool_)
+    while pending:
+        node = pending.pop()
+        if node >= 0 and not is_in_cone[node]:  # an input that the graph lacks is -1
+            is_in_cone[node] = True
+            pending.extend(nodes.inputs[node].tolist())
+    return nodes_alone(profile, is_in_cone)
 
 
 def _walk(count: int, inputs: Lists) -> tuple[list[int], list[int]]:

@@ -11,6 +11,7 @@ import numpy as np
 import re2
 
 from tfprof_widget.lib.arrays import Flags, Integers
+from tfprof_widget.lib.errors import LONGEST_QUOTE, shortened, value_error
 from tfprof_widget.profiles.options import EVERYTHING
 
 # A regex of these parts alone cannot match a line end, so it can be run over all names, joined as lines.
@@ -127,10 +128,14 @@ def compiled(option: str, regex: str) -> Any:
     options.log_errors = False
     try:
         return re2.compile(regex, options)
+    except UnicodeEncodeError:
+        quoted = shortened(ascii(regex), LONGEST_QUOTE)
+        raise value_error(f"{option}: {quoted} is no text in UTF-8, as all names are; type it anew") from None
     except re2.error as error:
         reason = error.args[0]
         text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise ValueError(f"{option}: RE2 refuses {regex!r}: {text}") from None
+        quoted, why = shortened(repr(regex), LONGEST_QUOTE), shortened(text, LONGEST_QUOTE)
+        raise value_error(f"{option}: RE2 refuses {quoted}: {why}") from None
 
 
 def _literals(regex: str) -> list[str] | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfprof_widget.engine.steps import by_worker, chosen_steps
 from tfprof_widget.engine.tree import prefix_sums
-from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Integers, check_sum
+from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Indices, Integers, check_sum
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
 from tfprof_widget.profiles.tables import Lists, StepTotals
@@ -81,57 +81,70 @@ def _whole_time(found: Measures) -> Fraction:
 
 def _added_up(profile: ProfileData, groups: Sequence[tuple[int, ...]], exact: bool) -> Measures:
     """The sum of the means of some groups of steps."""
-    divisors = [_divisor(profile, steps, exact) for steps in groups]
+    first, others = _Ran.of(profile, groups[0], exact), groups[1:]
+    divisors = [first.divisor, *(np.unique(_Ran.of(profile, steps, exact).divisor) for steps in others)]
     scale = _common_divisor(np.unique(np.concatenate(divisors))) if exact else 1
-    columns = _means(profile, groups[0], divisors[0], exact, scale)
-    for steps, divisor in zip(groups[1:], divisors[1:], strict=True):  # one group after another: there may be many
-        for name, values in _means(profile, steps, divisor, exact, scale).items():
+    columns = _means(profile, first, exact, scale)
+    for steps in others:  # one group after another: there may be many
+        for name, values in _means(profile, _Ran.of(profile, steps, exact), exact, scale).items():
             check_sum(name, columns[name], values)
             columns[name] += values
-    columns |= _static(profile, columns["runs"], scale)
+    columns |= _static(profile, columns["runs"], scale, exact)
     return Measures(columns, scale, scale * NANOS_A_MICRO if exact else scale)
 
 
-def _divisor(profile: ProfileData, steps: tuple[int, ...], exact: bool) -> Integers:
-    """By how many steps the sums of each node that ran in these steps are divided.
+@dataclass(frozen=True, eq=False)
+class _Ran:
+    """The nodes that ran in some steps: the rows of the step totals, sorted by node, and where each node's begin.
 
-    The exact mean is over all steps of the kinds (the names of steps) that the node runs in, native tfprof's over the
-    steps that it ran in: there, nodes that run in some steps only add up to more than any step took.
+    The sums of a node are divided by its `divisor`. The exact mean is over all steps of the kinds (the names of steps)
+    that the node runs in, native tfprof's over the steps that it ran in: there, nodes that run in some steps only add
+    up to more than any step took.
     """
-    totals, rows = profile.step_totals, _rows(profile, steps)
-    node = totals.node[rows]
-    first = np.flatnonzero(np.diff(node, prepend=ABSENT))
-    if not exact:
-        return np.diff(first, append=len(node))
-    names = [profile.step_names[step] for step in steps]
+
+    rows: slice | Integers
+    first: Integers
+    node: Indices
+    divisor: Integers
+
+    @classmethod
+    def of(cls, profile: ProfileData, steps: tuple[int, ...], exact: bool) -> _Ran:
+        """Those of these steps."""
+        totals, rows = profile.step_totals, _rows(profile, steps)
+        node = totals.node[rows]
+        first = np.flatnonzero(np.diff(node, prepend=ABSENT))
+        if exact:
+            divisor = _steps_of_kinds(profile, steps, totals.step[rows], first)
+        else:
+            divisor = np.diff(first, append=len(node))
+        return cls(rows, first, node[first], divisor)
+
+
+def _steps_of_kinds(profile: ProfileData, steps: tuple[int, ...], step: Indices, first: Integers) -> Integers:
+    """How many of the steps are of a kind that each node ran in; `step` has the step of each row."""
+    names = [profile.step_names[each] for each in steps]
     kinds = {name: place for place, name in enumerate(dict.fromkeys(names))}
     count = np.bincount([kinds[name] for name in names], minlength=1)
     if len(count) == 1:
         return np.full(len(first), max(int(count[0]), 1))
     kind_of = np.zeros(len(profile.steps), np.int64)
     kind_of[list(steps)] = [kinds[name] for name in names]
-    kind = kind_of[totals.step[rows]]
+    kind = kind_of[step]
     found = np.zeros(len(first), np.int64)
     for place, number in enumerate(count.tolist()):  # kinds are few
         found += number * np.maximum.reduceat(kind == place, first) if len(first) else 0
     return found
 
 
-def _means(
-    profile: ProfileData, steps: tuple[int, ...], divisor: Integers, exact: bool, scale: int
-) -> dict[str, Integers]:
-    """The sums of each node over some steps by its divisor, times the scale."""
-    count, totals = len(profile.nodes), profile.step_totals
-    rows = _rows(profile, steps)
-    node = totals.node[rows]
-    # Sorted by node, so that the rows of a node follow one another, and sums read memory once, in order.
-    first = np.flatnonzero(np.diff(node, prepend=ABSENT))
+def _means(profile: ProfileData, ran: _Ran, exact: bool, scale: int) -> dict[str, Integers]:
+    """The sums of each node by its divisor, times the scale."""
     means = {}
-    for name, values in _recorded(totals, rows, exact).items():
+    for name, values in _recorded(profile.step_totals, ran.rows, exact).items():
         check_sum(name, values)
-        sums = np.add.reduceat(values, first) if len(first) < len(values) else values
-        means[name] = np.zeros(count, np.int64)
-        means[name][node[first]] = _divided(name, sums, divisor, scale)
+        # The rows of a node follow one another, so that sums read memory once, in order.
+        sums = np.add.reduceat(values, ran.first) if len(ran.first) < len(values) else values
+        means[name] = np.zeros(len(profile.nodes), np.int64)
+        means[name][ran.node] = _divided(name, sums, ran.divisor, scale)
     return means
 
 
@@ -187,16 +200,17 @@ def _divided(name: str, sums: Integers, divisor: Integers, scale: int) -> Intege
     return mean
 
 
-def _static(profile: ProfileData, runs: Integers, scale: int) -> dict[str, Integers]:
+def _static(profile: ProfileData, runs: Integers, scale: int, exact: bool) -> dict[str, Integers]:
     """The float operations of one execution times the runs, or once for nodes that never ran; and the parameters."""
     nodes = profile.nodes
     has_run = profile.cache.kept("has run", lambda: np.isin(np.arange(len(nodes)), profile.step_totals.node))
-    counted = np.flatnonzero(nodes.float_ops)
+    of_one = nodes.float_ops_in(exact=exact)
+    counted = np.flatnonzero(of_one)
     times = np.where(has_run[counted], runs[counted], scale)
-    check_sum("float_ops", nodes.float_ops[counted].astype(np.float64) * times)
+    check_sum("float_ops", of_one[counted].astype(np.float64) * times)
     check_sum("params", nodes.parameters, factor=scale)
     float_ops = np.zeros(len(nodes), np.int64)
-    float_ops[counted] = nodes.float_ops[counted] * times
+    float_ops[counted] = of_one[counted] * times
     return {
         "float_ops": float_ops,
         "params": nodes.parameters if scale == 1 else nodes.parameters * scale,

@@ -6,8 +6,12 @@ import numpy as np
 
 from tfprof_widget.engine.matching import Names
 from tfprof_widget.lib.arrays import Flags
+from tfprof_widget.lib.errors import LONGEST_QUOTE, shortened, value_error
+from tfprof_widget.lib.text import listed
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
+
+MOST_NAMES = 4  # of workers or runs, which a message lists
 
 
 def chosen_steps(profile: ProfileData, options: Options) -> tuple[int, ...]:
@@ -26,12 +30,14 @@ def chosen_steps(profile: ProfileData, options: Options) -> tuple[int, ...]:
         chosen = of_workers & (np.array(profile.steps) == options.step)
         if not chosen.any():
             _check_number(profile, options)
-            workers = ", ".join(sorted(set(profile.step_workers)))
-            raise ValueError(f"step {options.step} was run by no worker that worker_regexes match; there are {workers}")
+            workers = listed(sorted(set(profile.step_workers)), MOST_NAMES)
+            raise value_error(
+                f"step {options.step} was run by no worker that worker_regexes match; there are {workers}"
+            )
     else:
         chosen = of_workers & _matching(profile.step_names, "run_name_regexes", options.run_name_regexes, "run")
         if not chosen.any():
-            raise ValueError("run_name_regexes and worker_regexes match no step together; change one of them")
+            raise value_error("run_name_regexes and worker_regexes match no step together; change one of them")
     return tuple(np.flatnonzero(chosen).tolist())
 
 
@@ -61,12 +67,14 @@ def _of_workers(profile: ProfileData, options: Options) -> Flags:
 def _matching(names: tuple[str, ...], option: str, regexes: tuple[str, ...], what: str) -> Flags:
     matching = Names(names).matching(option, regexes)
     if not matching.any():
-        known = ", ".join(sorted({repr(name) for name in names}))
-        raise ValueError(f"{option} {list(regexes)} match no {what}; the {what}s are {known}")
+        known = listed(sorted({shortened(repr(name), LONGEST_QUOTE) for name in names}), MOST_NAMES)
+        raise value_error(
+            f"{option} {shortened(str(list(regexes)), LONGEST_QUOTE)} match no {what}; the {what}s are {known}"
+        )
     return matching
 
 
 def _check_number(profile: ProfileData, options: Options) -> None:
     if options.step >= 0 and options.step not in profile.steps:
-        known = ", ".join(map(str, dict.fromkeys(profile.steps))) or "none: no run metadata was given"
-        raise ValueError(f"step {options.step} is not in the profile; its steps are {known}")
+        known = listed(list(dict.fromkeys(profile.steps))) or "none: no run metadata was given"
+        raise value_error(f"step {options.step} is not in the profile; its steps are {known}")

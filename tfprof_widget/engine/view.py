@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +14,6 @@ from tfprof_widget.engine.tree import nearest_above, subtree_sizes
 from tfprof_widget.lib.arrays import Flags, Indices, Integers
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +41,11 @@ class Columns(Mapping[str, Integers]):
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __reduce__(self) -> tuple[type[Columns], tuple[object, ...]]:
+        """Pickle or copy the columns themselves: a function in another cannot be pickled."""
+        made = dict(self)
+        return Columns, (self.names, made.__getitem__, made)
 
 
 @dataclass(frozen=True, eq=False)

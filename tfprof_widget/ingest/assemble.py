@@ -11,7 +11,7 @@ import numpy as np
 from tfprof_widget.ingest.join import add_up, join_runs
 from tfprof_widget.ingest.parts.nodes import NodeTable, parameters_of, types_of
 from tfprof_widget.ingest.parts.runs import RunTable
-from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, code_stacks
+from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, StacksOfSteps, code_stacks, other_stacks
 from tfprof_widget.ingest.parts.transfers import TransferRows
 from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
 from tfprof_widget.lib.errors import ProfileError
@@ -48,14 +48,16 @@ def tables_of(
     shapes: Sequence[tuple[int, ...]],
     stacks: StackBuilder,
     transfers: TransferRows,
+    stacks_of_steps: Sequence[StacksOfSteps] = (),
     **others: Any,
 ) -> ProfileTables:
     """The tables of nodes, runs and op logs; `columns` also has the nodes that are in runs only."""
     _check_levels(columns.names)
     order = sorted(range(len(columns.names)), key=columns.names.__getitem__)
     row_of = {columns.names[index]: row for row, index in enumerate(order)}
-    joined = join_runs(runs, row_of)
+    joined = join_runs(runs, row_of, columns.placed)
     nodes = _nodes(columns, order, row_of, op_logs, shapes, joined.devices, joined.node_device)
+    traces = code_stacks(row_of, op_logs, stacks)
     return ProfileTables(
         nodes=nodes,
         steps=joined.steps,
@@ -63,8 +65,9 @@ def tables_of(
         executions=joined.recorded.executions,
         outputs=joined.recorded.outputs,
         allocations=joined.recorded.allocations,
-        step_totals=add_up(joined.recorded.executions, joined.devices),
-        traces=code_stacks(row_of, op_logs, stacks),
+        step_totals=add_up(joined.recorded.executions, joined.devices, joined.node_device),
+        traces=traces,
+        other_stacks=other_stacks(row_of, joined.steps, traces, stacks_of_steps),
         transfers=transfers.joined(nodes.names, joined.steps),
         runs=joined.runs,
         **others,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from tfprof_widget.ingest.assemble import tables_of
 from tfprof_widget.ingest.live.functions import read_functions
@@ -16,6 +16,7 @@ from tfprof_widget.ingest.live.graph import (
     CHECKPOINT_VARIABLES,
     LiveGraph,
     OutputShapes,
+    captures_resources,
     completed_output_shapes,
     is_tf_graph,
     open_checkpoint,
@@ -25,22 +26,32 @@ from tfprof_widget.ingest.live.op_log import READING, Reading, live_op_log
 from tfprof_widget.ingest.parts.names import NO_BETTER_NAMES, BetterNames, may_be_node, names_before_optimizer
 from tfprof_widget.ingest.parts.nodes import NodeTable, Shapes, read_graph
 from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
-from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, last_entries, read_op_log
+from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, StacksOfSteps, last_entries, read_op_log
 from tfprof_widget.ingest.parts.transfers import TransferRows, stored_transfers
 from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails, read_run
 from tfprof_widget.ingest.saved_profile import read_stored_profile
 from tfprof_widget.ingest.xspace.reader import TraceTable
-from tfprof_widget.ingest.xspace.resolve import resolve
-from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.ingest.xspace.resolve import costs_of_functions, resolve
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning, value_error
 from tfprof_widget.lib.messages import as_message, as_sealed
 from tfprof_widget.lib.safely import pause_gc
+from tfprof_widget.profiles.accelerators import Accelerator, Allocator, KernelRuns, added_up, fullest
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.devices import misses_streams
 from tfprof_widget.profiles.options import check_step
 from tfprof_widget.profiles.tables import Checkpoint, ExecutedKernel
 
+Told = TypeVar("Told", Accelerator, Allocator, KernelRuns)
+
 _FOLDED = "ConstantFolding/"
 _FED_OR_FETCHED = re.compile(r"_(?:arg|retval)_(.+)_\d+_\d+", re.DOTALL)
+
+
+def _stored(kind: type[Told], message: Any) -> Told:
+    """What a saved profile says of an accelerator: the fields of its message are those of the class."""
+    told = ((each.name, getattr(message, each.name)) for each in fields(kind))
+    values: dict[str, Any] = {name: value if isinstance(value, str | int) else tuple(value) for name, value in told}
+    return kind(**values)
 
 
 def check_belonging(ran: Iterable[str], graph: Container[str]) -> None:
@@ -103,7 +114,11 @@ class Gathered:
         self.checkpoint: Checkpoint | None = None
         self.misses_accelerator_stream = False
         self.transfers = TransferRows()
+        self.allocators: list[Allocator] = []
+        self.accelerators: set[Accelerator] = set()
+        self.kernel_runs: list[KernelRuns] = []
         self.details = RunDetails()
+        self._has_saved = False
         self._kernels: dict[str, ExecutedKernel] = {}
         self._compiled: dict[str, frozenset[str]] = {}
         self._in_graph: set[str] = set()
@@ -112,6 +127,8 @@ class Gathered:
         self._live: LiveGraph | None = None
         self._live_op_log: NodeDetails | None = None
         self._function_op_log: NodeDetails | None = None
+        self._function_stacks: list[StacksOfSteps] = []
+        self._saved_stacks: list[StacksOfSteps] = []
 
     def add_graph(self, graph: Any) -> None:
         """Add the nodes that are new in `graph`; None adds nothing.
@@ -136,24 +153,36 @@ class Gathered:
         functions: Iterable[tuple[str, Any]],
         traces: Sequence[TraceTable] = (),
         better_names: BetterNames = NO_BETTER_NAMES,
+        data_functions: Iterable[tuple[str, Any]] = (),
     ) -> None:
         """Add functions with their captured variables, the functions that they call, and their runs in the traces.
 
-        `functions` are pairs of the runtime's name and the FuncGraph; a step is in one trace only. As with a tf.Graph,
-        what a given op log says of a node is taken before what the functions say.
+        `functions` and `data_functions`, which `tf.data` calls, are pairs of the runtime's name and the FuncGraph. As
+        with a tf.Graph, what a given op log says of a node is taken before what the functions say.
         """
         with pause_gc():
-            graphs = read_functions(functions, self.stacks, better_names, self.reading)
+            graphs = read_functions(
+                functions, self.stacks, better_names, self.reading, data_functions, costs_of_functions(traces)
+            )
             columns = read_graph(graphs.definition, self.shapes, self._known())
             found = resolve(traces, graphs, columns, self.shapes)
+        for node, op in found.ops.items():
+            if op.stack:
+                graphs.op_log.stack.setdefault(node, self.stacks.of_lines(op.stack))
+            if op.float_ops:
+                graphs.op_log.float_ops.setdefault(node, round(op.float_ops / op.runs))
         self._function_op_log = graphs.op_log
         self._add_nodes(columns, graphs.definition)
         self.runs += found.runs
         self.step_names.update(found.step_names)
+        self.allocators += [allocator for trace in traces for allocator in trace.allocators]
+        self.accelerators.update(each for trace in traces for each in trace.accelerators)
+        self.kernel_runs += found.kernel_runs
         for step, transfer in found.transfers:
             self.transfers.add(step, [transfer])
         self.misses_accelerator_stream |= any(misses_streams(run.devices) for _, run in found.runs)
         self._kernels, self._compiled = found.kernels, found.compiled
+        self._function_stacks += found.stacks_of_steps
 
     def add_op_log(self, op_log: Any) -> None:
         """Add what `op_log` says of the nodes that were added so far; None adds nothing."""
@@ -182,7 +211,12 @@ class Gathered:
             sealed = as_sealed(stored.graph, "GraphDef", "profile")
         self._add_nodes(stored.nodes, sealed)
         self.op_logs.append(stored.op_log)
+        self._saved_stacks += stored.stacks_of_steps
+        self._has_saved = True
         self.runs.extend((step, run.over(self.names)) for step, run in stored.runs)
+        self.allocators += [_stored(Allocator, each) for each in message.allocators]
+        self.accelerators.update(_stored(Accelerator, each) for each in message.accelerators)
+        self.kernel_runs += [_stored(KernelRuns, each) for each in message.kernel_runs]
         for step, transfer in stored_transfers(message):
             if step in message.steps and step not in known_steps:
                 self.transfers.add(step, [transfer])
@@ -217,7 +251,7 @@ class Gathered:
             run = read.table_over(self.names, self.shapes)
         digest = (step, run.digest)
         if len(run) and digest in self._added:
-            raise ValueError(
+            raise value_error(
                 f"step {step}: this run_meta is already in the profile under that step, "
                 "and would count twice; give each run a step of its own"
             )
@@ -232,6 +266,7 @@ class Gathered:
                 self.nodes.add(node, (belongs and self.details.ops.get(node)) or node)
         self.runs.append((step, run))
         self.transfers.add(step, read.transfers)
+        self.allocators = list(fullest([*self.allocators, *read.allocators]))
         self.misses_accelerator_stream |= misses_streams(run.devices)
         self._added.add(digest)
         self.step_names[step] = name or self.step_names.get(step, "")
@@ -258,9 +293,11 @@ class Gathered:
         return self._live is not None or self._function_op_log is not None
 
     @property
-    def formulas(self) -> Literal["all", "registered"]:
-        """Whose FLOP formulas count; with an op log but no live graph, only those that the user registered."""
-        return "registered" if self.op_logs and not self.is_live else "all"
+    def formulas(self) -> Literal["all", "ran", "registered"]:
+        """Which FLOP formulas count: with an op log but no live graph for what ran only; a saved profile has counts."""
+        if self.is_live or not self.op_logs:
+            return "all"
+        return "registered" if self._has_saved else "ran"
 
     def tables(self) -> ProfileTables:
         """The tables of everything added so far."""
@@ -287,11 +324,15 @@ class Gathered:
                 self.shapes.known,
                 self.stacks,
                 self.transfers,
+                [*(each.beside(self.op_logs) for each in self._function_stacks), *self._saved_stacks],
                 graphs=tuple(self.graphs),
                 misses_accelerator_stream=self.misses_accelerator_stream,
                 checkpoint=self.checkpoint,
-                kernels=self.details.kernels(self._in_graph) | self._kernels,
+                kernels=self.details.rewired(nodes) | self.details.kernels(self._in_graph) | self._kernels,
                 compiled=self._compiled,
+                allocator_peaks=fullest(self.allocators),
+                accelerators=tuple(sorted(self.accelerators)),
+                kernel_runs=added_up(self.kernel_runs),
             )
 
     def _add_nodes(self, columns: NodeTable, sealed: Any) -> None:
@@ -302,3 +343,33 @@ class Gathered:
 
     def _known(self) -> AbstractSet[str]:
         return self._in_graph | self._ghosts if self._ghosts else self._in_graph
+
+
+def gathered_of(graph: Any, run_metas: Any, op_log: Any, checkpoint: Any, *, with_called: bool) -> Gathered:
+    """All that is in a graph, runs, an op log and a checkpoint, each of which may be None.
+
+    `run_metas` is one run, a list of them, or a dict from step to one or more. A function's graph is read with its
+    variables and the functions that it calls if that is asked for.
+
+    >>> gathered_of(b"", None, None, None, with_called=True).tables().steps
+    ()
+    """
+    if hasattr(graph, "get_concrete_function"):
+        raise ProfileError(
+            "graph: got a tf.function, which has a graph for each kind of arguments; "
+            "give one of them, f.get_concrete_function(...).graph, or profile a call with %%tfprof"
+        )
+    gathered = Gathered()
+    if with_called and captures_resources(graph):
+        gathered.add_functions([(graph.name, graph)])
+    else:
+        gathered.add_graph(graph)
+    if not isinstance(run_metas, Mapping):
+        listed = run_metas if isinstance(run_metas, list | tuple) else [] if run_metas is None else [run_metas]
+        run_metas = dict(enumerate(listed))
+    for step, given in run_metas.items():
+        for run_meta in given if isinstance(given, list | tuple) else [given]:
+            gathered.add_step(step, run_meta)
+    gathered.add_op_log(op_log)
+    gathered.add_checkpoint(checkpoint)
+    return gathered

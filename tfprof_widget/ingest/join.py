@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -62,19 +63,25 @@ def own_devices(
     return OwnDevices(own, known & ~elsewhere, elsewhere, known & counts_memory)
 
 
-def join_runs(runs: Columns, row_of: Mapping[str, int]) -> JoinedRuns:
+def join_runs(runs: Columns, row_of: Mapping[str, int], placed: Mapping[str, str] = MappingProxyType({})) -> JoinedRuns:
     """Join runs into a table of the executions on their nodes' own devices, and one of those on other devices.
+
+    `placed` has the devices of nodes of which only kernels were recorded.
 
     Columns are unpacked one by one, so that this takes little more memory than its result.
     """
     steps = tuple(sorted({step for step, _ in runs}))
-    devices = tuple(sorted({device for _, run in runs for device in run.devices}))
+    devices = tuple(sorted({device for _, run in runs for device in run.devices} | set(placed.values())))
     place_of, code_of = _places(steps), _places(devices)
     counts = [len(run) for _, run in runs]
     run_step = np.array([place_of[step] for step, _ in runs], np.int32)
     node = _over_runs(np.int32, counts, _nodes(runs, row_of))
     device = _over_runs(np.int32, counts, (_codes(run.devices, code_of)[run.device] for _, run in runs))
     found = own_devices(node, device, devices, len(row_of))
+    for name, known in placed.items():
+        row = row_of.get(name, ABSENT)
+        if row != ABSENT and found.own[row] == ABSENT:
+            found.own[row] = code_of[known]
 
     def recorded(chosen: Flags) -> ExecutionTables:
         def column(kind: Any, pieces: Iterable[NDArray[Any]]) -> NDArray[Any]:
@@ -210,11 +217,12 @@ def counted_micros(executions: Executions) -> Integers:
     return np.where(executions.duration_micros == 0, 1, executions.duration_micros)
 
 
-def add_up(executions: Executions, devices: tuple[str, ...]) -> StepTotals:
+def add_up(executions: Executions, devices: tuple[str, ...], node_device: Indices) -> StepTotals:
     """The sums over the executions of each node in each step, by node and then step.
 
     An execution on an accelerator's stream adds accelerator time; one on the node's own device adds
-    CPU time and a run; on other devices it adds nothing. Without a start it adds nothing either.
+    CPU time and a run; on other devices it adds nothing. Without a start it adds nothing either. Of a node that has a
+    device by `node_device`, but no execution there, each kernel is a run.
 
     This is done step by step, because all steps at once would take several times the memory of the result.
     """
@@ -225,8 +233,11 @@ def add_up(executions: Executions, devices: tuple[str, ...]) -> StepTotals:
         steps_seen += ran
     place = np.cumsum(steps_seen) - steps_seen  # the row of each node in the next step in which it is seen
     columns = {name: np.zeros(int(steps_seen.sum()), np.int64) for name in _COLUMNS}
+    has_run = np.zeros(len(node_device), np.bool_)
+    has_run[executions.node[(canonical(devices) & ~accelerator_streams(devices))[executions.device]]] = True
+    is_kernels_only = (node_device != ABSENT) & ~has_run
     for step, of_step in _by_step(executions):
-        nodes, sums = _of_step(of_step, devices)
+        nodes, sums = _of_step(of_step, devices, is_kernels_only)
         places = place[nodes]
         for name, values in {"node": nodes, "step": np.full(len(nodes), step), **sums}.items():
             if values.any():  # memory that is never written to is not used
@@ -263,7 +274,9 @@ def _taken(executions: Executions, pieces: list[slice]) -> Executions:
     return Executions(**{name: np.concatenate([values[piece] for piece in pieces]) for name, values in columns.items()})
 
 
-def _of_step(executions: Executions, devices: tuple[str, ...]) -> tuple[Indices, Mapping[str, Integers]]:
+def _of_step(
+    executions: Executions, devices: tuple[str, ...], is_kernels_only: Flags
+) -> tuple[Indices, Mapping[str, Integers]]:
     """The nodes of some executions, ascending, and the sums over the executions of each."""
     order = np.argsort(executions.node, kind="stable")
     node = executions.node[order]
@@ -291,7 +304,7 @@ def _of_step(executions: Executions, devices: tuple[str, ...]) -> tuple[Indices,
         "cpu_nanos": total(executions.duration_nanos, is_run),
         "accelerator_micros": total(micros, is_stream),
         "cpu_micros": total(micros, is_run),
-        "run_count": total(np.ones(len(order), np.int64), is_run),
+        "run_count": total(np.ones(len(order), np.int64), is_run | (is_stream & is_kernels_only[executions.node])),
         "requested_bytes": total(executions.requested_bytes, memory),
         "peak_bytes": total(executions.peak_bytes, memory),
         "residual_bytes": total(executions.residual_bytes, memory),

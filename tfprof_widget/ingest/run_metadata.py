@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -13,13 +13,15 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from tfprof_widget.ingest.parts.names import FOLDED_TRANSPOSE
-from tfprof_widget.ingest.parts.nodes import Shapes
+from tfprof_widget.ingest.parts.names import FOLDED_TRANSPOSE, HOST
+from tfprof_widget.ingest.parts.nodes import NodeTable, Shapes
 from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.parts.transfers import Transfer, copying_lines, read_transfer
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, NANOS_A_MICRO, Integers, check_sum
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import SealedRun, TensorShapeProto
+from tfprof_widget.profiles.accelerators import Allocator
+from tfprof_widget.profiles.devices import accelerator_of_allocator, task_of_device
 from tfprof_widget.profiles.tables import ExecutedKernel
 
 
@@ -85,6 +87,18 @@ class RunDetails:
         chosen |= {name: label for name, label in self.replacing.items() if name in graph}
         return {name: kernel for name, label in chosen.items() if (kernel := _kernel(label)) is not None}
 
+    def rewired(self, nodes: NodeTable) -> dict[str, ExecutedKernel]:
+        """The kernels of nodes that ran with other inputs than their graph gives them, because Grappler changed it.
+
+        They are known of nodes that ran before their graph was added.
+        """
+        found = {}
+        for name, inputs in zip(nodes.names, nodes.inputs, strict=True):
+            label = self.any.get(name)
+            if label is not None and not label.endswith(f"({', '.join(inputs)})") and (kernel := _kernel(label)):
+                found[name] = kernel
+        return found
+
 
 _MOST_SHAPES = 8
 _RUNTIMES_OWN = " = _"
@@ -129,6 +143,7 @@ class _ExecutionRows:
     outputs: array[int] = field(default_factory=_numbers)
     addresses: array[int] = field(default_factory=lambda: array("Q"))
     shapes: dict[bytes | None, int] = field(default_factory=dict)
+    in_use: dict[tuple[str, int], list[tuple[int, int]]] = field(default_factory=dict)
 
     def add(self, stat: Any, name: str, device: int) -> None:
         """Add one NodeExecStats of the node with this name."""
@@ -139,6 +154,10 @@ class _ExecutionRows:
         for allocator in stat.memory:
             on_accelerator = "GPU" in allocator.allocator_name
             self.allocators.extend((row, *_ALLOCATOR(allocator), on_accelerator))
+            if allocator.allocator_bytes_in_use > 0:
+                started = stat.all_start_nanos or stat.all_start_micros * NANOS_A_MICRO
+                of = self.in_use.setdefault((allocator.allocator_name, device), [])
+                of.append((min(max(started, 0), LARGEST_INTEGER), allocator.allocator_bytes_in_use))
             for record in allocator.allocation_records:
                 self.allocations.extend((row, record.alloc_micros, record.alloc_bytes, on_accelerator))
         for output in stat.output:
@@ -166,11 +185,12 @@ _ALLOCATION = attrgetter("requested_bytes", "allocated_bytes", "ptr")
 
 @dataclass(frozen=True, eq=False)
 class ReadRun:
-    """A run that was read: its table, the shapes of its outputs, and its transfers."""
+    """A run that was read: its table, the shapes of its outputs, its transfers, and its allocators."""
 
     table: RunTable
     shapes: tuple[tuple[int, ...], ...]
     transfers: tuple[Transfer, ...]
+    allocators: tuple[Allocator, ...] = ()
 
     def over(self, names: NodeNames) -> ReadRun:
         """The same run with indices into another list of names, to which missing names are added."""
@@ -195,7 +215,8 @@ def read_run(run: SealedRun, details: RunDetails, graph: Container[str] = ()) ->
     if not run.HasField("step_stats"):
         raise ProfileError(
             "run_meta: it has no step stats; run the step with "
-            "RunOptions(trace_level=RunOptions.FULL_TRACE) and pass the RunMetadata of that run"
+            "RunOptions(trace_level=RunOptions.FULL_TRACE) and pass the RunMetadata of that run; "
+            "functions and eager code have none: use `with tfprof_widget.capture()`"
         )
     devices = [device.device for device in run.step_stats.dev_stats]
     rows, shapes, copying = _ExecutionRows(), Shapes(), copying_lines(devices)
@@ -210,7 +231,18 @@ def read_run(run: SealedRun, details: RunDetails, graph: Container[str] = ()) ->
             if (transfer := read_transfer(stat, devices[number], devices[number] in copying)) is not None:
                 transfers.append(transfer)
     details.ops.update(ran)
-    return ReadRun(_run_table(rows, devices, shapes), tuple(shapes.known), tuple(transfers))
+    allocators = tuple(_allocators(rows, devices))
+    return ReadRun(_run_table(rows, devices, shapes), tuple(shapes.known), tuple(transfers), allocators)
+
+
+def _allocators(rows: _ExecutionRows, devices: Sequence[str]) -> Iterator[Allocator]:
+    """How much memory each allocator had in use; the names of allocators tell whether it is an accelerator's."""
+    found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for (name, number), points in rows.in_use.items():
+        task = task_of_device(_ascii_lower(devices[number])) or task_of_device(HOST)
+        found.setdefault((name, f"{task}/device:{accelerator_of_allocator(name) or 'cpu:0'}"), []).extend(points)
+    for (name, device), points in found.items():
+        yield Allocator.of(name, device, 0, points)
 
 
 def _run_table(rows: _ExecutionRows, devices: Sequence[str], shapes: Shapes) -> RunTable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tfprof_widget.ingest.parts.nodes import NodeTable, Shapes
 from tfprof_widget.ingest.parts.runs import RunTable
-from tfprof_widget.ingest.parts.stacks import Frames, NodeDetails, StackBuilder
+from tfprof_widget.ingest.parts.stacks import Frames, NodeDetails, StackBuilder, StacksOfSteps
 from tfprof_widget.ingest.saved_steps import Phase, StoredExecutions
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.errors import ProfileError
@@ -31,6 +31,7 @@ class StoredProfile:
     op_log: NodeDetails
     runs: list[tuple[int, RunTable]] = field(default_factory=list)
     misses_accelerator_stream: bool = False
+    stacks_of_steps: list[StacksOfSteps] = field(default_factory=list)
 
 
 def read_stored_profile(
@@ -51,6 +52,8 @@ def read_stored_profile(
     nodes = _first_of_each_name(node for _, node in sorted(profile.nodes.items()))
     new = [node for node in nodes if node.name not in known]
     graph = _graph(profile, new)
+    strings = {number: stacks.string(number, text) for number, text in sorted(profile.id_to_string.items())}
+    frames = Frames(strings, stacks, source="profile")
     return StoredProfile(
         nodes=NodeTable(
             names=[node.name for node in new],
@@ -58,11 +61,21 @@ def read_stored_profile(
             inputs=[list(node.input) for node in graph.node],
             shape=[shapes.index(tuple(node.shape)) if node.shape else ABSENT for node in new],
             output_shapes=[_output_shapes(node, shapes) for node in new],
+            placed={node.name: node.canonical_device for node in new if _ran_as_kernels_only(node)},
         ),
         graph=graph,
-        op_log=_op_log(profile, nodes, stacks),
+        op_log=_op_log(nodes, frames),
         runs=list(_runs(profile, nodes, known_steps)),
         misses_accelerator_stream=profile.miss_accelerator_stream,
+        stacks_of_steps=list(_stacks_of_steps(profile, frames, known_steps)),
+    )
+
+
+def _ran_as_kernels_only(node: ProfileNode) -> bool:
+    """Whether the node has a device, but nothing that it did there beside its kernels."""
+    ran = node.execs.values()
+    return bool(node.canonical_device and any(each.accelerator_execs for each in ran)) and not any(
+        each.cpu_execs for each in ran
     )
 
 
@@ -118,9 +131,7 @@ def _in_order(found: dict[int, Port], missing: Port) -> list[Port]:
     return [found.get(index, missing) for index in range(max(found, default=-1) + 1)]
 
 
-def _op_log(profile: ProfileProto, nodes: list[ProfileNode], stacks: StackBuilder) -> NodeDetails:
-    strings = {number: stacks.string(number, text) for number, text in sorted(profile.id_to_string.items())}
-    frames = Frames(strings, stacks, source="profile")
+def _op_log(nodes: list[ProfileNode], frames: Frames) -> NodeDetails:
     known: dict[bytes, int] = {}
     columns = NodeDetails()
     for node in nodes:
@@ -133,6 +144,16 @@ def _op_log(profile: ProfileProto, nodes: list[ProfileNode], stacks: StackBuilde
                 known[code] = frames.stack(code, node.name)
             columns.stack[node.name] = known[code]
     return columns
+
+
+def _stacks_of_steps(profile: ProfileProto, frames: Frames, known_steps: Container[int]) -> Iterator[StacksOfSteps]:
+    for stored in profile.other_stacks:
+        read = [frames.stack(code.SerializeToString(), "a function") for code in stored.traces]
+        if len(stored.nodes) != len(stored.trace) or not all(ABSENT <= trace < len(read) for trace in stored.trace):
+            raise ProfileError("profile: it does not tell the traces of each node; the file is damaged: save it again")
+        names = (profile.nodes[node].name if node in profile.nodes else "" for node in stored.nodes)
+        places = {name: ([*read, ABSENT][trace], "") for name, trace in zip(names, stored.trace, strict=True)}
+        yield StacksOfSteps(frozenset(step for step in stored.steps if step not in known_steps), places)
 
 
 def _runs(
@@ -174,6 +195,8 @@ def _of_worker(profile: ProfileProto, worker: str) -> ProfileProto:
     part.CopyFrom(profile)
     for name in ("steps", "step_workers", "worker_steps", "transfers"):
         part.ClearField(name)
+    for stored in part.other_stacks:
+        stored.steps[:] = [own[step] for step in stored.steps if step in own]
     for transfer in profile.transfers:
         if transfer.step in own:
             part.transfers.add().CopyFrom(transfer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import IntEnum
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tfprof_widget.lib.messages import ExecMemory, ExecProfile, ProfileNode
 
 
-class Phase(Enum):
+class Phase(IntEnum):
     """The order of reading: executions on a device without a name come before the node's own device is known."""
 
     NAMELESS = 1

@@ -1,4 +1,4 @@
-"""Types integer arrays, and refuses sums that 64 bits cannot hold."""
+"""Types integer arrays, refuses sums that 64 bits cannot hold, and finds the median of numbers that are not kept."""
 
 from __future__ import annotations
 
@@ -44,3 +44,69 @@ Indices = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 ABSENT = -1
+
+
+class RunningMedian:
+    """The median of numbers of which none are kept but five: the P² algorithm of Jain and Chlamtac (1985).
+
+    >>> running = RunningMedian()
+    >>> for number in range(1, 1000):
+    ...     running.add(float(number % 100))
+    >>> 48 < running.value < 52
+    True
+    """
+
+    __slots__ = ("_heights", "_places", "_wanted")
+
+    def __init__(self) -> None:
+        self._heights: list[float] = []
+        self._places = [0, 1, 2, 3, 4]
+        self._wanted = [0.0, 1.0, 2.0, 3.0, 4.0]
+
+    @property
+    def value(self) -> float | None:
+        """The median so far, None before the first number."""
+        middle = self.middle
+        return None if middle is None else (middle[0] + middle[1]) / 2
+
+    @property
+    def middle(self) -> tuple[float, float] | None:
+        """The two numbers between which the median lies, twice the same if it is one of them; None before the first."""
+        heights = self._heights
+        return (heights[(len(heights) - 1) // 2], heights[len(heights) // 2]) if heights else None
+
+    @property
+    def lower_quartile(self) -> float | None:
+        """What three quarters of the numbers exceed, nearly; None before the first number."""
+        heights = self._heights
+        return heights[len(heights) // 4] if heights else None
+
+    def add(self, number: float) -> None:
+        """Take one more number."""
+        heights, places = self._heights, self._places
+        if len(heights) < len(places):
+            heights.append(number)
+            heights.sort()
+            return
+        heights[0], heights[4] = min(heights[0], number), max(heights[4], number)
+        for place in range(1, 5):
+            places[place] += place == 4 or number < heights[place]
+            self._wanted[place] += place / 4
+        for place in (1, 2, 3):
+            self._move(place)
+
+    def _move(self, place: int) -> None:
+        """Move a marker by one place if it is that far from where it should be, along a parabola or else a line."""
+        heights, places = self._heights, self._places
+        behind, ahead = places[place] - places[place - 1], places[place + 1] - places[place]
+        away = self._wanted[place] - places[place]
+        if not ((away >= 1 and ahead > 1) or (away <= -1 and behind > 1)):
+            return
+        step = 1 if away > 0 else -1
+        up = (heights[place + 1] - heights[place]) / ahead
+        down = (heights[place] - heights[place - 1]) / behind
+        height = heights[place] + step * ((behind + step) * up + (ahead - step) * down) / (behind + ahead)
+        if not heights[place - 1] < height < heights[place + 1]:
+            height = heights[place] + step * (up if step > 0 else down)
+        heights[place] = height
+        places[place] += step

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from tfprof_widget.lib.text import visible_lines
 
-LONGEST_MESSAGE = 2000
+LONGEST_MESSAGE = 400
+"""The most characters of what the package raises or warns of; a name or value in it may be as long as it likes."""
+LONGEST_QUOTE = 80
+"""The most characters of a value in a message that tells more after it."""
 _PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -39,6 +42,17 @@ def shortened(message: str, most: int = LONGEST_MESSAGE) -> str:
     return f"{message[:half]}…{message[half + 1 - most :]}"
 
 
+def value_error(message: str) -> ValueError:
+    """The error for a value that a user gave, to be raised: its message is short, however long the value.
+
+    >>> raise value_error("step is 'ten', but must be a whole number")
+    Traceback (most recent call last):
+    ...
+    ValueError: step is 'ten', but must be a whole number
+    """
+    return ValueError(shortened(visible_lines(message)))
+
+
 class ProfileWarning(UserWarning):
     """Warns that an input was profiled, but not as the user may expect.
 
@@ -53,7 +67,7 @@ class ProfileWarning(UserWarning):
     __module__ = "tfprof_widget"
 
     def __init__(self, message: str) -> None:
-        super().__init__(visible_lines(message))
+        super().__init__(shortened(visible_lines(message)))
 
 
 def warn_user(message: str) -> None:

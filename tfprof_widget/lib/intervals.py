@@ -103,6 +103,15 @@ class Intervals:
         kept = self.end - self.start >= length
         return Intervals(self.start[kept], self.end[kept])
 
+    def at_most(self, length: int) -> Intervals:
+        """The stretches that are at most `length` long.
+
+        >>> Intervals.of(np.array([0, 5]), np.array([3, 6])).at_most(2).drawn()
+        '5-6'
+        """
+        kept = self.end - self.start <= length
+        return Intervals(self.start[kept], self.end[kept])
+
     def drawn(self) -> str:
         """The stretches as text, for tests.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError, Message
 
-from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.errors import ProfileError, value_error
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor_pool import DescriptorPool
@@ -199,9 +199,9 @@ def _parsed_text(text: str) -> Any:
     try:
         graph = text_format.Parse(text, message_class("GraphDef")())
     except text_format.ParseError as error:
-        raise ValueError(str(error)) from None
+        raise value_error(str(error)) from None
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise value_error("it is nested too deeply") from None
     if not graph.ListFields():
-        raise ValueError("it is empty")
+        raise value_error("it is empty")
     return graph

@@ -14,6 +14,8 @@ from inspect import signature
 from types import CodeType
 from typing import Any
 
+from tfprof_widget.lib.errors import value_error
+
 _HEAD = re.compile(r"\[(.+?)\] ([\w. ]+): (.+)")
 _PLACE = re.compile(
     r"(?P<module>[\w.]+)(?::(?P<path>[\w.]+))?"
@@ -87,7 +89,7 @@ def _is_installed(package: str) -> bool:
 def _is_there(place: str) -> bool:
     match = _PLACE.fullmatch(place)
     if match is None:
-        raise ValueError(f"{place!r} is no probe: see PrivateName")
+        raise value_error(f"{place!r} is no probe: see PrivateName")
     module, path, parameters, attribute, symbol = match.groups()
     try:
         found: Any = import_module(module)
@@ -160,6 +162,8 @@ tensorflow.python.profiler.internal._pywrap_profiler ! _ZN3tsl8profiler8internal
 [tensorflow] capturing.collectives: A note: collectives are only timed, even if TensorFlow no longer crashes in them.
 _ZN3tsl8profiler15TraceMeRecorder5FlushEv
 = tensorflow.python.profiler.internal._pywrap_profiler ! _ZN3tsl8profiler15TraceMeRecorder4StopEv
+[tensorflow] capturing.called_functions: Nothing is said: TensorFlow 2.21 may crash in collectives.
+tensorflow.python.framework.ops:Graph > _functions
 [tensorflow] capturing.collectives: Nothing is said: TensorFlow 2.21 may crash in collectives.
 tensorflow.python.eager.context:context_safe
 tensorflow.python.eager.context:Context > _collective_ops_server_def
@@ -167,11 +171,13 @@ tensorflow.python.eager.context:Context.enable_collective_ops
 tensorflow.dtensor.python.api:_dtensor_singleton
 tensorflow.dtensor.python.dtensor_device:DTensorDevice.__init__
 group_key = tensorflow.python.ops.collective_ops:all_reduce(group_key)
-tensorflow.python.framework.ops:Graph > _functions
+[tensorflow] capturing.servers: A note: a coordinator's steps are only timed.
+tensorflow.python.eager.context:Context > _server_def
+tensorflow.python.profiler.profiler_client:trace(num_tracing_attempts)
 [tensorflow] capturing.function_hooks: A note: calls of functions are missing.
 tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.__call__
 tensorflow.python.eager.context:executing_eagerly
-[tensorflow] capturing.function_hooks: A note: retraced functions count as steady steps.
+[tensorflow] capturing.called_functions: A note: retraced functions count as steady steps.
 tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.experimental_get_tracing_count
 [tensorflow] capturing.function_hooks: Nothing is said: functions are called `function`.
 tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.python_function
@@ -180,11 +186,18 @@ tensorflow.python.eager.polymorphic_function.polymorphic_function:Function > _na
 tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.call_flat
 | tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.__call__
 | tensorflow.python.eager.polymorphic_function.monomorphic_function:_EagerDefinedFunction.call
-[tensorflow] capturing.function_source: Capturing stops early, with a note.
+[tensorflow] capturing.called_functions: Capturing stops early, with a note.
 tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.name
 | tensorflow.python.eager.polymorphic_function.monomorphic_function:_EagerDefinedFunction.name
 tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.graph
 | tensorflow.python.eager.polymorphic_function.monomorphic_function:_EagerDefinedFunction > graph
+[tensorflow] capturing.called_functions: A note: ops of tf.data have no lines and shapes.
+tensorflow.python.data.ops.dataset_ops:DatasetV2._functions
+tensorflow.python.data.ops.dataset_ops:DatasetV2._inputs
+tensorflow.python.data.ops.structured_function:StructuredFunctionWrapper.function
+tensorflow.python.data.ops.structured_function:StructuredFunctionWrapper > _func
+[tensorflow] capturing.function_hooks: A note: ops of tf.data have no lines and shapes.
+tensorflow.python.data.ops.iterator_ops:OwnedIterator._create_iterator(self, dataset)
 [tensorflow] capturing.hooks: Nothing is said: tracebacks have a frame of the hooks.
 tensorflow.python.util.traceback_utils:include_frame
 [tensorflow] ingest.live.graph: That graph is lost, with a note; `profile` raises AttributeError.
@@ -203,11 +216,17 @@ tensorflow.python.framework.ops:get_stats_for_node_def
 tensorflow.python.framework.tensor_shape:TensorShape
 tensorflow.python.profiler.internal.flops_registry:ops
 tensorflow.python.util.deprecation:silence
-[tensorflow] ingest.live.functions: A note: ops that a function calls keep the names under which they ran.
+[tensorflow] ingest.live.called: A note: ops that a function calls keep the names under which they ran.
 tensorflow.python.framework.ops:Graph._get_function(self, name)
 tensorflow.python.framework.func_graph:FuncGraph.outer_graph
+[tensorflow] ingest.live.called: Nothing is said: ops of layers GRU and LSTM of Keras 2 have no layers and lines.
+tensorflow.python.framework.ops:Graph > _functions
+tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.cached_definition
+| tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.definition
+| tensorflow.python.eager.function:_EagerDefinedFunction.definition
+[tensorflow] ingest.live.graph: A note: the graph of a function could not be read.
 tensorflow.python.framework.func_graph:FuncGraph.captures
-[tensorflow] ingest.live.functions: Nothing is said: the variables of functions are missing.
+[tensorflow] ingest.live.graph: Nothing is said: the variables of functions are missing.
 tensorflow.python.framework.func_graph:FuncGraph > _weak_variables
 [tensorflow] ingest.live.stacks: A note: lines of code are missing.
 tensorflow.python.framework.ops:Operation.traceback
@@ -225,14 +244,24 @@ ExecutorState::ProcessAsync::Start = event
 MemoryAllocation = event
 MemoryDeallocation = event
 Iterator:: = event
-_OP = event
+OP = event
 _COMPILED = event
 is_func = stat
 eager_op = stat
 kernel_type = stat
 profile_start_time = stat
+[tensorflow] ingest.xspace.accelerators: Nothing is said: times of kernels, copies and their ops are missing.
 Stream  = accelerator
 tf_op = accelerator
+memcpy_details = accelerator
+XLA Ops = accelerator
+Async XLA Ops = accelerator
+hlo_op = accelerator
+shape_with_layout = accelerator
+memory_size = accelerator
+[tensorflow] ingest.xspace.hlo: Nothing is said: ops of XLA have no lines of code.
+/host:metadata = accelerator
+Hlo Proto = accelerator
 [tensorflow] ingest.xspace.executions: Nothing is said: memory of functions is missing.
 shape = stat
 addr = stat
@@ -243,8 +272,10 @@ region_type = stat
 _SEND = cluster
 _COLLECTIVE = cluster
 step_id = cluster
-[tensorflow] ingest.xspace.reader: Nothing is said: steps of a trace from a file are missing.
+[tensorflow] ingest.xspace.steps: Nothing is said: steps of a trace from a file are missing.
 step_num = stat
+group_id = accelerator
+XLA Modules = accelerator
 [tensorflow] ingest.parts.names: Nothing is said: ops of functions have no shapes, lines and layers.
 _WAY_OF_CALLING = function
 _INLINED = ran
@@ -253,9 +284,9 @@ _BODY = body
 TAPE = event
 GRADIENTS = event
 _REPLICA = strategy
-[tensorflow] capturing.function_hooks: Nothing is said: backward passes count as steps.
+[tensorflow] capturing.function_hooks: Nothing is said: gradients of functions are steps of the functions' names.
 __backward_ = function
-[tensorflow] ingest.live.functions: Nothing is said: no note on functions that XLA compiles.
+[tensorflow] ingest.live.called: Nothing is said: no note on functions that XLA compiles.
 _XlaMustCompile = attribute
 [tensorflow] ingest.run_metadata: Nothing is said: fused kernels of sessions count as the op in the graph.
 _LABEL = label
@@ -313,8 +344,6 @@ IPython.core.completer:Completer > custom_matchers
 IPython.core.completer:context_matcher
 IPython.core.completer:SimpleCompletion
 IPython.utils.text:DollarFormatter
-[IPython] magic: Nothing is said: a semicolon does not silence the magic.
-IPython.core.magic:output_can_be_silenced
 [IPython] magic.cell: `%tfprof` before an expression raises AttributeError.
 IPython.core.interactiveshell:InteractiveShell.transform_ast
 IPython.core.compilerop:CachingCompiler.ast_parse

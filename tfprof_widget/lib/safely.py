@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import shutil
 import signal
 import tempfile
 import threading
+import time
+from _signal import getsignal  # that of `signal` takes 1.5 µs more, to look for an enum of the handler
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from weakref import WeakSet
 
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.urls import is_url, write_at
 
 
 @contextmanager
@@ -54,18 +61,18 @@ class Interrupts:
         self.handler = handler
         self.holders = 1
         self.is_reading = False
-        self._received: tuple[int, FrameType | None] | None = None
+        self.received: tuple[int, FrameType | None] | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Pass the interrupt on, now or when the package's code is done."""
         if self.holders and not self.is_reading and _is_ours(frame):
-            self._received = number, frame
+            self.received = number, frame
         else:
             self.handler(number, frame)
 
     def deliver(self) -> None:
         """Raise an interrupt that has waited."""
-        received, self._received = self._received, None
+        received, self.received = self.received, None
         if received is not None:
             self.handler(*received)
 
@@ -111,8 +118,8 @@ def release_interrupts(held: Interrupts | None) -> None:
 
 def deliver_interrupt() -> None:
     """Raise an interrupt that has waited for this package's code."""
-    handler = signal.getsignal(signal.SIGINT)
-    if isinstance(handler, Interrupts):
+    handler = getsignal(signal.SIGINT)
+    if isinstance(handler, Interrupts) and handler.received is not None:
         handler.deliver()
 
 
@@ -160,25 +167,43 @@ FORKED = (
 
 
 class RecordingProcess:
-    """The process in which this object is made. In its forks locks, threads and TensorFlow's profiler do not work."""
+    """The process in which this object is made. In its forks locks, threads and TensorFlow's profiler do not work.
+
+    `is_another` says whether the caller runs in such a fork.
+
+    >>> RecordingProcess().is_another
+    False
+    """
 
     def __init__(self) -> None:
-        self._number = os.getpid()
+        self.is_another = False
+        _recording_processes().add(self)
 
-    @property
-    def is_another(self) -> bool:
-        """Whether the caller runs in a fork of that process."""
-        return os.getpid() != self._number
+
+@cache
+def _recording_processes() -> WeakSet[RecordingProcess]:
+    """The objects to mark in a fork: to ask for the number of the process at each run would take longer."""
+    made = WeakSet[RecordingProcess]()
+
+    def mark() -> None:
+        for process in made:
+            process.is_another = True
+
+    os.register_at_fork(after_in_child=mark)
+    return made
 
 
 def write_whole(path: str | PathLike[str], content: bytes | bytearray) -> None:
-    """Write a file so that a reader finds either the whole new file or the old one.
+    """Write a file so that a reader finds either the whole new file or the old one; the path may be a URL.
 
     >>> write_whole("/no/such/directory/file", b"")
     Traceback (most recent call last):
         ...
     tfprof_widget.ProfileError: cannot write '/no/such/directory/file': ...
     """
+    if is_url(path):
+        write_at(os.fspath(path), content)
+        return
     try:
         if Path(path).exists() and not Path(path).is_file():
             Path(path).write_bytes(content)  # a pipe or a device, which must not be replaced
@@ -186,14 +211,23 @@ def write_whole(path: str | PathLike[str], content: bytes | bytearray) -> None:
             _replace(Path(path).resolve(), content)  # a link stays a link
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ProfileError(
-            f"cannot write {os.fspath(path)!r}: {reason}; choose a directory that exists and that you may write to"
-        ) from None
+        way_out = "choose a directory that exists and that you may write to"
+        if getattr(error, "errno", None) in NO_ROOM:
+            way_out = "make room there, or choose another disk"
+        raise ProfileError(f"cannot write {os.fspath(path)!r}: {reason}; {way_out}") from None
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+UNFINISHED = ".tfprof-"
+"""How the names of files begin that are being written."""
+SECONDS_OF_WRITERS = 3600
+"""A file that has been unfinished for longer was left by a process that was killed while it wrote."""
 
 
 def _replace(target: Path, content: bytes | bytearray) -> None:
-    handle, beside = tempfile.mkstemp(prefix=".tfprof-", dir=target.parent)
+    handle, beside = tempfile.mkstemp(prefix=UNFINISHED, dir=target.parent)
     try:
+        _sweep(target.parent, os.fstat(handle).st_mtime)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
@@ -203,6 +237,46 @@ def _replace(target: Path, content: bytes | bytearray) -> None:
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
+
+
+def _sweep(directory: Path, now: float) -> None:
+    """Remove what killed processes left unfinished; `now` is by the clock that dates files there."""
+    for path in _left_behind(directory, UNFINISHED, now):
+        with suppress(OSError):  # another process may sweep too
+            path.unlink()
+
+
+def _left_behind(directory: Path, prefix: str, now: float) -> Iterator[Path]:
+    """What is in a directory under such names and is so old that who made it was killed; no links."""
+    with suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.startswith(prefix) and not entry.is_symlink():
+                with suppress(OSError):
+                    if now - entry.stat(follow_symlinks=False).st_mtime > SECONDS_OF_WRITERS:
+                        yield Path(entry.path)
+
+
+TEMPORARY = "tfprof_widget-"
+"""How the names of directories begin that TensorFlow's profiler writes to, for as long as it takes to read them."""
+
+
+def unmade_directory() -> str:
+    """A name for a directory among the temporary files, of which nothing is left if the process is killed before.
+
+    `os.mkdir(name, 0o700)` makes it when there is something to write. Raises OSError where nothing can be made.
+
+    >>> Path(unmade_directory()).exists()
+    False
+    """
+    name = tempfile.mkdtemp(prefix=TEMPORARY)
+    Path(name).rmdir()
+    return name
+
+
+def sweep_temporary() -> None:
+    """Remove the directories among the temporary files that processes left which were killed while they read them."""
+    for path in _left_behind(Path(tempfile.gettempdir()), TEMPORARY, time.time()):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _umask() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -60,7 +60,8 @@ def written_seconds(value: float) -> str:
     units = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
     # A value that would be written as 1,000 of a unit is written as 1 of the next unit.
     factor, unit = next((each for each in units if micros >= 0.99995 * each[0]), units[-1])
-    count = micros / factor
+    # The last digits of a double differ by how the time was computed: they are not to decide what is half-way.
+    count = float(f"{micros / factor:.12g}")
     is_whole = abs(count - round(count)) < 1e-9 and count < 1000
     return f"{fixed(count, 0 if is_whole else 2 if count < 9.995 else 1)} {unit}"
 
@@ -92,6 +93,16 @@ def grouped(value: float) -> str:
     # As JavaScript's Intl does, of the shortest text that is read as this very number.
     text = f"{Decimal(repr(value)).quantize(Decimal('0.001'), ROUND_HALF_UP):,f}"
     return text.rstrip("0").rstrip(".")
+
+
+def listed(names: Sequence[object], most: int = 8) -> str:
+    """Names in a row, for a message; of many the first ones and the last.
+
+    >>> listed(["a", "b", "c"]), listed(range(2000), most=4)
+    ('a, b, c', '0, 1, 2, …, 1999')
+    """
+    few = [*names[: most - 1], "…", names[-1]] if len(names) > most else names
+    return ", ".join(map(str, few))
 
 
 def writer(measure: str) -> Callable[[int, int], str]:

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tokenize
 from contextlib import ExitStack, suppress
-from typing import Any, TypeVar
+from io import StringIO
+from typing import Any
 
-from IPython.core import magic
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.core.magic_arguments import magic_arguments
 
+from tfprof_widget.lib.errors import LONGEST_QUOTE, shortened
 from tfprof_widget.magic.arguments import MagicRequest, matchers, parse, tfprof_arguments
 from tfprof_widget.magic.cell import EndOfCell, compiled_code, restore_first_line, running_cell, unwrapped
 from tfprof_widget.magic.profiling import ProfiledCell, print_note, profile_on_engines, report_and_go_on
 
-Magic = TypeVar("Magic", bound=Callable[..., Any])
+_NO_CODE = frozenset({tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT})
 
 
-def silenced_by_semicolon(function: Magic) -> Magic:
-    """Let a semicolon at the end of the code silence a magic's output, as it does `%time`'s.
+def _unless_silenced(code: str, value: Any) -> Any:
+    """The value of code; None if the code ends with a semicolon, which silences `%time` too.
 
-    >>> def tfprof(line: str) -> None: ...
-    >>> silenced_by_semicolon(tfprof) is tfprof
-    True
+    IPython's own mark for that reads the options too, and fails on those that are no Python, such as `conv\\d`.
     """
-    mark: Callable[[Magic], Magic] | None = getattr(magic, "output_can_be_silenced", None)
-    return function if mark is None else mark(function)
+    with suppress(SyntaxError, tokenize.TokenError):
+        tokens = [each for each in tokenize.generate_tokens(StringIO(code).readline) if each.type not in _NO_CODE]
+        return None if tokens and tokens[-1].string == ";" else value
+    return value
 
 
 def load(shell: InteractiveShell) -> None:
@@ -93,7 +94,6 @@ class TfprofMagics(Magics):
     @tfprof_arguments
     @needs_local_scope
     @no_var_expand
-    @silenced_by_semicolon
     @line_cell_magic
     def tfprof(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
         """Profile a cell with %%tfprof on its first line, or one expression with %tfprof.
@@ -108,7 +108,8 @@ class TfprofMagics(Magics):
             print(self.tfprof.parser.format_help().removeprefix("::").lstrip())
             return None
         if cell is not None and code:
-            raise UsageError(f"%%tfprof cannot read {code!r} on its first line; the code goes below it")
+            unread = shortened(repr(code), LONGEST_QUOTE)
+            raise UsageError(f"%%tfprof cannot read {unread} on its first line; the code goes below it")
         if cell is not None and not cell.strip():
             raise UsageError("%%tfprof is a cell magic, but the cell body is empty")
         if request.engines is not None:
@@ -156,10 +157,10 @@ class TfprofMagics(Magics):
         run = compiled_code(self.user_shell, code)
         if self._profiled is not None:
             print_note("this cell is being profiled already, so the inner %tfprof only runs its code")
-            return run(local_ns)
+            return _unless_silenced(code, run(local_ns))
         self._profiled = ProfiledCell(self.user_shell, request)
         try:
             self._profiled.begin()
-            return run(local_ns)
+            return _unless_silenced(code, run(local_ns))
         finally:
             self._end()

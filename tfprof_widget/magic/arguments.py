@@ -15,8 +15,9 @@ from IPython.core.error import UsageError
 from IPython.core.magic_arguments import argument, argument_group, kwds
 
 from tfprof_widget.api.typed_options import Grammar, help_text, placeholder, text_option, unquoted, value_of, words_of
+from tfprof_widget.lib.errors import value_error
 from tfprof_widget.output.destination import check_output, parse_output, view_for
-from tfprof_widget.profiles.options import OPTIONS, VIEWS, Option, Options
+from tfprof_widget.profiles.options import OPTIONS, TABS, Option, Options
 
 if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext, SimpleMatcherResult
@@ -35,7 +36,10 @@ RESULT = (
 )
 TRACING = (
     text_option(
-        "overhead", "SHARE", "Trace as many runs as cost at most this share of the cell's untraced time.", "0.1"
+        "overhead",
+        "SHARE",
+        "Trace as many runs as cost at most this share of the cell's untraced time.",
+        "1/30, or 0.1 s if that is more",
     ),
     Option("every", "integer", "", "Trace every so many runs.", minimum=1),
     text_option("steps", "FIRST:END", "Trace the runs FIRST:END, END not included; either may be left out."),
@@ -59,7 +63,7 @@ WHERE = (
 )
 # A capture is shown by its costs, whereas tfprof's own defaults are those of its option table.
 SHOWN = (
-    Option("view", "choice", "scope, or op as text", "The view to show.", VIEWS),
+    Option("view", "choice", "scope, or op as text", "The view to show, or another tab of the widget.", TABS),
     *(replace(option, default=_CAPTURE_DEFAULTS.get(option.name, option.default)) for option in OPTIONS),
 )
 GROUPS = (
@@ -140,7 +144,7 @@ def split(line: str) -> tuple[list[tuple[Option, str]], str]:
     read = len(words) - len(others)
     code = line[words[read - 1][1] if read else 0 :].strip()
     if not others and code.startswith("-"):
-        raise ValueError(f"cannot read {code!r}: close the quote, or leave it out")
+        raise value_error(f"cannot read {code!r}: close the quote, or leave it out")
     return typed, code.removeprefix("-- ")
 
 
@@ -186,9 +190,9 @@ def _value(option: Option, typed: str, variables: Mapping[str, Any]) -> Any:
         case "output":
             parse_output(text)
         case "out" if not text.isidentifier():
-            raise ValueError(f"out is {text!r}, but must be a variable's name")
+            raise value_error(f"out is {text!r}, but must be a variable's name")
         case "report" if not Path(text).absolute().parent.is_dir():
-            raise ValueError(f"report is {text!r}, but there is no directory {str(Path(text).parent)!r}")
+            raise value_error(f"report is {text!r}, but there is no directory {str(Path(text).parent)!r}")
     return value_of(option, text)
 
 
@@ -198,17 +202,17 @@ def _share(text: str) -> float:
     except ValueError:
         share = 0.0
     if not 0 < share < float("inf"):
-        raise ValueError(f"overhead is {text!r}, but must be a share above 0, as in 0.05")
+        raise value_error(f"overhead is {text!r}, but must be a share above 0, as in 0.05")
     return share
 
 
 def _range(text: str) -> tuple[int, int | None]:
     match = re.fullmatch(r"(\d*):(\d*)", text, re.ASCII)
     if not match or not (match[1] or match[2]):
-        raise ValueError(f"steps is {text!r}, but must be FIRST:END, as in 10:20")
+        raise value_error(f"steps is {text!r}, but must be FIRST:END, as in 10:20")
     first, end = int(match[1] or 0), int(match[2]) if match[2] else None
     if end is not None and end <= first:
-        raise ValueError(f"steps is {text!r}, which holds no step: END must be above FIRST")
+        raise value_error(f"steps is {text!r}, which holds no step: END must be above FIRST")
     return first, end
 
 
@@ -216,7 +220,7 @@ def _check(given: Mapping[str, Any]) -> None:
     """Refuse options that contradict each other."""
     rivals = [f"--{option.name}" for option in TRACING if option.name in given]
     if len(rivals) > 1:
-        raise ValueError(f"{' and '.join(rivals)} exclude one another: each says what to trace")
+        raise value_error(f"{' and '.join(rivals)} exclude one another: each says what to trace")
     destination = parse_output(given.get("output", ""))
     selected = {name: given[name] for name in ("select",) if name in given}
     check_output(destination, given.get("view") or view_for(destination, "op"), Options.of(**selected))

@@ -102,8 +102,14 @@ MOST_CHARACTERS = 10_000
 # At most so many elements of a value go into a message; native tfprof puts in all of them.
 MOST_ELEMENTS = 1_000_000
 
-# The message's field for the values of each type, by the type's number in DataType; other types have no values.
-_FIELDS = {1: "value_double", 2: "value_double", 3: "value_int64", 9: "value_int64", 7: "value_str"}
+# The message's field for the values of each type, by the type's number in DataType; other types have no values. Native
+# tfprof knows only float, double, int32, int64 and string.
+_FIELDS = {
+    **dict.fromkeys((1, 2, 14, 19), "value_double"),  # float, double, bfloat16, half
+    **dict.fromkeys((3, 5, 6, 9), "value_int64"),  # int32, int16, int8, int64
+    **dict.fromkeys((4, 10, 17, 22), "value_int64"),  # uint8, bool, uint16, uint32
+    7: "value_str",
+}
 
 
 def value_texts(view: ViewData, count: int) -> Iterator[tuple[int, str]]:
@@ -176,7 +182,7 @@ def value_proto(checkpoint: Checkpoint, name: str) -> TFProfTensorProto:
 def _elements(values: Iterable[Any], field: str) -> Iterator[Any]:
     match field:
         case "value_double":
-            return (float(f"{value:g}") for value in values)
+            return (float(f"{float(value):g}") for value in values)
         case "value_int64":
             return map(int, values)
     return (value.decode(errors="replace") if isinstance(value, bytes) else str(value) for value in values)

@@ -13,7 +13,7 @@ from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.text import visible, visible_lines, writer, written_count, written_time
 from tfprof_widget.output.cells import ShapeCount, devices, input_shapes, joined, shapes_by_count, type_names
 from tfprof_widget.output.rows import columns
-from tfprof_widget.output.text import counted_rows, why_empty
+from tfprof_widget.output.text import counted_rows, said_lacking, said_left_out, why_empty
 
 MOST_ROWS = 200
 MOST_INDENTED = 24
@@ -112,7 +112,9 @@ def _numbers(view: ViewData, measure: str, count: int) -> Column:
     bars = [""] * count
     if measure == _compared(view):
         most = max(1, int(view.total[measure].max(initial=0)))
-        bars = [_bar(own[row], total[row], most) for row in range(count)]
+        # A cumulative total is no cost of the row, so in op view the bar is the row's own.
+        ends = own if view.view == "op" else total
+        bars = [_bar(own[row], ends[row], most) for row in range(count)]
     rows = [
         (_number(written(own[row], unit), own[row]) if counted[row] else '<td class="dim">--</td>')
         + _number(written(total[row], unit), total[row], bars[row])
@@ -218,8 +220,7 @@ def _foot(view: ViewData, count: int, width: int) -> str:
             f"{counted_rows(len(view) - count)} more: see .to_dataframe() or .text(), or ask for fewer, "
             "as with view(min_micros=…, max_depth=…)"
         )
-    reason = why_empty(view)
-    if reason is not None:
+    if reason := why_empty(view) or said_lacking(view) or said_left_out(view):
         notes.append(reason)
     cells = "".join(f'<tr><td class="text" colspan="{width}">{as_html(each)}</td></tr>' for each in notes)
     return f"<tfoot>{cells}</tfoot>" if cells else ""

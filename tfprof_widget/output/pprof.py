@@ -12,12 +12,13 @@ import numpy as np
 
 from tfprof_widget.engine.code import GRADIENT_SUFFIX, forward_name
 from tfprof_widget.engine.measures import BYTES, TIMES, measures
+from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.tree import Tree
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import NANOS_A_MICRO, Integers
+from tfprof_widget.lib.errors import value_error
 from tfprof_widget.lib.messages import message_class
 from tfprof_widget.lib.text import visible, whole
-from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
 
 
@@ -83,8 +84,8 @@ def _innermost_shown(tree: Tree, places: Integers) -> list[int]:
 
 def _frames(view: ViewData) -> dict[int, SampleFrame]:
     """The frame of each shown place; of several frames with the same text, the one of the first node."""
-    tree, traces = view.forest.tree, view.profile.traces
-    forward = _forward_rows(view.profile, tree)
+    tree, traces = view.forest.tree, view.profile.traces_in(chosen_steps(view.profile, view.options))
+    forward = _forward_rows(view.profile.nodes.names, traces.forward, tree)
     names, strings = tree.names, traces.strings
     found = {}
     for place in view.places[view.places > 0].tolist():
@@ -100,9 +101,8 @@ def _frames(view: ViewData) -> dict[int, SampleFrame]:
     return found
 
 
-def _forward_rows(profile: ProfileData, tree: Tree) -> Integers:
+def _forward_rows(names: Sequence[str], given: Mapping[int, int], tree: Tree) -> Integers:
     """For each row of the tree the graph node whose stack it has; a gradient has the stack of its forward node."""
-    names, given = profile.nodes.names, profile.traces.forward
     rows = tree.rows.astype(np.int64)
     is_gradient = np.array([name.endswith(GRADIENT_SUFFIX) for name in tree.names])
     for position in np.flatnonzero(np.repeat(is_gradient, tree.row_count)).tolist():
@@ -128,7 +128,7 @@ def selected_measures(options: Options) -> tuple[str, ...]:
     """
     found = tuple(name for name in options.select if name in MEASURES)
     if not found:
-        raise ValueError(f"pprof: select is {list(options.select)}, but must hold one of {', '.join(MEASURES)}")
+        raise value_error(f"pprof: select is {list(options.select)}, but must hold one of {', '.join(MEASURES)}")
     return found
 
 
@@ -141,7 +141,7 @@ def pprof_profile(view: ViewData) -> bytes:
     """
     selected = selected_measures(view.options)
     profile = message_class("Profile")()
-    tables = _PprofTables(profile)
+    tables = PprofTables(profile)
     profile.sample_type.add(type=tables.string("count"), unit=tables.string("count"))
     for name in selected:
         profile.sample_type.add(type=tables.string(name), unit=tables.string(_unit(name, view.options)))
@@ -152,7 +152,7 @@ def pprof_profile(view: ViewData) -> bytes:
     return gzip.compress(profile.SerializeToString(), mtime=0)
 
 
-def _add_samples(profile: Any, tables: _PprofTables, view: ViewData, selected: Sequence[str]) -> None:
+def _add_samples(profile: Any, tables: PprofTables, view: ViewData, selected: Sequence[str]) -> None:
     samples = samples_of(view)
     stacks = {place: [tables.location(frame) for frame in stack] for place, stack in samples.stacks.items()}
     values = [_values(view, name, samples.nodes.tolist()) for name in selected]
@@ -176,8 +176,13 @@ def _values(view: ViewData, name: str, nodes: list[int]) -> list[int]:
     return [whole(column[node] * factor, unit) for node in nodes]
 
 
-class _PprofTables:
-    """Numbers each distinct string, function and location, and adds functions and locations to the profile."""
+class PprofTables:
+    """Numbers each distinct string, function and location, and adds functions and locations to the profile.
+
+    >>> tables = PprofTables(message_class("Profile")())
+    >>> tables.string("count"), tables.string("bytes"), tables.string("count")
+    (1, 2, 1)
+    """
 
     def __init__(self, profile: Any) -> None:
         self.strings: dict[str, int] = {"": 0}
@@ -186,9 +191,11 @@ class _PprofTables:
         self._locations: dict[tuple[int, int], int] = {}
 
     def string(self, text: str) -> int:
+        """The number of a string."""
         return self.strings.setdefault(visible(text), len(self.strings))
 
     def location(self, frame: SampleFrame) -> int:
+        """The number of the location of a frame."""
         key = self._function(frame), frame.line
         if key not in self._locations:
             self._locations[key] = len(self._locations) + 1

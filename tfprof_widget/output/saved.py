@@ -14,8 +14,19 @@ import numpy as np
 from tfprof_widget.ingest.join import counted_micros
 from tfprof_widget.ingest.parts.nodes import node_definitions
 from tfprof_widget.lib.arrays import ABSENT
-from tfprof_widget.lib.messages import CodeDef, ExecMemory, ExecProfile, ProfileNode, ProfileProto, StoredTransfer
-from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.lib.messages import (
+    CodeDef,
+    ExecMemory,
+    ExecProfile,
+    ProfileNode,
+    ProfileProto,
+    StoredAccelerator,
+    StoredAllocator,
+    StoredKernelRuns,
+    StoredStacks,
+    StoredTransfer,
+)
+from tfprof_widget.lib.safely import pause_gc, write_whole
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
 from tfprof_widget.profiles.tables import CodeStacks, Lists, Nodes
@@ -140,18 +151,19 @@ def profile_proto(profile: ProfileData) -> ProfileProto:
         worker_steps=profile.steps if profile.step_workers else (),
         id_to_string=dict(zip(traces.string_numbers.tolist(), traces.strings, strict=True)),
     )
-    rows = [message.nodes[number] for number in profile.nodes.identity.tolist()]
-    _describe(rows, profile.nodes)
-    _fill_inputs(rows, profile.nodes)
-    _fill_shapes(rows, profile.nodes)
-    _fill_traces(rows, traces)
-    _fill_attributes(rows, profile)
-    fill_steps(rows, profile)
+    with pause_gc():  # a quarter of the time, and more where a notebook holds many objects
+        rows = [message.nodes[number] for number in profile.nodes.identity.tolist()]
+        _describe(rows, profile.nodes)
+        _fill_inputs(rows, profile.nodes)
+        _fill_shapes(rows, profile.nodes)
+        _fill_traces(rows, traces)
+        _fill_attributes(rows, profile)
+        fill_steps(rows, profile)
     return message
 
 
 def _describe(rows: list[ProfileNode], nodes: Nodes) -> None:
-    columns = (nodes.identity, nodes.op, nodes.device, nodes.float_ops)
+    columns = (nodes.identity, nodes.op, nodes.device, nodes.float_ops_in(exact=False))
     values = zip(nodes.names, _each(nodes.types), *(column.tolist() for column in columns), strict=True)
     for row, (name, types, number, op, device, float_ops) in zip(rows, values, strict=True):
         row.name, row.op, row.id, row.float_ops = name, nodes.ops[op], number, float_ops
@@ -223,8 +235,30 @@ def save(profile: ProfileData, path: str | PathLike[str]) -> None:
     """
     message = profile_proto(profile)
     message.transfers.extend(_transfers(profile))
+    message.allocators.extend(StoredAllocator(**vars(each)) for each in profile.allocator_peaks)
+    message.accelerators.extend(StoredAccelerator(**vars(each)) for each in profile.accelerators)
+    message.kernel_runs.extend(StoredKernelRuns(**vars(each)) for each in profile.kernel_runs)
+    message.other_stacks.extend(_other_stacks(profile))
     content: bytes = message.SerializeToString(deterministic=True)
     write_whole(path, gzip.compress(content, mtime=0) if fspath(path).endswith(".gz") else content)
+
+
+def _other_stacks(profile: ProfileData) -> Iterator[StoredStacks]:
+    """The other stacks of each group of steps, in a field of our own too."""
+    others, numbers = profile.other_stacks, step_numbers(profile)
+    frames = list(_frames(profile.traces))
+    for group in range(int(others.of.max(initial=ABSENT)) + 1):
+        rows = np.flatnonzero(others.of == group)
+        used, trace = np.unique(others.stack[rows], return_inverse=True)
+        known = used[used != ABSENT]
+        yield StoredStacks(
+            steps=[numbers[step] for step in np.flatnonzero(others.group == group).tolist()],
+            nodes=profile.nodes.identity[others.node[rows]].tolist(),
+            trace=(trace - (len(used) - len(known))).tolist(),
+            traces=[
+                CodeDef(traces=[frames[frame] for frame in profile.traces.stacks[stack]]) for stack in known.tolist()
+            ],
+        )
 
 
 def _transfers(profile: ProfileData) -> Iterator[StoredTransfer]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfprof_widget.analysis.device_steps import device_steps
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.view import ViewData
-from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO
 from tfprof_widget.lib.text import visible, writer
 from tfprof_widget.output.cells import device_name
-from tfprof_widget.output.text import counted_rows
+from tfprof_widget.output.text import counted_rows, said_left_out
+from tfprof_widget.profiles.accelerators import Accelerator, KernelRuns
+from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -40,6 +44,68 @@ def view_frame(view: ViewData) -> pandas.DataFrame:
     columns["definitions"] = view.total["definitions"]
     columns["hidden_ops"] = view.total["hidden"]
     return pandas.DataFrame(columns)
+
+
+def allocators_frame(profile: ProfileData) -> pandas.DataFrame:
+    """The allocators of a profile, a row each.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> len(allocators_frame(demo_profile()))
+    0
+    """
+    import pandas
+
+    rows = [(each.name, each.device, each.peak_bytes, each.capacity_bytes) for each in profile.allocator_peaks]
+    return pandas.DataFrame(rows, columns=["allocator", "device", "peak_bytes", "capacity_bytes"])
+
+
+def devices_frame(profile: ProfileData) -> pandas.DataFrame:
+    """The accelerators of a profile, a row each.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> len(devices_frame(demo_profile()))
+    0
+    """
+    import pandas
+
+    names = ["device", *(each.name for each in fields(Accelerator) if each.name != "name")]
+    return pandas.DataFrame([tuple(vars(each).values()) for each in profile.accelerators], columns=names)
+
+
+def device_steps_frame(profile: ProfileData) -> pandas.DataFrame:
+    """What each accelerator did in each step, a row each; times are in microseconds.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> len(device_steps_frame(demo_profile()))
+    0
+    """
+    import pandas
+
+    names = profile.step_names
+    rows = [
+        (profile.steps[each.step], names[each.step], profile.workers_of_steps[each.step], each.device, *each.micros)
+        for each in device_steps(profile)
+    ]
+    parts = ["step_micros", "compute_micros", "collectives_micros", "copies_micros", "idle_micros"]
+    return pandas.DataFrame(rows, columns=["step", "step_name", "worker", "device", *parts])
+
+
+def device_kernels_frame(profile: ProfileData) -> pandas.DataFrame:
+    """The kernels of each node, a row for each way in which one was launched on a stream; the costliest first.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> len(device_kernels_frame(demo_profile()))
+    0
+    """
+    import pandas
+
+    columns = {each.name: [getattr(kernel, each.name) for kernel in profile.kernel_runs] for each in fields(KernelRuns)}
+    nanos, launches, delay = (np.array(columns.pop(name), np.int64) for name in ("nanos", "launches", "delay_nanos"))
+    frame = pandas.DataFrame(columns).assign(
+        micros=nanos / NANOS_A_MICRO,
+        launch_delay_micros=np.where(launches > 0, delay / np.maximum(launches, 1) / NANOS_A_MICRO, np.nan),
+    )
+    return frame.sort_values("micros", ascending=False, kind="stable", ignore_index=True)
 
 
 def _of_nodes(view: ViewData) -> dict[str, list[str]]:
@@ -85,6 +151,7 @@ def markdown(view: ViewData, title: str, lines: Sequence[str]) -> str:
     rows += [f"| {' | '.join([_name(view, row), *_cells(view, measures, row)])} |" for row in range(count)]
     shown = f", the first {count}" if count < len(view) else ""
     about = f"View {view.view}; {escaped(_in_force(view))}. {counted_rows(len(view))}{shown}."
+    about = f"{about} {escaped(said_left_out(view))}".rstrip()
     return "\n".join([f"# {escaped(title)}", "", *_paragraphs(lines), about, "", *rows, ""])
 
 

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tfprof_widget.engine.account import row_weights
+from tfprof_widget.engine.display import OWN_THRESHOLDS
+from tfprof_widget.engine.evaluate import evaluate
+from tfprof_widget.engine.matching import Names
+from tfprof_widget.engine.measures import MEASURES, measures
 from tfprof_widget.engine.view import ViewData
+from tfprof_widget.ingest.parts.names import EAGER_SCOPE
+from tfprof_widget.lib.errors import LONGEST_QUOTE, shortened
+from tfprof_widget.lib.text import written_time
 from tfprof_widget.output.rows import legend, lines
-from tfprof_widget.profiles.options import KEEP_ALL_ROWS, OPTIONS, Options
+from tfprof_widget.profiles.options import KEEP_ALL_ROWS, OPTIONS, STEP_OPTIONS, Options
 
 
 def why_empty(view: ViewData) -> str | None:
@@ -18,14 +32,153 @@ def why_empty(view: ViewData) -> str | None:
         return None
     if not len(view.profile.nodes):
         return "Nothing to show: the profile has no nodes. Give a graph, as in Profile.from_protos(graph, run_metas)."
-    filters = [
-        f"{option.name}={list(value) if isinstance(value, tuple) else value!r}"
-        for option in OPTIONS
-        if option.name not in KEEP_ALL_ROWS and (value := getattr(view.options, option.name)) != option.default
-    ]
-    if not filters:
+    if lacking := said_lacking(view):
+        return f"Nothing to show: {lacking}"
+    options, hints = blamed(view)
+    if not options:
         return "Nothing to show: none of the nodes is part of this view. Try another, as 'scope' or 'op'."
-    return f"Nothing to show: no node passes {', '.join(filters)}. Loosen one of these."
+    values = [(name, getattr(view.options, name)) for name in options]
+    texts = [(name, str(list(value)) if isinstance(value, tuple) else repr(value)) for name, value in values]
+    filters = [f"{name}={shortened(text, LONGEST_QUOTE)}" for name, text in texts]
+    whole = "".join(f" {name} has to match whole names, as {regex!r} does." for name, regex in hints.items())
+    return f"Nothing to show: no node passes {', '.join(filters)}. Loosen one of these.{whole}"
+
+
+GIVEN_BY = {
+    "_trainable_variables": "an op log (--op_log_path), or a tf.Graph, in which variables are trained",
+    "_checkpoint_variables": "the path of a checkpoint (--checkpoint_path)",
+}
+"""What has to be given for nodes to have a type."""
+
+
+def said_lacking(view: ViewData) -> str:
+    """What has to be given besides for a view to show what its options ask for; nothing if all is there.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> said_lacking(demo_profile().view("op", account_type_regexes=["_checkpoint_variables"]))
+    'no node has the type _checkpoint_variables; give the path of a checkpoint (--checkpoint_path).'
+    """
+    regexes, known = view.options.account_type_regexes, view.profile.nodes.type_names
+    for name, file in GIVEN_BY.items():
+        if regexes == (name,) and name not in known:
+            return f"no node has the type {name}; give {file}."
+    if "tensor_value" in view.options.select and view.view in ("scope", "graph") and view.profile.checkpoint is None:
+        return f"tensor_value is empty without a checkpoint; give {GIVEN_BY['_checkpoint_variables']}."
+    return ""
+
+
+def blamed(view: ViewData) -> tuple[list[str], dict[str, str]]:
+    """The options because of which a view is empty, and regexes that would match names of which given ones are parts.
+
+    These are the thresholds that nothing reaches; if there are none, all filters. The browser has the same rule.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> blamed(demo_profile().view("op", show_name_regexes=["Conv|Mat"], min_micros=1, across_workers="sum"))
+    (['min_micros', 'show_name_regexes'], {'show_name_regexes': '.*(?:Conv|Mat).*'})
+    """
+    chosen = {option.name: getattr(view.options, option.name) for option in OPTIONS}
+    filters = [option for option in OPTIONS if option.name not in KEEP_ALL_ROWS]
+    changed = [option.name for option in filters if chosen[option.name] != option.default]
+    kept = {name: chosen[name] for name in (*STEP_OPTIONS, "account_type_regexes")}
+    every = evaluate(view.profile, view.view, Options.of(**kept, max_depth=2**62))
+    unreached = [f"min_{measure}" for measure in _unreached(every, view.options)]
+    names = every.names if view.view == "op" else every.names[1:]
+    nodes = view.profile.nodes
+    known = {
+        "account_type_regexes": nodes.type_names,
+        "start_name_regexes": names,
+        "show_name_regexes": names,
+        "device_regexes": nodes.devices,
+    }
+    parts = {name: _whole(name, chosen[name], known[name]) for name in changed if name in known}
+    return unreached or changed, {name: regex for name, regex in parts.items() if regex}
+
+
+def left_out(view: ViewData, measure: str) -> tuple[int, int]:
+    """What a view leaves out of a measure: that of hidden rows, and that of nodes for which it has no row.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> left_out(demo_profile().view("scope", max_depth=2), "runs")
+    (24, 0)
+    """
+    options = view.options
+    columns = measures(view.profile, options).columns[measure]
+    weight = row_weights(view.profile, options)
+    in_tree = int((columns[view.forest.tree.rows] * view.forest.weight).sum())
+    every = in_tree
+    if view.view in ("code", "graph"):
+        every = int((columns * (np.minimum(weight, 1) if view.view == "graph" else weight)).sum())
+    return in_tree - int(view.own[measure].sum()), every - in_tree
+
+
+def hiding(view: ViewData) -> list[str]:
+    """The options that hide rows: those that are not at their defaults, and the depth if any row is as deep."""
+    tree, most, found = view.forest.tree, view.options.max_depth, []
+    is_deep = len(tree) - 1 > most + 1 if view.view == "op" else int(tree.depth.max()) >= most
+    for option in OPTIONS:
+        is_set = _HIDING.match(option.name) and getattr(view.options, option.name) != option.default
+        if is_deep if option.name == "max_depth" else is_set:
+            found.append(option.name)
+    return found
+
+
+_HIDING = re.compile("min|start|trim|show|hide|device")
+"""The beginnings of the names of options by which rows are hidden that are accounted."""
+
+
+def said_left_out(view: ViewData) -> str:
+    """What a view leaves out, in a sentence; empty if all that is accounted has a row.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> said_left_out(demo_profile().view("scope", min_micros=100))
+    'Left out: 105 rows with 209.86us of their own, hidden by min_micros.'
+    """
+    rows = len(view.forest.tree) - 1 - (len(view) if view.view == "op" else len(view) - 1)
+    hidden, placeless = (written_time(nanos, view.time_scale) if nanos else "" for nanos in left_out(view, "micros"))
+    of_rows = (
+        f"{counted_rows(rows)}{f' with {hidden} of their own' if hidden else ''}, hidden by {', '.join(hiding(view))}"
+    )
+    what = (
+        f"ops of which no line is known{_why_no_line(view)}" if view.view == "code" else "ops that are not in this tree"
+    )
+    parts = [of_rows if rows else "", f"{placeless} of {what}" if placeless else ""]
+    said = "; ".join(filter(None, parts))
+    return f"Left out: {said}." if said else ""
+
+
+RAN_ONE_BY_ONE = "most ran one by one: put them into a tf.function to see their lines"
+IMPORTED = "an imported graph has none: build it in this program, or give an op_log written where it is built"
+
+
+def _why_no_line(view: ViewData) -> str:
+    """Why no line is known of most of the op time, and what to do; empty if the lines of half of it are known."""
+    micros = measures(view.profile, view.options).columns["micros"] * row_weights(view.profile, view.options)
+    _, placeless = left_out(view, "micros")
+    if 2 * placeless <= int(micros.sum()):
+        return ""
+    names = view.profile.nodes.names
+    eager = micros[bisect_left(names, f"{EAGER_SCOPE}/") : bisect_left(names, f"{EAGER_SCOPE}0")]
+    return f" ({RAN_ONE_BY_ONE if 2 * int(eager.sum()) > placeless else IMPORTED})"
+
+
+def _unreached(every: ViewData, options: Options) -> Iterator[str]:
+    """The measures whose thresholds no row reaches; parameters and the like of scope and graph view by a row's own."""
+    first = 0 if every.view == "op" else 1
+    for measure in MEASURES:
+        name = "min_occurrence" if measure == "runs" else f"min_{measure}"
+        is_own = every.view in ("scope", "graph") and measure in OWN_THRESHOLDS
+        values = (every.own if is_own else every.total)[measure][first:]
+        if 0 < getattr(options, name) * every.unit(measure) > int(values.max(initial=0)):
+            yield name.removeprefix("min_")
+
+
+def _whole(option: str, regexes: Sequence[str], names: Sequence[str]) -> str:
+    """A regex that matches names of which these match parts only; empty if they match a name, or no part of any."""
+    known = Names(names)
+    if known.matching(option, regexes).any():
+        return ""
+    wider = (f".*{each}.*" if not re.search(r"[|()]", each) else f".*(?:{each}).*" for each in regexes)
+    return next((each for each in wider if known.matching(option, [each]).any()), "")
 
 
 _VIEW_HELP = {
@@ -63,6 +216,8 @@ _COLUMN_HELP = {
     "operation)",
     "num_hidden_ops": "hidden ops: The accounted graph nodes below a row that are not shown.",
 }
+# Native says "Not supported now." over values too.
+_WITH_CHECKPOINT = {"tensor_value": "tensor_value: The values of variables in the checkpoint."}
 _MISSING_STREAM = (
     "\n\nFound accelerator operation but misses accelerator stream stats!\n\n"
     "It's likely a gpu tracing issue rather than tf-profiler issue.\n"
@@ -104,7 +259,8 @@ def preamble(view: ViewData) -> str:
     notice = _MISSING_STREAM if view.profile.misses_accelerator_stream else ""
     # Native prints the scope view's help for the graph view too.
     view_help = _VIEW_HELP.get(view.view, _VIEW_HELP["scope"])
-    helps = "\n".join(_COLUMN_HELP[column] for column in sorted(set(view.options.select)))
+    columns = _COLUMN_HELP if view.profile.checkpoint is None else _COLUMN_HELP | _WITH_CHECKPOINT
+    helps = "\n".join(columns[column] for column in sorted(set(view.options.select)))
     return f"{notice}\nDoc:\n{view_help}\n{helps}\n\nProfile:\n"
 
 
@@ -132,12 +288,15 @@ def option_text(name: str, options: Options) -> str:
     return str(value)
 
 
-def summary(view: ViewData) -> str:
-    """The first rows of a view as text, and how many more there are."""
+def summary(view: ViewData, whole: ViewData | None = None) -> str:
+    """The first rows of a view as text, how many more there are, and what it leaves out.
+
+    `whole` is the view with the rows that are left out only to shorten the text.
+    """
     rows = lines(view, SUMMARY_ROWS)
     more = len(view) - len(rows)
     rest = f"... {counted_rows(more)} more: see .text(), .to_dataframe()\n" if more > 0 else ""
-    reason = why_empty(view) or ""
+    reason = why_empty(view) or said_lacking(view) or said_left_out(view if whole is None else whole)
     return f"{view.view} view, {counted_rows(len(view))}\n{legend(view)}{''.join(rows)}{rest}{reason}".rstrip("\n")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfprof_widget.analysis.cluster.clocks import Producers
+from tfprof_widget.analysis.cluster.exchanges import Producers
 from tfprof_widget.analysis.cluster.waits import Activity, Waits
 from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.view import ViewData
@@ -29,6 +29,7 @@ from tfprof_widget.output.timeline_events import (
 from tfprof_widget.profiles.data import ProfileData
 
 _NANOS_A_SECOND = 10**9
+ALL_STREAMS = "/stream:all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +105,20 @@ class PlacedTransfers:
         return int(self.process[at]), int(self.lane[at])
 
 
-def graph_events(view: ViewData) -> Iterator[str]:
+def graph_events(view: ViewData, *, epoch: bool = False) -> Iterator[str]:
     """The events of a graph view's timeline: a process for each device, a thread for each lane; and the transfers.
+
+    With `epoch`, times are those of the clock, else they begin with 0.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> sum(event.startswith('{"ph":"X"') for event in graph_events(demo_profile().view("graph")))
     30
     """
     profile = view.profile
-    when = axis_places(profile, chosen_steps(profile, view.options), view.options.timing)
+    when = axis_places(profile, chosen_steps(profile, view.options), view.options.timing, epoch=epoch)
     displayed = np.zeros(len(profile.nodes), np.bool_)
     displayed[view.node[view.node >= 0]] = True
-    shown = when.timed & displayed[profile.executions.node]
+    shown = when.timed & displayed[profile.executions.node] & ~_on_two_streams(profile)
     executions = profile.executions
     tracks = Tracks.of(profile, profile.nodes.devices)
     track = tracks.number(executions.step, executions.device)
@@ -123,7 +126,7 @@ def graph_events(view: ViewData) -> Iterator[str]:
     # Native's timeline has whole microseconds by each task's own clock, and no transfers.
     exact = view.options.timing == "exact" and len(profile.transfers) > 0
     received = PlacedTransfers.of(profile, when, displayed, tracks.end) if exact else None
-    yield from tracks.labels(track, profile.nodes.devices)
+    yield from tracks.labels(track[~_on_two_streams(profile)], profile.nodes.devices)
     yield from _lane_labels(track, shown, lanes)
     if received is not None:
         yield from received.labels()
@@ -137,6 +140,23 @@ def graph_events(view: ViewData) -> Iterator[str]:
         yield from _arrow(profile, when, (track, lanes), number, source, target)
     if received is not None:
         yield from received.arrows(when, shown, (track, lanes), number + 1)
+
+
+def _on_two_streams(profile: ProfileData) -> Flags:
+    """Whether an execution is on one of an accelerator's streams and once more, the same, on its `stream:all`."""
+    devices, executions = profile.nodes.devices, profile.executions
+    places = {device: place for place, device in enumerate(devices)}
+    alls = [places.get(f"{device.partition('/stream:')[0]}{ALL_STREAMS}", -1) for device in devices]
+    whole = np.array([each if each != place else -1 for place, each in enumerate(alls)], np.int64)
+    repeated = np.zeros(len(executions), np.bool_)
+    is_stream = np.array(["/stream:" in device for device in devices], np.bool_)
+    rows = np.flatnonzero(((whole >= 0) & is_stream)[executions.device]) if len(devices) else repeated[:0]
+    if len(rows):
+        columns = (executions.step, executions.node, executions.start_nanos, executions.duration_nanos)
+        kernels = list(zip(executions.device.tolist(), *(column.tolist() for column in columns), strict=True))
+        known = set(kernels)
+        repeated[rows] = [(int(whole[kernels[row][0]]), *kernels[row][1:]) in known for row in rows.tolist()]
+    return repeated
 
 
 def _lanes(track: Integers, when: AxisPlaces, shown: Flags) -> Integers:

@@ -33,10 +33,11 @@ as_json = json.dumps
 def micros(nanos: int) -> str:
     """A time in microseconds, as the trace event format has it.
 
-    >>> micros(5000), micros(1234567)
-    ('5', '1234.567')
+    >>> micros(5000), micros(1234567), micros(1_700_000_000_123_456_789)
+    ('5', '1234.567', '1700000000123456.789')
     """
-    return repr(nanos / NANOS_A_MICRO) if nanos % NANOS_A_MICRO else str(nanos // NANOS_A_MICRO)
+    whole, rest = divmod(nanos, NANOS_A_MICRO)
+    return f"{whole}.{rest:03}".rstrip("0") if rest else str(whole)
 
 
 def slice_event(name: str, category: str, place: Place, start: int, duration: int, args: str) -> str:
@@ -61,13 +62,14 @@ def label_event(what: str, place: Place, text: str) -> str:
     return f'{{"ph":"M","name":"{what}",{_at(place)},"args":{{"{key}":{as_json(text)}}}}}'
 
 
-def counter_event(name: str, process: int, at: int, value: int) -> str:
-    """The event of a process's counter, which is so many bytes from a time on.
+def counter_event(name: str, process: int, at: int, values: Mapping[str, int]) -> str:
+    """The event of a process's counter, whose lines have these values from a time on.
 
-    >>> counter_event("memory held", 0, 1500, 64)
+    >>> counter_event("memory held", 0, 1500, {"bytes": 64})
     '{"ph":"C","name":"memory held","pid":1,"tid":1,"ts":1.5,"args":{"bytes":64}}'
     """
-    return f'{{"ph":"C","name":"{name}",{_at((process, 0))},"ts":{micros(at)},"args":{{"bytes":{value}}}}}'
+    args = ",".join(f"{as_json(line)}:{value}" for line, value in values.items())
+    return f'{{"ph":"C","name":"{name}",{_at((process, 0))},"ts":{micros(at)},"args":{{{args}}}}}'
 
 
 def flow_events(name: str, number: int, source: tuple[Place, int], target: tuple[Place, int]) -> Iterator[str]:
@@ -189,8 +191,10 @@ class AxisPlaces:
     spans: Mapping[int, Span]
 
 
-def axis_places(profile: ProfileData, steps: Sequence[int], timing: str) -> AxisPlaces:
+def axis_places(profile: ProfileData, steps: Sequence[int], timing: str, *, epoch: bool = False) -> AxisPlaces:
     """Place the executions of some steps, given by index; with `timing="exact"`, several tasks by one clock.
+
+    With `epoch` the axis is the clock itself, which counts from 1970; else it begins with 0.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> axis_places(demo_profile(), [0], "exact").spans[0].length
@@ -205,6 +209,8 @@ def axis_places(profile: ProfileData, steps: Sequence[int], timing: str) -> Axis
         start = recorded
     timed = (executions.start_micros > 0) & np.isin(executions.step, steps)
     spans = _spans(executions.step[timed], start[timed], (start + duration)[timed], steps)
+    if epoch:
+        spans = {step: Span(span.origin, span.length, span.origin) for step, span in spans.items()}
     shift = np.zeros(len(profile.steps), np.int64)
     for step, span in spans.items():
         shift[step] = span.start - span.origin
@@ -227,6 +233,8 @@ def _spans(step: Indices, start: Integers, end: Integers, steps: Sequence[int]) 
 
 
 HELD = "memory held"
+HOLDERS = "top allocations"
+MOST_HOLDERS = 10
 IN_USE = "allocator bytes in use"
 
 
@@ -242,10 +250,14 @@ def memory_events(profile: ProfileData, when: AxisPlaces, track: Integers) -> It
         if span is not None:
             at = allocations.micros[rows] * NANOS_A_MICRO + when.moved[allocations.execution[rows]]
             yield from _held(int(place[rows[0]]), span, at, allocations.bytes[rows])
+            if allocations.on_accelerator[rows].all():
+                node = executions.node[allocations.execution[rows]]
+                names = [profile.nodes.names[each] for each in node.tolist()]
+                yield from _holders(int(place[rows[0]]), span, at, allocations.bytes[rows], names)
     reported = np.flatnonzero(when.timed & executions.counts_memory & (executions.bytes_in_use > 0))
     end = when.start + when.duration
     for row in reported[np.argsort(end[reported], kind="stable")].tolist():
-        yield counter_event(IN_USE, int(track[row]), int(end[row]), int(executions.bytes_in_use[row]))
+        yield counter_event(IN_USE, int(track[row]), int(end[row]), {"bytes": int(executions.bytes_in_use[row])})
 
 
 def _held(process: int, span: Span, at: Integers, sizes: Integers) -> Iterator[str]:
@@ -254,9 +266,29 @@ def _held(process: int, span: Span, at: Integers, sizes: Integers) -> Iterator[s
     before = -min(0, int(held.min()))
     # The step's last releases may be later than its last op.
     at = np.clip(at, span.start, span.start + span.length)
-    yield counter_event(HELD, process, span.start, before)
+    yield counter_event(HELD, process, span.start, {"bytes": before})
     for moment, amount in zip(at.tolist(), (held + before).tolist(), strict=True):
-        yield counter_event(HELD, process, moment, amount)
+        yield counter_event(HELD, process, moment, {"bytes": amount})
+
+
+def _holders(process: int, span: Span, at: Integers, sizes: Integers, names: Sequence[str]) -> Iterator[str]:
+    """What the nodes hold that hold most of a device's memory at any time of a step: a counter of a line for each.
+
+    As in `_held`, what is released but was never allocated was held before the step.
+    """
+    held: dict[str, int] = {}
+    least, most = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    for name, size in zip(names, sizes.tolist(), strict=True):
+        held[name] = held.get(name, 0) + size
+        least[name], most[name] = min(least[name], held[name]), max(most[name], held[name])
+    top = sorted(most, key=lambda name: (least[name] - most[name], name))[:MOST_HOLDERS]
+    now = {name: -least[name] for name in top}
+    moments = np.clip(at, span.start, span.start + span.length).tolist()
+    yield counter_event(HOLDERS, process, span.start, now)
+    for moment, name, size in zip(moments, names, sizes.tolist(), strict=True):
+        if name in now:
+            now[name] += size
+            yield counter_event(HOLDERS, process, moment, now)
 
 
 def flows(profile: ProfileData, when: AxisPlaces, shown: Flags) -> Iterator[tuple[int, int]]:

@@ -14,8 +14,12 @@ from tfprof_widget.capturing.sampling import Adaptive, Every, Policy, Steps, pol
 from tfprof_widget.ingest.merging.merge import given_to_worker, merged
 from tfprof_widget.lib.errors import shortened
 from tfprof_widget.parallel.engines import CellRun, EngineResult, Engines, NoAnswer, engines_of
+from tfprof_widget.profiles.tables import Nodes
 
 LONGEST_REASON = 200
+
+SAME_SIZE = 1.03
+"""Engines of one model differ by less, in what a few ops of theirs count."""
 
 
 def joined(outcomes: Sequence[EngineResult]) -> Recording:
@@ -30,13 +34,20 @@ def joined(outcomes: Sequence[EngineResult]) -> Recording:
         for name, ran in zip(names, outcomes, strict=True)
         if ran.recorded is not None and _is_left(ran)
     }
+    matching = list(_matching(recorded))
     slowest = max(recorded.values(), key=lambda each: each.wall_seconds, default=None)
     return Recording(
-        graphs=tuple(map(_one, _matching(recorded))),
+        graphs=tuple(map(_one, matching)),
         wall_seconds=slowest.wall_seconds if slowest else 0.0,
         overhead_seconds=slowest.overhead_seconds if slowest else None,
         dropped_events=sum(each.dropped_events for each in recorded.values()),
-        warnings=(*failures(outcomes), *_unprofiled(outcomes), *_warnings(recorded)),
+        warnings=(
+            *failures(outcomes),
+            *_unprofiled(outcomes),
+            *_warnings(recorded),
+            *(note for graphs in matching for note in _smaller(graphs)),
+        ),
+        known_overhead=slowest.known_overhead if slowest else 0.0,
     )
 
 
@@ -76,6 +87,31 @@ def _one(matching: Mapping[str, GraphRecording]) -> GraphRecording:
     return GraphRecording(tables, tuple(map(_sum, kinds.values())))
 
 
+def _smaller(matching: Mapping[str, GraphRecording]) -> Iterator[str]:
+    """A sentence if some workers' models took fewer float operations than others': the merged ops have the most."""
+    counts = {worker: _float_ops(graph.tables.nodes) for worker, graph in matching.items()}
+    most: dict[str, int] = {}
+    for of_worker in counts.values():
+        for name, count in of_worker.items():
+            most[name] = max(count, most.get(name, 0))
+    times = {
+        worker: sum(map(most.__getitem__, of_worker)) / sum(of_worker.values())
+        for worker, of_worker in counts.items()
+        if of_worker
+    }
+    smaller = [worker for worker, each in times.items() if each > SAME_SIZE]
+    if smaller:
+        yield (
+            f"{', '.join(smaller)}: ops count the float operations of other engines' larger model or batch, "
+            f"up to {max(times.values()):.1f} times their own; to see their own, profile these engines by themselves"
+        )
+
+
+def _float_ops(nodes: Nodes) -> dict[str, int]:
+    counts = zip(nodes.names, nodes.float_ops.tolist(), strict=True)
+    return {name: count for name, count in counts if count}
+
+
 def _sum(kind: Sequence[KindOfRun]) -> KindOfRun:
     """The runs of one kind on all workers together."""
     untraced = [runs.untraced for runs in kind if runs.untraced is not None]
@@ -88,6 +124,11 @@ def _sum(kind: Sequence[KindOfRun]) -> KindOfRun:
         warm_up_seconds=sum(runs.warm_up_seconds for runs in kind),
         untraced=sum(untraced) if len(untraced) == len(kind) else None,
         warm_ups=sum(runs.warm_ups for runs in kind),
+        parted=sum(runs.parted for runs in kind),
+        part_seconds=sum(runs.part_seconds for runs in kind),
+        parted_seconds=sum(runs.parted_seconds for runs in kind),
+        first_part_seconds=sum(runs.first_part_seconds for runs in kind),
+        first_parted_seconds=sum(runs.first_parted_seconds for runs in kind),
     )
 
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
+from tfprof_widget.profiles.accelerators import Accelerator, Allocator, KernelRuns
 from tfprof_widget.profiles.tables import (
     Allocations,
     Checkpoint,
     CodeStacks,
     ExecutedKernel,
     Executions,
+    Lists,
     Nodes,
+    OtherStacks,
     Outputs,
     RecordedRuns,
     StepTotals,
@@ -24,6 +28,7 @@ from tfprof_widget.profiles.tables import (
 )
 
 Found = TypeVar("Found")
+Table = TypeVar("Table", Executions, Allocations, Outputs, StepTotals, Transfers)
 
 # Enough for a few views of a few steps: at most three hundred megabytes for a graph of 100,000 nodes.
 RECENT = 24
@@ -101,6 +106,69 @@ WARM_UP = " (warm-up)"
 EAGER = "eager ops"
 # Follows the name of a kind in steps that took less than a third as long as most, as that of a small last batch does.
 SHORTER = " (shorter)"
+# Follows the name of a kind in its first steps, which are slower than later ones, if later ones were recorded too.
+EARLY = " (early)"
+# Follows the name of a kind in steps of which only a part was recorded, as recording them whole would cost too much.
+PARTIAL = " (in part)"
+# Follows it in a first run of which only a part was recorded: its ops are other ones than those of a later part.
+FIRST_PART = " (warm-up, in part)"
+FIRST = (WARM_UP, FIRST_PART)
+
+
+def kind_of_steps(name: str) -> str:
+    """The kind of the steps of this name, without what follows it.
+
+    >>> kind_of_steps("train (warm-up, in part)"), kind_of_steps("train")
+    ('train', 'train')
+    """
+    mark = next((mark for mark in (*FIRST, SHORTER, EARLY, PARTIAL) if name.endswith(mark)), "")
+    return name.removesuffix(mark)
+
+
+# What Python does while no run is under way: it runs ops one by one, waits for the next batch, is in a callback of
+# Keras, in the library's code that makes the runs, frees the iterator of a dataset at the end of its loop, or anything
+# else.
+Doing = Literal["ops", "input", "callback", "calls", "freed", "python"]
+
+
+@dataclass(frozen=True)
+class PythonTime:
+    """What the thread of a cell did for some of the time in which no run was under way, and the user's line of it.
+
+    For ops that run one by one the line is that of the loop around them, or of the `function` that a loop calls, or
+    with `by_library` the line that calls a library which has the loop. The file is empty if no line is known.
+    """
+
+    doing: Doing
+    seconds: float
+    file: str = ""
+    line: int = 0
+    function: str = ""
+    by_library: bool = False
+
+    @property
+    def place(self) -> str:
+        """The line as text, empty if it is not known.
+
+        >>> PythonTime("python", 1.5, "/home/me/train.py", 7).place
+        'train.py:7'
+        """
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+
+
+@dataclass(frozen=True)
+class CellTimes:
+    """How the wall time of a captured cell was spent, in seconds, without what tfprof itself took of it.
+
+    `outside` is the time in which no run was under way, by what Python did then; `between` is the part of it between
+    two runs, without what came before the first run of a kind. Both are empty if too little of them was seen.
+    `step_seconds` is the median of those steps of the main kind that were not traced, 0 if all were.
+    """
+
+    seconds: float
+    outside: tuple[PythonTime, ...] = ()
+    between: tuple[PythonTime, ...] = ()
+    step_seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +182,11 @@ class ProfileTables:
     devices got from each other. `step_workers` has the worker of each step; it is empty if there was one process only.
     With workers, a step number appears once for each worker that ran it. `runs` are the runs in which the executions
     were recorded. With `one_clock`, the times of all tasks are on the same clock. `main_kind` is the name of the steps
-    that do most of the work, if it is known how often each kind of step ran, as after a capture.
+    that do most of the work, if it is known how often each kind of step ran, as after a capture. `times` says how the
+    time of the captured cell was spent. `skipped` says of files that were not loaded which they are, and why.
+    `allocator_peaks` tell how much memory each allocator had in use at most, `accelerators` what the accelerators can
+    do, and `kernel_runs` which kernels ran on them for which nodes.
+    `other_stacks` says in which steps nodes have other stacks than in `traces`.
     """
 
     nodes: Nodes
@@ -135,6 +207,12 @@ class ProfileTables:
     runs: RecordedRuns = field(default_factory=RecordedRuns.none, repr=False)
     one_clock: bool = False
     main_kind: str = ""
+    times: CellTimes | None = field(default=None, repr=False)
+    skipped: tuple[str, ...] = ()
+    allocator_peaks: tuple[Allocator, ...] = ()
+    accelerators: tuple[Accelerator, ...] = ()
+    kernel_runs: tuple[KernelRuns, ...] = field(default=(), repr=False)
+    other_stacks: OtherStacks = field(default_factory=OtherStacks.none, repr=False)
 
     def having(self, **changed: Any) -> ProfileTables:
         """These tables with the given ones in place of their own.
@@ -144,6 +222,25 @@ class ProfileTables:
         ('train',)
         """
         return ProfileTables(**{**table_values(self), **changed})
+
+    def steps_named(self, name: str) -> list[int]:
+        """The indices of the steps of this name.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().steps_named("")
+        [0]
+        """
+        return [step for step, each in enumerate(self.step_names) if each == name]
+
+    def traces_in(self, steps: Iterable[int]) -> CodeStacks:
+        """The stacks of the nodes in some steps, given by index; those of the costliest function if the steps differ.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo = demo_profile()
+        >>> demo.traces_in([0]) is demo.traces
+        True
+        """
+        return self.other_stacks.given_to(self.traces, self.other_stacks.group_of(steps))
 
     @property
     def workers_of_steps(self) -> tuple[str, ...]:
@@ -163,7 +260,87 @@ class ProfileTables:
         >>> demo_profile().has_traces
         True
         """
-        return bool((self.traces.stack >= 0).any())
+        return self.traces.are_known
+
+
+def rows_taken(table: Table, rows: Integers) -> Table:
+    """Some rows of a table; fields that are no arrays, as names of devices, stay."""
+    columns: dict[str, Any] = {name: column for name, column in vars(table).items() if isinstance(column, np.ndarray)}
+    return replace(table, **{name: column[rows] for name, column in columns.items()})
+
+
+def lists_taken(lists: Lists, which: Integers, filled: Flags | None = None) -> Lists:
+    """Some of the lists; those that `filled` does not mark are empty.
+
+    >>> lists_taken(Lists.of([[7, 8], [], [9]]), np.array([2, 0])).values.tolist()
+    [9, 7, 8]
+    """
+    length = np.diff(lists.start)[which]
+    if filled is not None:
+        length = np.where(filled, length, 0)
+    start = np.concatenate([[0], np.cumsum(length)])
+    position = np.repeat(lists.start[which] - start[:-1], length) + np.arange(start[-1])
+    return Lists(start, lists.values[position])
+
+
+def nodes_alone(tables: ProfileTables, is_kept: Flags) -> ProfileTables:
+    """The tables with some nodes and what was measured of these; the graph lacks their inputs among the others."""
+    kept, nodes = np.flatnonzero(is_kept), tables.nodes
+    new = np.append(np.where(is_kept, np.cumsum(is_kept) - 1, ABSENT), ABSENT).astype(np.int32)  # of ABSENT: ABSENT
+    inputs = lists_taken(nodes.inputs, kept)
+    names = tuple(nodes.names[node] for node in kept.tolist())
+    executions = np.flatnonzero(is_kept[tables.executions.node])
+    executed = np.full(len(tables.executions), ABSENT, np.int32)
+    executed[executions] = np.arange(len(executions))
+    traces, *of_groups = [
+        _stacks_alone(each, kept, new) for each in (tables.traces, *tables.other_stacks.all_given_to(tables.traces))
+    ]
+    return tables.having(
+        nodes=replace(
+            nodes,
+            names=names,
+            op=nodes.op[kept],
+            types=lists_taken(nodes.types, kept),
+            device=nodes.device[kept],
+            shape=nodes.shape[kept],
+            output_shapes=lists_taken(nodes.output_shapes, kept),
+            inputs=replace(inputs, values=new[inputs.values]),
+            input_ports=lists_taken(Lists(nodes.inputs.start, nodes.input_ports), kept).values.astype(np.int32),
+            parameters=nodes.parameters[kept],
+            float_ops=nodes.float_ops[kept],
+            native_float_ops=None if nodes.native_float_ops is None else nodes.native_float_ops[kept],
+            identity=np.argsort(np.argsort(nodes.identity[kept])).astype(np.int32),
+        ),
+        executions=_of_nodes(rows_taken(tables.executions, executions), new),
+        outputs=_of_executions(tables.outputs, executed),
+        allocations=_of_executions(tables.allocations, executed),
+        step_totals=_of_nodes(rows_taken(tables.step_totals, np.flatnonzero(is_kept[tables.step_totals.node])), new),
+        transfers=_of_nodes(rows_taken(tables.transfers, np.flatnonzero(new[tables.transfers.node] >= 0)), new),
+        traces=traces,
+        other_stacks=OtherStacks.beside(traces, tables.other_stacks.group.tolist(), of_groups),
+        kernels={name: tables.kernels[name] for name in names if name in tables.kernels},
+        compiled={name: tables.compiled[name] for name in names if name in tables.compiled},
+        runs=RecordedRuns.none(),  # they count all executions of a run
+    )
+
+
+OfNodes = TypeVar("OfNodes", Executions, StepTotals, Transfers)
+OfExecutions = TypeVar("OfExecutions", Outputs, Allocations)
+
+
+def _of_nodes(table: OfNodes, new: Indices) -> OfNodes:
+    return replace(table, node=new[table.node])
+
+
+def _of_executions(table: OfExecutions, new: Indices) -> OfExecutions:
+    found = rows_taken(table, np.flatnonzero(new[table.execution] >= 0))
+    return replace(found, execution=new[found.execution])
+
+
+def _stacks_alone(traces: CodeStacks, kept: Integers, new: Indices) -> CodeStacks:
+    """The stacks of the nodes that are kept; a gradient keeps its forward node if that is kept too."""
+    forward = {int(new[node]): int(new[of]) for node, of in traces.forward.items() if min(new[node], new[of]) >= 0}
+    return replace(traces, stack=traces.stack[kept], forward=forward)
 
 
 def table_values(tables: ProfileTables) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +16,13 @@ RESTRICTED_COUNTERS = (
     "kernel module nvidia and restart, or start the container with --cap-add=SYS_ADMIN"
 )
 MISSING_STREAMS = f"a GPU ran ops, but of none of its kernels there is a time; {RESTRICTED_COUNTERS}"
+CPU_MEMORY = (
+    "on the CPU, TensorFlow's profiler tells of the memory of large tensors only, "
+    "so the bytes of functions, Keras steps and eager ops are too low"
+)
+
+INPUT_THREADS = "/tf.data"
+"""Where the stages of `tf.data` stand that wait for others or work ahead: on no device, so that it is no op time."""
 
 _CANONICAL = re.compile(r".*/(device:gpu|gpu|device:cpu|cpu):\d+", re.ASCII)
 
@@ -37,6 +45,23 @@ def misses_streams(devices: Sequence[str]) -> bool:
     """Whether a run has ops on a GPU but no times of its kernels, as when the GPU's tracing failed."""
     on_gpu = [device for device in devices if "gpu" in device]
     return bool(on_gpu) and not any("stream:all" in device for device in on_gpu)
+
+
+# `GPU_0_bfc`, `gpu_async_0`; memory of the host that a GPU can read directly is of the allocator `gpu_host_bfc`.
+_ALLOCATOR = re.compile(r"(?P<kind>[A-Za-z]+)_(?:async_)?(?P<number>\d{1,9})(?:_\w+)?", re.ASCII)
+_ON_HOST = frozenset({"cpu"})
+
+
+@lru_cache(maxsize=256)
+def accelerator_of_allocator(name: str) -> str:
+    """The accelerator whose memory an allocator has, by the allocator's name; empty if it is the host's.
+
+    >>> accelerator_of_allocator("GPU_0_bfc"), accelerator_of_allocator("gpu_host_bfc")
+    ('gpu:0', '')
+    """
+    found = _ALLOCATOR.fullmatch(name)
+    kind = found["kind"].lower() if found is not None else ""
+    return "" if found is None or kind in _ON_HOST else f"{kind}:{found['number']}"
 
 
 _PLACED = re.compile(r"/job:([^/]+)(?:/replica:(\d+))?(?:/task:(\d+))?(/.*)?", re.ASCII)
@@ -79,7 +104,7 @@ def ran_on_cpus(profile: ProfileTables) -> bool:
     >>> ran_on_cpus(demo_profile())
     True
     """
-    return all("cpu:" in device for device in profile.nodes.devices)
+    return all("cpu:" in device for device in profile.nodes.devices if device != INPUT_THREADS)
 
 
 _TASK = re.compile(r"(?:.*?)(/job:[^/]*(?:/replica:\d+)?(?:/task:\d+)?)", re.ASCII)

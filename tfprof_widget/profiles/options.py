@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tfprof_widget.lib.errors import LONGEST_QUOTE, shortened, value_error
+
 Kind = Literal["integer", "flag", "choice", "choices", "regexes", "text"]
 
 VIEWS = ("scope", "graph", "op", "code")
@@ -120,17 +122,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("timing", "choice", "exact", "exact: nanoseconds as recorded; tfprof: whole microseconds.", TIMINGS),
 )
 
-KEEP_ALL_ROWS = (
-    "step",
-    "run_name_regexes",
-    "worker_regexes",
-    "across_workers",
-    "order_by",
-    "account_displayed_op_only",
-    "select",
-    "output",
-    "timing",
-)
+STEP_OPTIONS = ("step", "run_name_regexes", "worker_regexes", "across_workers", "timing")
+"""The options that choose steps, and how these are counted."""
+
+KEEP_ALL_ROWS = (*STEP_OPTIONS, "order_by", "account_displayed_op_only", "select", "output")
 """The options that are no filters: none of them alone takes a row away."""
 
 _BY_NAME = {option.name: option for option in OPTIONS}
@@ -179,7 +174,7 @@ class Options:
         >>> Options.of(max_dept=3)
         Traceback (most recent call last):
             ...
-        ValueError: unknown option 'max_dept': did you mean 'max_depth'? The options are max_depth, ...
+        ValueError: unknown option 'max_dept': did you mean 'max_depth'?
         """
         return cls(**{**_DEFAULTS, **{name: _checked(_option(name), value) for name, value in values.items()}})
 
@@ -202,7 +197,7 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     ValueError: order has no 'up'; choose from name, micros
     """
     if value not in choices:
-        raise ValueError(f"{name} has no {value!r}; choose from {', '.join(choices)}")
+        raise value_error(f"{name} has no {value!r}; choose from {', '.join(choices)}")
     return str(value)
 
 
@@ -221,9 +216,18 @@ def _option(name: str) -> Option:
     option = _BY_NAME.get(name)
     if option is not None:
         return option
-    near = difflib.get_close_matches(name, _BY_NAME, 1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"unknown option {name!r}:{hint} The options are {', '.join(_BY_NAME)}")
+    near = near_options(name)
+    hint = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(_BY_NAME)}"
+    raise value_error(f"unknown option {shortened(repr(name), LONGEST_QUOTE)}: {hint}")
+
+
+def near_options(name: str) -> list[str]:
+    """The option whose name is like this one, if there is one.
+
+    >>> near_options("max_dept"), near_options("viz")
+    (['max_depth'], [])
+    """
+    return difflib.get_close_matches(name, _BY_NAME, 1)
 
 
 def _checked(option: Option, value: Any) -> Any:
@@ -244,7 +248,7 @@ def _checked(option: Option, value: Any) -> Any:
 
 def _flag(option: Option, value: Any) -> bool:
     if value not in (False, True):
-        raise ValueError(f"{option.name} is {value!r}, but must be True or False")
+        raise value_error(f"{option.name} is {value!r}, but must be True or False")
     return bool(value)
 
 
@@ -252,11 +256,11 @@ def _integer(option: Option, value: Any) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{option.name} is {value!r}, but must be a whole number") from None
+        raise value_error(f"{option.name} is {value!r}, but must be a whole number") from None
     if abs(number) > _LARGEST:
-        raise ValueError(f"{option.name} has {number.bit_length()} bits, but must be below 2**63")
+        raise value_error(f"{option.name} has {number.bit_length()} bits, but must be below 2**63")
     if number < option.minimum:
-        raise ValueError(f"{option.name} is {number}, but must be at least {option.minimum}")
+        raise value_error(f"{option.name} is {number}, but must be at least {option.minimum}")
     return number
 
 
@@ -264,11 +268,11 @@ def _texts(option: Option, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
-        raise ValueError(f"{option.name} is {value!r}, but must be a list of strings")
+        raise value_error(f"{option.name} is {value!r}, but must be a list of strings")
     return tuple(_text(option, each) for each in value)
 
 
 def _text(option: Option, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{option.name} holds {value!r}, but must hold strings")
+        raise value_error(f"{option.name} holds {value!r}, but must hold strings")
     return value

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.lib.arrays import Flags, Indices, Integers
+from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 
 # The columns of StepTotals that may be added up.
 STEP_SUMS = (
@@ -62,7 +62,8 @@ class Nodes:
 
     `shape` and `output_shapes` are indices into the list `shapes`, or ABSENT if a shape is not known. `inputs` lists
     the source nodes of each node, ABSENT if the graph lacks one; `input_ports` has, entry by entry, the output of the
-    source that the node takes. `identity` numbers the nodes in the order in which they were read.
+    source that the node takes. `identity` numbers the nodes in the order in which they were read. `native_float_ops` is
+    what native tfprof counts, for `timing="tfprof"`; None if that is `float_ops`.
     """
 
     names: tuple[str, ...]
@@ -80,9 +81,14 @@ class Nodes:
     parameters: Integers
     float_ops: Integers
     identity: Indices
+    native_float_ops: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def float_ops_in(self, *, exact: bool) -> Integers:
+        """The float operations of one execution of each node, in exact timing or as native tfprof counts them."""
+        return self.float_ops if exact or self.native_float_ops is None else self.native_float_ops
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +252,91 @@ class CodeStacks:
     stack: Indices
     forward: Mapping[int, int] = field(default_factory=dict)
     live: frozenset[int] = frozenset()
+
+    @property
+    def are_known(self) -> bool:
+        """Whether the stack of any node is known."""
+        return bool((self.stack >= 0).any())
+
+    @property
+    def most_frames(self) -> int:
+        """The number of frames of the deepest stack."""
+        return int(np.diff(self.stacks.start).max(initial=0))
+
+    def forward_column(self) -> Indices:
+        """`forward` as a column with an entry for each node, ABSENT where it has none."""
+        forward = np.full(len(self.stack), ABSENT, np.int32)
+        forward[list(self.forward)] = list(self.forward.values())
+        return forward
+
+
+@dataclass(frozen=True, eq=False)
+class OtherStacks:
+    """The stacks of nodes in steps whose functions made them elsewhere than the functions whose stacks CodeStacks has.
+
+    `group` has a number for each step, the same if the same functions ran; ABSENT if all nodes are as CodeStacks says.
+    The other columns have a row for each node that a group has elsewhere, sorted by the group (`of`) and the node: the
+    `stack` and the `forward` node that the node has in these steps, or ABSENT.
+    """
+
+    group: Indices
+    of: Indices
+    node: Indices
+    stack: Indices
+    forward: Indices
+
+    @classmethod
+    def none(cls) -> OtherStacks:
+        """A table without rows."""
+        index = np.zeros(0, np.int32)
+        return cls(index, index, index, index, index)
+
+    @classmethod
+    def beside(cls, traces: CodeStacks, group: Sequence[int], of_groups: Sequence[CodeStacks]) -> OtherStacks:
+        """What the stacks `of_groups` have elsewhere than `traces`; a group that has nothing elsewhere is none.
+
+        `group` has the group of each step.
+        """
+        found, forward = np.full(len(of_groups) + 1, ABSENT, np.int32), traces.forward_column()
+        distinct: dict[bytes, int] = {}
+        rows: list[NDArray[np.int32]] = []
+        for number, own in enumerate(of_groups):
+            own_forward = own.forward_column()
+            nodes = np.flatnonzero((own.stack != traces.stack) | (own_forward != forward))
+            columns = np.stack([nodes, own.stack[nodes], own_forward[nodes]]).astype(np.int32)
+            if len(nodes):
+                found[number] = distinct.setdefault(columns.tobytes(), len(rows))
+                if found[number] == len(rows):
+                    rows.append(np.insert(columns, 0, len(rows), axis=0))
+        return cls(found[list(group)], *np.concatenate(rows, 1)) if rows else cls.none()
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def group_of(self, steps: Iterable[int]) -> int:
+        """The group that all these steps are in; ABSENT if they are in several or in none.
+
+        >>> OtherStacks.none().group_of([0])
+        -1
+        """
+        groups = set(self.group[list(steps)].tolist()) if len(self) else {ABSENT}
+        return int(groups.pop()) if len(groups) == 1 else ABSENT
+
+    def given_to(self, traces: CodeStacks, group: int) -> CodeStacks:
+        """The stacks of all nodes in the steps of a group."""
+        if group == ABSENT:
+            return traces
+        rows = np.flatnonzero(self.of == group)
+        nodes = self.node[rows]
+        stack = traces.stack.copy()
+        stack[nodes] = self.stack[rows]
+        told = zip(nodes.tolist(), self.forward[rows].tolist(), strict=True)
+        forward = {node: of for node, of in {**traces.forward, **dict(told)}.items() if of != ABSENT}
+        return replace(traces, stack=stack, forward=forward)
+
+    def all_given_to(self, traces: CodeStacks) -> list[CodeStacks]:
+        """The stacks of all nodes in the steps of each group."""
+        return [self.given_to(traces, group) for group in range(int(self.of.max(initial=ABSENT)) + 1)]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfprof_widget.engine.view import ViewData
-from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.output.costs import Costs, cost_rows
 from tfprof_widget.profiles.options import METRICS
 
@@ -84,7 +84,7 @@ def chart_of(view: ViewData, metric: str = "time") -> altair.LayerChart:
     'Bytes requested by op type, a step'
     """
     if metric not in METRICS:
-        raise ValueError(f"metric {metric!r} is not known; choose from {', '.join(METRICS)}")
+        raise value_error(f"metric {metric!r} is not known; choose from {', '.join(METRICS)}")
     try:
         import altair
     except ImportError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from tfprof_widget.engine.evaluate import view_tree
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
+from tfprof_widget.profiles.tables import CodeStacks, OtherStacks
 from tfprof_widget.widget.cut_plan import BROWSER, Candidates, Limits, Plan, Wanted, place_shares, wanted_nodes
 from tfprof_widget.widget.cut_tables import (
     CutRows,
@@ -43,11 +44,11 @@ EXACT = GroupedBy(code=True, runs=True)
 GROUPINGS = (EXACT, GroupedBy(code=False, runs=True), GroupedBy(code=False, runs=False))
 
 
-def node_classes(profile: ProfileData, in_tree: Flags, forward: Indices, grouped_by: GroupedBy) -> Integers:
+def node_classes(profile: ProfileData, in_tree: Flags, grouped_by: GroupedBy) -> Integers:
     """A number for each node; nodes of the same number share op, types and device, and what `grouped_by` names.
 
     If nodes share their runs in each step, their means over steps can be added, whichever steps are chosen. `in_tree`
-    marks the nodes that the graph view shows; `forward` is what `forward_nodes` gives.
+    marks the nodes that the graph view shows.
     """
     nodes = profile.nodes
     columns: list[NDArray[Any]] = [
@@ -57,14 +58,14 @@ def node_classes(profile: ProfileData, in_tree: Flags, forward: Indices, grouped
         in_tree.astype(np.int64),
     ]
     if grouped_by.code:
-        columns += [*_code(profile, forward)]
+        for traces in (profile.traces, *profile.other_stacks.all_given_to(profile.traces)):
+            columns += _code(traces, forward_nodes(nodes.names, traces))
     columns.append(_runs(profile) if grouped_by.runs else _has_run(profile))
     return _combined(columns)
 
 
-def forward_nodes(profile: ProfileData) -> Indices:
+def forward_nodes(names: Sequence[str], traces: CodeStacks) -> Indices:
     """The forward node to which the code view assigns each gradient, ABSENT if there is none; -2 for other nodes."""
-    names, traces = profile.nodes.names, profile.traces
     forward = np.full(len(names), -2, np.int32)
     wanted = {
         row: after for row, name in enumerate(names) if "_grad/" in name and (after := forward_name(name)) is not None
@@ -81,9 +82,9 @@ def forward_nodes(profile: ProfileData) -> Indices:
     return forward
 
 
-def _code(profile: ProfileData, forward: Indices) -> tuple[Integers, Integers]:
+def _code(traces: CodeStacks, forward: Indices) -> tuple[Integers, Integers]:
     """The stack under which the code view shows each node, and whether the node is a gradient."""
-    stack = profile.traces.stack.astype(np.int64)
+    stack = traces.stack.astype(np.int64)
     is_gradient = forward != -2
     placed = np.where(stack >= 0, np.where(is_gradient & (forward < 0), ABSENT, stack[np.maximum(forward, 0)]), ABSENT)
     return np.where(is_gradient, placed, stack), is_gradient.astype(np.int64)
@@ -299,7 +300,7 @@ def _planned(profile: ProfileData, limits: Limits, wanted: Flags, progress: Prog
 def _classes(profile: ProfileData, grouped_by: GroupedBy) -> Integers:
     return profile.cache.kept(
         f"classes {grouped_by}",
-        lambda: node_classes(profile, _reached(profile), forward_nodes(profile), grouped_by),
+        lambda: node_classes(profile, _reached(profile), grouped_by),
     )
 
 
@@ -312,10 +313,15 @@ def _reached(profile: ProfileData) -> Flags:
 
 def merged(profile: ProfileData, rows: CutRows) -> ProfileTables:
     """The tables with the rows of the cut in place of the nodes; tables of single executions stay as they are."""
-    kept = set(rows.names)
+    kept, names = set(rows.names), profile.nodes.names
+    traces, *of_groups = [
+        merged_traces(each, rows, forward_nodes(names, each))
+        for each in (profile.traces, *profile.other_stacks.all_given_to(profile.traces))
+    ]
     return profile.having(
         nodes=merged_nodes(profile.nodes, rows, view_tree(profile, "graph")),
         step_totals=merged_totals(profile.step_totals, rows, len(profile.steps)),
-        traces=merged_traces(profile.traces, rows, forward_nodes(profile)),
+        traces=traces,
+        other_stacks=OtherStacks.beside(traces, profile.other_stacks.group.tolist(), of_groups),
         kernels={name: kernel for name, kernel in profile.kernels.items() if name in kept},
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from tfprof_widget.analysis.cluster.clocks import aligned_start_nanos, aligned_transfer_nanos
 from tfprof_widget.engine.tree import Tree, prefix_sums
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Flags, Indices, Integers
-from tfprof_widget.profiles.data import ProfileData, ProfileTables
+from tfprof_widget.profiles.data import ProfileData, ProfileTables, lists_taken, rows_taken
 from tfprof_widget.profiles.tables import (
     STEP_SUMS,
     Allocations,
@@ -112,14 +112,15 @@ def merged_nodes(nodes: Nodes, rows: CutRows, graph: Tree) -> Nodes:
         nodes,
         names=rows.names,
         op=nodes.op[rows.first],
-        types=_chosen(nodes.types, rows.first),
+        types=lists_taken(nodes.types, rows.first),
         device=nodes.device[rows.first],
         shape=np.where(rows.is_kept, nodes.shape[rows.first], ABSENT).astype(np.int32),
-        output_shapes=_chosen(nodes.output_shapes, rows.first, rows.is_kept),
+        output_shapes=lists_taken(nodes.output_shapes, rows.first, rows.is_kept),
         inputs=inputs,
         input_ports=ports,
         parameters=parameters,
         float_ops=rows.float_ops,
+        native_float_ops=None,
         identity=np.argsort(np.argsort(nodes.identity[rows.first])).astype(np.int32),
     )
 
@@ -158,16 +159,6 @@ def _summed(values: Integers, slot: Integers, slots: int) -> Integers:
     return sums
 
 
-def _chosen(lists: Lists, which: Integers, filled: Flags | None = None) -> Lists:
-    """Some of the lists; those that `filled` does not mark are empty."""
-    length = np.diff(lists.start)[which]
-    if filled is not None:
-        length = np.where(filled, length, 0)
-    start = prefix_sums(length)
-    position = np.repeat(lists.start[which] - start[:-1], length) + np.arange(start[-1])
-    return Lists(start, lists.values[position])
-
-
 def _inputs(nodes: Nodes, rows: CutRows, graph: Tree) -> tuple[Lists, Indices]:
     """The inputs of each row, so that the graph view shows the rows whose nodes it showed, and no others.
 
@@ -176,8 +167,8 @@ def _inputs(nodes: Nodes, rows: CutRows, graph: Tree) -> tuple[Lists, Indices]:
     view leaves out. A row that the view did not reach becomes its own input: that cycle keeps it out of the view.
     """
     above = _rows_above(rows, graph)
-    lists = _chosen(nodes.inputs, rows.first, rows.is_kept)
-    ports = _chosen(Lists(nodes.inputs.start, nodes.input_ports), rows.first, rows.is_kept).values
+    lists = lists_taken(nodes.inputs, rows.first, rows.is_kept)
+    ports = lists_taken(Lists(nodes.inputs.start, nodes.input_ports), rows.first, rows.is_kept).values
     taker = np.repeat(np.arange(len(rows)), np.diff(lists.start))
     source = np.where(lists.values >= 0, rows.of_node[lists.values], ABSENT)
     source[~rows.is_kept[source] & (above[source] != taker)] = ABSENT
@@ -205,7 +196,6 @@ def _rows_above(rows: CutRows, graph: Tree) -> Integers:
     return above
 
 
-Table = TypeVar("Table", Executions, Allocations, Outputs, Transfers)
 OfNodes = TypeVar("OfNodes", Executions, Transfers)
 OfExecutions = TypeVar("OfExecutions", Allocations, Outputs)
 
@@ -281,10 +271,10 @@ def recorded(profile: ProfileData, small: ProfileTables, rows: CutRows | None, k
     aligned = replace(profile.executions, start_nanos=aligned_start_nanos(profile))
     transfers = replace(profile.transfers, start_nanos=aligned_transfer_nanos(profile))
     return small.having(
-        executions=_of_rows(_taken(aligned, executions), rows),
-        outputs=_of_kept(_taken(profile.outputs, outputs), new),
-        allocations=_of_kept(_taken(profile.allocations, kept.allocations), new),
-        transfers=_of_rows(_taken(transfers, kept.transfers), rows),
+        executions=_of_rows(rows_taken(aligned, executions), rows),
+        outputs=_of_kept(rows_taken(profile.outputs, outputs), new),
+        allocations=_of_kept(rows_taken(profile.allocations, kept.allocations), new),
+        transfers=_of_rows(rows_taken(transfers, kept.transfers), rows),
         one_clock=True,
     )
 
@@ -299,12 +289,6 @@ def _longest(nanos: Integers, found: Integers, room: int) -> Integers:
     if len(found) <= room:
         return found
     return found[np.argpartition(-nanos[found], room)[:room]]
-
-
-def _taken(table: Table, which: Integers) -> Table:
-    """Some rows of a table; fields that are no arrays, as names of devices, stay."""
-    columns: dict[str, Any] = {name: column for name, column in vars(table).items() if isinstance(column, np.ndarray)}
-    return replace(table, **{name: column[which] for name, column in columns.items()})
 
 
 def _of_kept(table: OfExecutions, new: Indices) -> OfExecutions:

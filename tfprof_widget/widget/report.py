@@ -137,7 +137,7 @@ def _static(shown: Shown, values: Mapping[str, Any]) -> str:
     """What a reader sees without scripts: how the graph was measured, the costs by op type, and the rows."""
     graph = shown.graphs[values.get("graph", 0)]
     view, reason = static_view(graph.profile, values)
-    facts = " · ".join([*map(str, graph.facts), shown.about])
+    facts = " · ".join([*map(str, graph.facts_of(view.options)), shown.about])
     lines = "".join(f"<p>{as_html(line)}</p>" for line in (facts, *graph.notes, reason) if line)
     return f"<h2>{as_html(shown.title or 'tfprof')}</h2>{lines}{cost_image(view)}{table(view)}"
 

@@ -132,8 +132,9 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
 
     def to_markdown(self) -> str:
         """The shown rows as a Markdown document that says how they were measured."""
-        facts = [f"{fact.label} **{fact.value}**" for fact in self._shown.graphs[self.graph].facts]
-        return markdown(self.current(), self.title or "tfprof", [" · ".join(facts), self._about])
+        view = self.current()
+        facts = [f"{fact.label} **{fact.value}**" for fact in self._shown.graphs[self.graph].facts_of(view.options)]
+        return markdown(view, self.title or "tfprof", [" · ".join(facts), self._about])
 
     def _saved_traits(self) -> dict[str, Any]:
         """The traits that a saved page starts with."""

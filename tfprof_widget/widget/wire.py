@@ -20,6 +20,7 @@ from tfprof_widget.profiles.tables import (
     Executions,
     Lists,
     Nodes,
+    OtherStacks,
     StepTotals,
     Transfers,
 )
@@ -70,7 +71,9 @@ def _columns(profile: ProfileData) -> Iterator[Column]:
     yield from _executions(executions, started)
     yield from _allocations(profile.allocations, executions, started)
     yield from _transfers(transfers, started)
-    yield from _traces(with_source_lines(profile.traces), len(profile.nodes))
+    yield from _traces(with_source_lines(profile.traces))
+    if len(profile.other_stacks):
+        yield from _other_stacks(profile.other_stacks)
 
 
 def _nodes(nodes: Nodes) -> Iterator[Column]:
@@ -88,6 +91,7 @@ def _nodes(nodes: Nodes) -> Iterator[Column]:
     yield "nodes.input_ports", _indices(nodes.input_ports)
     yield "nodes.parameters", _numbers(nodes.parameters)
     yield "nodes.float_ops", _numbers(nodes.float_ops)
+    yield "nodes.native_float_ops", _numbers(nodes.float_ops_in(exact=False))
 
 
 def _step_totals(totals: StepTotals) -> Iterator[Column]:
@@ -137,9 +141,7 @@ def _transfers(transfers: Transfers, started: Integers) -> Iterator[Column]:
     yield "transfers.bytes", _numbers(transfers.bytes)
 
 
-def _traces(traces: CodeStacks, nodes: int) -> Iterator[Column]:
-    forward = np.full(nodes, ABSENT, np.int32)
-    forward[list(traces.forward)] = list(traces.forward.values())
+def _traces(traces: CodeStacks) -> Iterator[Column]:
     yield "traces.strings", traces.strings
     yield "traces.file", _indices(traces.file)
     yield "traces.line", _indices(traces.line)
@@ -147,7 +149,12 @@ def _traces(traces: CodeStacks, nodes: int) -> Iterator[Column]:
     yield "traces.source", _indices(traces.source)
     yield from _lists("traces.stacks", traces.stacks)
     yield "traces.stack", _indices(traces.stack)
-    yield "traces.forward", forward
+    yield "traces.forward", traces.forward_column()
+
+
+def _other_stacks(others: OtherStacks) -> Iterator[Column]:
+    for name in ("group", "of", "node", "stack", "forward"):
+        yield f"other_stacks.{name}", _indices(getattr(others, name))
 
 
 def _lists(name: str, lists: Lists) -> Iterator[Column]:

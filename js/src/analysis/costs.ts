@@ -44,7 +44,7 @@ export function costsOf(view: View, flags: Uint8Array | null = null): Costs {
 }
 
 /** How often each graph node counts in the rows that are displayed. */
-function timesDisplayed({ forest, places, profile }: View): Int32Array {
+export function timesDisplayed({ forest, places, profile }: View): Int32Array {
   const { rows, rowStart } = forest.tree;
   const times = new Int32Array(profile.nodes.op.length);
   for (let i = 0; i < places.length; i++) {

@@ -3,7 +3,14 @@ import { withDefaults } from "../data/options.ts";
 import type { Options, ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
 import { profileOf } from "../engine/testing.ts";
-import { type EmptyTableReason, remedyFor, whyTableIsEmpty } from "./emptiness.ts";
+import {
+  type EmptyTableReason,
+  hiding,
+  leftOut,
+  remedyFor,
+  whyNoLine,
+  whyTableIsEmpty,
+} from "./emptiness.ts";
 
 const MODEL = profileOf("a/one = MatMul() 1500us 64B\na/two = Relu() 500us");
 const STILL = profileOf("a/one = MatMul()");
@@ -23,11 +30,43 @@ test.each<[Partial<Options>, string]>([
   [{ minFloatOps: 5 }, "No row reaches min_float_ops = 5: no node has a FLOP formula and known shapes."],
   [{ showNameRegexes: ["Conv"] }, "No row passes show_name_regexes = Conv."],
   [
+    { showNameRegexes: ["on|tw"], acrossWorkers: "sum" },
+    "No row passes show_name_regexes = on|tw. show_name_regexes has to match whole names, as .*(?:on|tw).* does.",
+  ],
+  [
+    { accountTypeRegexes: ["Mat"] },
+    "No row passes account_type_regexes = Mat. account_type_regexes has to match whole names, as .*Mat.* does.",
+  ],
+  [
     { showNameRegexes: ["a/one"], hideNameRegexes: ["a/.*"] },
     "No row passes show_name_regexes = a/one and hide_name_regexes = a/.* together.",
   ],
 ])("%j gives a reason", (options, reason) => {
   expect(why(options)?.reason).toBe(reason);
+});
+
+test("what rows hide, and of what there is no row", () => {
+  const lines = profileOf("a = Op() 4us | f.py:1:f\na/b = Op() 2us | f.py:1:f > f.py:2:g\na/b/c = Op() 1us");
+  const scope = evaluate(lines, "scope", withDefaults({ maxDepth: 2 }));
+  expect([leftOut(scope, "micros"), hiding(scope)]).toEqual([[3000, 0], ["max_depth"]]);
+  const code = evaluate(lines, "code", withDefaults({ minMicros: 3 }));
+  expect([leftOut(code, "micros"), hiding(code)]).toEqual([[2000, 1000], ["min_micros"]]);
+  expect(hiding(evaluate(lines, "op", withDefaults()))).toEqual([]);
+});
+
+test.each<[string, string]>([
+  [
+    "eager/MatMul = Op() 5us\nb = Op() 1us",
+    " (most ran one by one: put them into a tf.function to see their lines)",
+  ],
+  [
+    "imported = Op() 5us\neager/Add = Op() 1us",
+    " (an imported graph has none: build it in this program, or give an op_log written where it is built)",
+  ],
+  ["eager/MatMul = Op() 3us\nb = Op() 1us", ""],
+])("of %j a code view says why it knows no line of most of the op time", (sketch, reason) => {
+  const profile = profileOf(`a = Op() 4us | f.py:1:f\n${sketch}`);
+  expect(whyNoLine(evaluate(profile, "code", withDefaults()))).toBe(reason);
 });
 
 test("in op view a threshold is compared with all that follows", () => {

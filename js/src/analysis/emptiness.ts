@@ -3,7 +3,9 @@
 import { sameValue } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
 import { OPTIONS, type OptionDescription, type Options } from "../data/protocol.ts";
+import { rowWeights } from "../engine/account.ts";
 import { OWN_THRESHOLDS, THRESHOLD_OPTIONS } from "../engine/display.ts";
+import { Names } from "../engine/matching.ts";
 import { MEASURES, type Measure } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
 import { short } from "../lib/format.ts";
@@ -21,17 +23,20 @@ export interface EmptyTableReason {
   readonly remedies: readonly Remedy[];
 }
 
+// Options by which rows are hidden that are accounted.
+const HIDING = /^(min|start|trim|show|hide|device)/;
+
 /** The options that are no filters: none of them alone takes a row away. tfprof_widget/profiles/options.py has them too. */
 export const KEEP_ALL_ROWS: readonly (keyof Options)[] = [
   "step",
   "runNameRegexes",
   "workerRegexes",
   "acrossWorkers",
+  "timing",
   "orderBy",
   "accountDisplayedOpOnly",
   "select",
   "output",
-  "timing",
 ];
 
 /** Why a view has no rows but the root's, null if it has some. */
@@ -43,12 +48,103 @@ export function whyTableIsEmpty(view: View): EmptyTableReason | null {
       remedies: [],
     };
   }
-  const set = OPTIONS.filter((option) => !KEEP_ALL_ROWS.includes(option.key) && isSet(option, view.options));
+  const { options: names, hints } = blamed(view);
+  const set = OPTIONS.filter(({ name }) => names.includes(name));
   if (!set.length)
     return { reason: "None of the nodes is part of this view. Look at another one.", remedies: [] };
-  const remedies = set.map((option) => ({ label: `reset ${option.name}`, changes: reset([option]) }));
-  const all = { label: "reset all filters", changes: reset(set) };
-  return { reason: reasonOf(view, set), remedies: set.length > 1 ? [...remedies, all] : remedies };
+  const remedies = filtersSet(view.options).map((option) => ({
+    label: `reset ${option.name}`,
+    changes: reset([option]),
+  }));
+  const all = { label: "reset all filters", changes: reset(filtersSet(view.options)) };
+  const whole = Object.entries(hints).map(
+    ([name, regex]) => ` ${name} has to match whole names, as ${regex} does.`,
+  );
+  return {
+    reason: `${reasonOf(view, set)}${whole.join("")}`,
+    remedies: remedies.length > 1 ? [...remedies, all] : remedies,
+  };
+}
+
+/**
+ * The options because of which a view is empty, and regexes that would match names of which given ones are parts. These
+ * are the thresholds that nothing reaches; if there are none, all filters. tfprof_widget/output/text.py has the same rule.
+ */
+export function blamed(view: View): {
+  readonly options: readonly string[];
+  readonly hints: Readonly<Record<string, string>>;
+} {
+  const set = filtersSet(view.options);
+  const { nodes } = view.profile;
+  const names = view.forest.tree.names.slice(1);
+  const known: Readonly<Record<string, readonly string[]>> = {
+    account_type_regexes: nodes.typeNames,
+    start_name_regexes: names,
+    show_name_regexes: names,
+    device_regexes: nodes.devices,
+  };
+  const unreached = MEASURES.flatMap((measure) => {
+    const option = set.find(({ key }) => key === THRESHOLD_OPTIONS[measure]);
+    const least = option ? (view.options[option.key] as number) : 0;
+    return option && largestOf(view, measure) < least ? [option.name] : [];
+  });
+  const parts = set.flatMap(({ key, name }) => {
+    const regex = name in known && wholeName(name, view.options[key] as string[], known[name] as string[]);
+    return regex ? [[name, regex]] : [];
+  });
+  return {
+    options: unreached.length ? unreached : set.map(({ name }) => name),
+    hints: Object.fromEntries(parts),
+  };
+}
+
+function filtersSet(options: Options): readonly OptionDescription[] {
+  return OPTIONS.filter((option) => !KEEP_ALL_ROWS.includes(option.key) && isSet(option, options));
+}
+
+/** A regex that matches names of which these match parts only; empty if they match a name, or no part of any. */
+function wholeName(option: string, regexes: readonly string[], known: readonly string[]): string {
+  const names = new Names(known);
+  if (names.matching(option, regexes).includes(1)) return "";
+  const wider = regexes.map((each) => (/[|()]/.test(each) ? `.*(?:${each}).*` : `.*${each}.*`));
+  return wider.find((each) => names.matching(option, [each]).includes(1)) ?? "";
+}
+
+/** What a view leaves out of a measure: what rows cost that options hide, and what nodes cost for which it has no row. */
+export function leftOut(view: View, measure: Measure): readonly [hidden: number, placeless: number] {
+  const inTree = view.sums.total(measure)[0] as number;
+  const shown = view.own(measure).reduce((sum, each) => sum + each, 0);
+  return [inTree - shown, view.all(measure) - inTree];
+}
+
+const RAN_ONE_BY_ONE = "most ran one by one: put them into a tf.function to see their lines";
+const IMPORTED =
+  "an imported graph has none: build it in this program, or give an op_log written where it is built";
+
+/** Why a code view knows no line of most of the op time, and what to do; empty if it knows those of half of it. */
+export function whyNoLine(view: View): string {
+  const [, placeless] = leftOut(view, "micros");
+  if (2 * placeless <= view.all("micros")) return "";
+  const weights = rowWeights(view.profile, view.options);
+  const micros = view.sums.measures.column("micros");
+  const eager = view.profile.nodes.names.reduce(
+    (sum, name, node) =>
+      name.startsWith("eager/") ? sum + (micros[node] as number) * (weights[node] as number) : sum,
+    0,
+  );
+  return ` (${2 * eager > placeless ? RAN_ONE_BY_ONE : IMPORTED})`;
+}
+
+/** The options that hide rows: those that are not at their defaults, and the depth where anything is as deep. */
+export function hiding(view: View): readonly string[] {
+  const { options, kind, forest } = view;
+  const deepest =
+    kind === "op" ? view.of - 1 : forest.tree.depth.reduce((most, depth) => Math.max(most, depth), 0);
+  return OPTIONS.filter((option) =>
+    option.key === "maxDepth"
+      ? deepest >= options.maxDepth + (kind === "op" ? 1 : 0)
+      : HIDING.test(option.key) && isSet(option, options),
+  ).map(({ name }) => name);
 }
 
 /** What undoes an option that gives no result. */

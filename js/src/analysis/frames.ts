@@ -1,7 +1,7 @@
 // Python frames behind the names of the code view: file, line, source and library; runs of library frames as one row.
 
 import { cacheOf, type Profile, type Traces } from "../data/profile.ts";
-import { frameName } from "../engine/code.ts";
+import { forwardName, frameName, inSteps } from "../engine/code.ts";
 import type { Flags, Indices, Numbers } from "../engine/columns.ts";
 import type { Measure } from "../engine/measures.ts";
 import type { Tree } from "../engine/tree.ts";
@@ -56,9 +56,9 @@ export function sourceOf(view: View, row: number): string {
   return frameNamed(view.profile, view.name(row))?.source ?? "";
 }
 
-/** The stack in which a node was created, outermost frame first; empty where it is not known. */
-export function stackOf(profile: Profile, node: number): readonly PythonFrame[] {
-  const { stack, stacks } = profile.traces;
+/** The stack in which a node of some steps was created, outermost frame first; empty where it is not known. */
+export function stackOf(profile: Profile, node: number, steps: readonly number[]): readonly PythonFrame[] {
+  const { stack, stacks } = inSteps(profile, steps).traces;
   const index = stack[node] ?? -1;
   if (index < 0) return [];
   const frames = framesOf(profile);
@@ -71,6 +71,22 @@ export function stackOf(profile: Profile, node: number): readonly PythonFrame[] 
 /** The frame in the user's own code that is closest to the node, or the innermost if all are a library's. */
 export function ownFrame(stack: readonly PythonFrame[]): PythonFrame | undefined {
   return stack.findLast(({ library }) => !library) ?? stack.at(-1);
+}
+
+/** The node that a gradient belongs to in some steps, -1 where it is no gradient or that node's line is not known. */
+export function forwardOf(profile: Profile, node: number, steps: readonly number[]): number {
+  const { names } = profile.nodes;
+  const traces = inSteps(profile, steps).traces;
+  const told = traces.forward[node] ?? -1;
+  const name = told < 0 ? forwardName(names[node] ?? "") : undefined;
+  const forward = name === undefined ? told : names.indexOf(name);
+  return (traces.stack[forward] ?? -1) < 0 ? -1 : forward;
+}
+
+/** The line of the user's code that a node is there for: that of a gradient is the line of what it is the gradient of. */
+export function ownLine(profile: Profile, node: number, steps: readonly number[]): PythonFrame | undefined {
+  const forward = forwardOf(profile, node, steps);
+  return ownFrame(stackOf(profile, forward < 0 ? node : forward, steps));
 }
 
 function pythonFrame(traces: Traces, index: number): PythonFrame {

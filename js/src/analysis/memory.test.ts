@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Profile } from "../data/profile.ts";
 import { profileOf } from "../engine/testing.ts";
 import {
+  aliveAtPeak,
   curveOf,
   holdersAtPeak,
   memoryOfStep,
@@ -58,6 +59,12 @@ test("alive at the peak is what was allocated and not released by then", () => {
     { node: 0, bytes: 100 },
     { node: 1, bytes: 50 },
   ]);
+});
+
+test("of what is selected, what is alive at the peaks of the step with the most memory", () => {
+  const alive = (...flags: number[]) => aliveAtPeak(PROFILE, [0, 1], Uint8Array.from(flags));
+  expect([alive(1, 1, 1), alive(0, 1, 1), alive(0, 0, 1)]).toEqual([650, 550, 0]);
+  expect(aliveAtPeak(PROFILE, [], Uint8Array.of(1, 1, 1))).toBeNull();
 });
 
 test("what was held before the step shows by being released in it", () => {

@@ -31,20 +31,22 @@ interface Point {
 
 /** The memory of each device that something was allocated on in a step, by its index; the largest peak first. */
 export function memoryOfStep(profile: Profile, step: number): readonly DeviceMemory[] {
-  return cacheOf(profile).recent(`memory of step ${step}`, () => {
-    const { allocations, executions } = profile;
-    const byDevice = new Map<number, number[]>();
-    for (const event of eventsByStep(profile)[step] ?? []) {
-      const device = executions.device[allocations.execution[event] as number] as number;
-      const events = byDevice.get(device);
-      if (events) events.push(event);
-      else byDevice.set(device, [event]);
-    }
-    const found = [...byDevice].map(([device, events]) =>
-      deviceMemory(profile, device, Int32Array.from(events)),
-    );
-    return found.sort((one, other) => peakBytes(other) - peakBytes(one));
-  });
+  return cacheOf(profile).recent(`memory of step ${step}`, () => devicesOfStep(profile, step));
+}
+
+function devicesOfStep(profile: Profile, step: number): readonly DeviceMemory[] {
+  const { allocations, executions } = profile;
+  const byDevice = new Map<number, number[]>();
+  for (const event of eventsByStep(profile)[step] ?? []) {
+    const device = executions.device[allocations.execution[event] as number] as number;
+    const events = byDevice.get(device);
+    if (events) events.push(event);
+    else byDevice.set(device, [event]);
+  }
+  const found = [...byDevice].map(([device, events]) =>
+    deviceMemory(profile, device, Int32Array.from(events)),
+  );
+  return found.sort((one, other) => peakBytes(other) - peakBytes(one));
 }
 
 /** The one of these steps with the largest peak, the first of them; -1 where nothing was allocated in any. */
@@ -52,7 +54,8 @@ export function stepWithMostMemory(profile: Profile, steps: readonly number[]): 
   return cacheOf(profile).recent(`step with most memory of ${steps.join()}`, () => {
     let [found, most] = [-1, 0];
     for (const step of steps) {
-      const [largest] = memoryOfStep(profile, step);
+      // Not kept: of many steps they would take the place of the views that are kept.
+      const [largest] = devicesOfStep(profile, step);
       if (!largest || peakBytes(largest) <= most) continue;
       [found, most] = [step, peakBytes(largest)];
     }
@@ -76,6 +79,14 @@ export function holdersAtPeak(
     byNode.set(node, (byNode.get(node) ?? 0) + (allocations.bytes[event] as number));
   }
   return largestFirst(byNode);
+}
+
+/** What flagged nodes hold at the peak of each device, in the step that the tab of memory shows; null where it is not known. */
+export function aliveAtPeak(profile: Profile, steps: readonly number[], flags: Uint8Array): number | null {
+  const step = stepWithMostMemory(profile, steps);
+  if (step < 0) return null;
+  const holders = memoryOfStep(profile, step).flatMap((device) => holdersAtPeak(profile, device));
+  return holders.reduce((sum, { node, bytes }) => sum + (flags[node] ? bytes : 0), 0);
 }
 
 /** What each node asked for in a step, where no allocation tells when; the largest first. */

@@ -24,7 +24,17 @@ const OTHER = CATEGORIES.length - 1;
 const PATTERNS: readonly (readonly [category: number, pattern: RegExp])[] = [
   [
     4,
-    /Iterator|Dataset|Queue|Reader|Decode|Example|ReadFile|^Placeholder|^_(Device)?Arg$|^_?Feed|^(Un)?[Ss]tage$|Infeed/,
+    /Iterator|Dataset|Queue|Reader|Decode|Example|ReadFile|^Placeholder|^_(Device)?Arg$|^_?Feed|^(Un)?[Ss]tage$|Infeed|^(Parallel)?Map(AndBatch|V2)?$|^Prefetch$|^TensorSlice$|^Shuffle|Repeat$/,
+  ],
+  // Ops of XLA and JAX, which are written in small letters; fusions are named after what is in them.
+  [
+    3,
+    /^(loop_|input_|wrapped_)?(copy|async|send|recv|all[-_]|reduce[-_]scatter|collective|psum|ppermute|transpose|reshape|bitcast|broadcast|gather|scatter|slice|dynamic|concat|pad|iota|squeeze|expand|convert|rev)/,
+  ],
+  [0, /^(loop_|input_|wrapped_)?(dot|conv|cudnn|cublas|gemm)|attn/],
+  [
+    2,
+    /^(loop_|input_|wrapped_)?(add|sub|mul|div|neg|abs|sign|exp|log|tanh|sin|cos|r?sqrt|square|max|min|reduce|arg|cum|pow|integer_pow|compare|eq|ne|[lg][te]|select|clamp|and|or|not|xor|floor|ceil|round|erf|rng|random|threefry|sort|top_k)(?![a-z])/,
   ],
   [3, /^(Stop|Prevent)Gradient$|Matrix(Diag|SetDiag|BandPart)/],
   [1, /Grad|Backprop|^(Resource)?(Sparse)?Apply|Accumulator/],

@@ -4,7 +4,8 @@ import type { Profile } from "../data/profile.ts";
 import type { Timing } from "../data/protocol.ts";
 import type { Numbers } from "../engine/columns.ts";
 import { MEASURES, type Measure, type Measures } from "../engine/measures.ts";
-import { inputShapes } from "../engine/view.ts";
+import { inputShapes, type View } from "../engine/view.ts";
+import { timesDisplayed } from "./costs.ts";
 import { deviceLabel } from "./devices.ts";
 
 /** A selection as numbers, in microseconds, bytes, runs and so on. */
@@ -16,8 +17,6 @@ export interface Selected {
   /** The node that is selected itself, -1 if that is a scope, an op type, a frame or several things. */
   readonly node: number;
   readonly total: Readonly<Record<Measure, number>>;
-  /** The time of all nodes of the graph. */
-  readonly allMicros: number;
   readonly types: readonly string[];
   readonly devices: readonly string[];
 }
@@ -33,10 +32,17 @@ export function selectedOf(
   return {
     ...nodesOf(profile, micros, names, flags),
     total: totalsOf(measures, flags),
-    allMicros: micros.reduce((sum, each) => sum + each, 0) / measures.unit("micros"),
     types: opTypesOf(profile, micros, flags),
     devices: devicesOf(profile, flags),
   };
+}
+
+/** The time of the flagged nodes that the rows of a view count themselves. */
+export function microsInRows(view: View, flags: Uint8Array): number {
+  const times = timesDisplayed(view);
+  const micros = view.sums.measures.column("micros");
+  const shown = micros.reduce((sum, each, node) => sum + (flags[node] && times[node] ? each : 0), 0);
+  return shown / view.unit("micros");
 }
 
 function totalsOf(measures: Measures, flags: Uint8Array): Selected["total"] {

@@ -52,11 +52,20 @@ export interface Description {
   /** Which runs are shown at first. */
   readonly runNameRegexes: readonly string[];
   readonly columns: Uint8Array | DataView;
+  /** Of the steps that are shown at first. */
   readonly facts: readonly Fact[];
+  /** What the head line says of other steps, by their name. */
+  readonly factsOfSteps: Readonly<Record<string, readonly Fact[]>>;
+  /** The nanoseconds of the ops of each step, and those in which any ran; empty where no capture told. */
+  readonly stepUse: readonly (readonly [work: number, busy: number])[];
   readonly notes: readonly string[];
+  /** Why the memory that is shown is too low; empty where it is not. */
+  readonly memoryNote: string;
   readonly advice: readonly Advice[];
   /** What is known of its tasks and transfers; null where there is one task and no transfer. */
   readonly cluster: Cluster | null;
+  /** What is known of its accelerators; undefined where there are none. */
+  readonly accelerators?: Accelerators;
   /** What is not here of a graph that is too large, null where all is. */
   readonly cut: Cut | null;
   /** How often other columns of it were shown. */
@@ -103,6 +112,47 @@ export function graphOf({ columns, ...description }: Description): Graph {
       return profile;
     },
   };
+}
+
+/** What `_accelerators` of tfprof_widget/widget/shown.py tells. */
+export interface Accelerators {
+  readonly devices: readonly (readonly [name: string, facts: string])[];
+  /** What each did in each step; `device` is an index of these devices. */
+  readonly steps: readonly (readonly [
+    step: number,
+    device: number,
+    compute: number,
+    collectives: number,
+    copies: number,
+    idle: number,
+  ])[];
+  readonly allocators: readonly Allocator[];
+  /** As the class KernelRuns has its fields, the costliest first. */
+  readonly kernels: readonly (readonly [
+    node: string,
+    device: string,
+    stream: number,
+    kernel: string,
+    grid: string,
+    block: string,
+    registers: number,
+    sharedBytes: number,
+    occupancy: number,
+    runs: number,
+    nanos: number,
+    launches: number,
+    delayNanos: number,
+  ])[];
+}
+
+/** An allocator: the most that it had in use, what its device has or 0, and the curve. */
+export interface Allocator {
+  readonly name: string;
+  readonly device: string;
+  readonly peak: number;
+  readonly capacity: number;
+  readonly nanos: readonly number[];
+  readonly bytes: readonly number[];
 }
 
 /** A task: what its devices did, and what they got from and gave to others. */

@@ -22,6 +22,8 @@ export interface Nodes {
   readonly inputPorts: Int32Array;
   readonly parameters: Float64Array;
   readonly floatOps: Float64Array;
+  /** What native tfprof counts, for `timing: "tfprof"`. */
+  readonly nativeFloatOps: Float64Array;
 }
 
 /** One row a node and step in which it was seen, sorted by node and then step: its sums over that step. */
@@ -100,6 +102,8 @@ export interface Profile {
   readonly transfers: Transfers;
   readonly stepTotals: StepTotals;
   readonly traces: Traces;
+  /** Reads a column that only panels need, as it was sent; undefined where it was not. */
+  readonly late?: (name: string, kind: "indices", isOptional: true) => unknown;
 }
 
 // What a few views of a few steps need.

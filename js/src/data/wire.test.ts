@@ -11,7 +11,7 @@ const INDICES = [
   ...["traces.file", "traces.line", "traces.function", "traces.source", "traces.stack", "traces.forward"],
 ];
 const NUMBERS = [
-  ...["steps", "nodes.parameters", "nodes.float_ops"],
+  ...["steps", "nodes.parameters", "nodes.float_ops", "nodes.native_float_ops"],
   ...["accelerator_nanos", "cpu_nanos", "accelerator_micros", "cpu_micros", "run_count"].map(
     (each) => `step_totals.${each}`,
   ),
@@ -37,9 +37,10 @@ const TEXTS = [
 function laidOut(given: Readonly<Record<string, readonly unknown[]>>, without = ""): Uint8Array {
   const index: Record<string, readonly [string, number, number]> = {};
   const columns: number[] = [];
-  for (const name of [...INDICES, ...NUMBERS, ...TEXTS].filter((each) => each !== without)) {
+  const optional = Object.keys(OTHER_STACKS).filter((name) => given[name]);
+  for (const name of [...INDICES, ...NUMBERS, ...TEXTS, ...optional].filter((each) => each !== without)) {
     const values = given[name] ?? [];
-    const kind = TEXTS.includes(name) ? "texts" : INDICES.includes(name) ? "indices" : "numbers";
+    const kind = TEXTS.includes(name) ? "texts" : NUMBERS.includes(name) ? "numbers" : "indices";
     const bytes =
       kind === "texts"
         ? new TextEncoder().encode(JSON.stringify(values))
@@ -79,6 +80,15 @@ const ONE_TRANSFER: Readonly<Record<string, readonly unknown[]>> = {
   "transfers.bytes": [4096],
 };
 
+/** In the second step it is not known where the second node was made. */
+const OTHER_STACKS: Readonly<Record<string, readonly number[]>> = {
+  "other_stacks.group": [-1, 0],
+  "other_stacks.of": [0],
+  "other_stacks.node": [1],
+  "other_stacks.stack": [-1],
+  "other_stacks.forward": [0],
+};
+
 /** Two nodes of which the second takes in the first. */
 const TWO_NODES: Readonly<Record<string, readonly unknown[]>> = {
   steps: [0, 7],
@@ -95,6 +105,7 @@ const TWO_NODES: Readonly<Record<string, readonly unknown[]>> = {
   "nodes.input_ports": [0],
   "nodes.parameters": [2 ** 52 + 1, 3],
   "nodes.float_ops": [0, 0],
+  "nodes.native_float_ops": [0, 0],
   "traces.stacks.start": [0],
   "traces.stack": [-1, -1],
   "traces.forward": [-1, -1],
@@ -117,6 +128,12 @@ test("workers and transfers come back", () => {
   expect(stepWorkers).toEqual(["before", "after"]);
   expect(transfers.devices[transfers.target[0] as number]).toBe("/job:worker/task:0/cpu:0");
   expect([...transfers.startNanos, ...transfers.durationNanos, ...transfers.bytes]).toEqual([30, 70, 4096]);
+});
+
+test("a column that only panels need is read when it is asked for", () => {
+  expect(decode(laidOut(TWO_NODES)).late?.("other_stacks.group", "indices", true)).toBeUndefined();
+  const { late } = decode(laidOut({ ...TWO_NODES, ...OTHER_STACKS }));
+  expect(late?.("other_stacks.group", "indices", true)).toEqual(Int32Array.of(-1, 0));
 });
 
 test("bytes may lie anywhere in a message", () => {

@@ -3,7 +3,7 @@
 import { ProfileError } from "./options.ts";
 import type { Lists, Profile } from "./profile.ts";
 
-type Tables = Omit<Profile, "steps" | "stepNames" | "stepWorkers">;
+type Tables = Omit<Profile, "steps" | "stepNames" | "stepWorkers" | "late">;
 type Kind = "texts" | "indices" | "numbers";
 /**
  * Columns of a table that have the same rows. Each holds texts, numbers, whole numbers, or indices of what is named: of
@@ -37,6 +37,7 @@ const GROUPS: readonly Group[] = [
       inputs: "[nodes?]",
       parameters: NUMBERS,
       floatOps: NUMBERS,
+      nativeFloatOps: NUMBERS,
     },
   ],
   ["nodes", "values of inputs", { inputPorts: "ports" }],
@@ -134,6 +135,7 @@ export function decode(content: Uint8Array | DataView): Profile {
     steps,
     stepNames,
     stepWorkers,
+    late: column,
   };
 }
 
@@ -181,13 +183,14 @@ function onTheWire(name: string): string {
 }
 
 /** Reads a column by its name on the wire. */
-function wireColumns(bytes: Uint8Array): (name: string, kind: Kind) => unknown {
+function wireColumns(bytes: Uint8Array): (name: string, kind: Kind, isOptional?: boolean) => unknown {
   if (bytes.length < HEAD_BYTES) throw damaged("they are cut off");
   const first = HEAD_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const index = new Map(Object.entries(parsed("the index", bytes, HEAD_BYTES, first) ?? {}));
-  return (name, kind) => {
+  return (name, kind, isOptional) => {
     const found = index.get(name);
     if (!found) {
+      if (isOptional) return undefined;
       throw new ProfileError(
         `the profile lacks the column ${name}: it was written by another version of tfprof_widget`,
       );

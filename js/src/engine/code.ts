@@ -1,13 +1,20 @@
 // The code view: the tree of the Python frames in which the nodes were created, gradients under the forward lines.
 
 import { ProfileError } from "../data/options.ts";
-import type { Profile, Traces } from "../data/profile.ts";
+import { cacheOf, type Profile, type Traces } from "../data/profile.ts";
 import type { Options } from "../data/protocol.ts";
+import { damaged } from "../data/wire.ts";
 import { anyBelow, anyRow, type Forest, forestOf, rowWeights } from "./account.ts";
+import { viewTree } from "./evaluate.ts";
 import { isEverything } from "./matching.ts";
 import { byteOrder } from "./order.ts";
 import { ROOT_NAME, Tree } from "./tree.ts";
 
+// The name of steps that are no steps: ops that ran outside of functions.
+const EAGER = "eager ops";
+const NO_LINES =
+  "no lines are known of ops that ran one by one; put them into a tf.function to see their lines";
+const NO_TRACES = "the profile has no code traces; give an op_log with traces, or the tf.Graph itself";
 const GRADIENT_SUFFIX = " (gradient)";
 const LONGEST_FUNCTION = 19;
 const KEPT_OF_LONGER = 17;
@@ -39,12 +46,75 @@ export function forwardName(name: string): string | undefined {
   return name.slice(start, suffix) || undefined;
 }
 
+/** The stacks of nodes in steps whose functions made them elsewhere than the traces say, as Python's OtherStacks. */
+interface OtherStacks {
+  /** The group of each step, or -1. */
+  readonly group: Int32Array;
+  /** A row for each node that a group has elsewhere: the group, and the node's stack and forward node there. */
+  readonly of: Int32Array;
+  readonly node: Int32Array;
+  readonly stack: Int32Array;
+  readonly forward: Int32Array;
+}
+
+/** The profile with the stacks and forward nodes of these steps; as it is if they differ, or have no others. */
+export function inSteps(profile: Profile, steps: readonly number[]): Profile {
+  const others = cacheOf(profile).kept("other stacks", () => otherStacks(profile));
+  const groups = new Set(steps.map((step) => others?.group[step] ?? -1));
+  const [group = -1] = groups;
+  if (!others || groups.size !== 1 || group < 0) return profile;
+  return cacheOf(profile).kept(`in steps of group ${group}`, () => {
+    const { traces } = profile;
+    const [stack, forward] = [traces.stack.slice(), traces.forward.slice()];
+    others.of.forEach((of, row) => {
+      if (of !== group) return;
+      stack[others.node[row] as number] = others.stack[row] as number;
+      forward[others.node[row] as number] = others.forward[row] as number;
+    });
+    const { late: _, ...rest } = profile;
+    return { ...rest, traces: { ...traces, stack, forward } };
+  });
+}
+
+/** What was sent of other stacks; undefined where nothing was. */
+function otherStacks({ late, nodes, steps, traces }: Profile): OtherStacks | undefined {
+  const [group, of, node, stack, forward] = ["group", "of", "node", "stack", "forward"].map(
+    (name) => late?.(`other_stacks.${name}`, "indices", true) as Int32Array | undefined,
+  );
+  if (!group || !of || !node || !stack || !forward) return undefined;
+  const isRight = (column: Int32Array, least: number, size: number) =>
+    column.length === of.length && column.every((each) => each >= least && each < size);
+  const [count, stacks] = [nodes.names.length, traces.stacks.start.length - 1];
+  const isWhole = isRight(node, 0, count) && isRight(stack, -1, stacks) && isRight(forward, -1, count);
+  if (!isWhole || group.length !== steps.length) throw damaged("the other stacks do not fit");
+  return { group, of, node, stack, forward };
+}
+
+/** Flag the nodes that the code view of these steps counts below frames of these names. */
+export function flagCreated(
+  whole: Profile,
+  steps: readonly number[],
+  frames: ReadonlySet<string>,
+  flags: Uint8Array,
+): void {
+  const profile = inSteps(whole, steps);
+  if (!hasTraces(profile)) return;
+  const tree = viewTree(profile, "code");
+  tree.names.forEach((name, place) => {
+    if (!frames.has(name)) return;
+    const last = tree.rowStart[tree.end[place] as number] as number;
+    for (let row = tree.rowStart[place] as number; row < last; row++) flags[tree.rows[row] as number] = 1;
+  });
+}
+
+function hasTraces({ traces }: Profile): boolean {
+  return traces.stack.some((stack) => stack >= 0);
+}
+
 /** The tree of frames. */
-export function codeTree(names: readonly string[], traces: Traces): Tree {
+export function codeTree(names: readonly string[], traces: Traces, stepNames: readonly string[] = []): Tree {
   if (!traces.stack.some((stack) => stack >= 0)) {
-    throw new ProfileError(
-      "code view: the profile has no code traces; give an op_log with traces, or the tf.Graph itself",
-    );
+    throw new ProfileError(`code view: ${stepNames.includes(EAGER) ? NO_LINES : NO_TRACES}`);
   }
   const grown = new Growing(traces);
   const forward = new Map<string, number>();
@@ -54,7 +124,8 @@ export function codeTree(names: readonly string[], traces: Traces): Tree {
     if (stack < 0 || traces.stacks.start[stack] === traces.stacks.start[stack + 1]) continue;
     const name = names[row] as string;
     const told = traces.forward[row] as number;
-    const forwardOf = told >= 0 ? names[told] : forwardName(name);
+    const own = told === row ? undefined : names[told];
+    const forwardOf = told >= 0 ? own : forwardName(name);
     if (forwardOf === undefined) {
       forward.set(name, stack);
       grown.leaf(stack, "").rows.push(row);

@@ -9,13 +9,20 @@ import type { Display } from "./display.ts";
 import { type Compile, compileWith, isEverything, Names, NotLoaded } from "./matching.ts";
 import { measures } from "./measures.ts";
 import { scopeForest, scopeTree } from "./scope.ts";
+import { chosenSteps } from "./steps.ts";
 import { Sums } from "./sums.ts";
 import type { Tree } from "./tree.ts";
 import { treeView } from "./tree_view.ts";
 import type { View } from "./view.ts";
 
-/** How a view is evaluated: its tree, what is accounted of it, and its rows where they are not those of a tree view. */
+/**
+ * How a view is evaluated: its tree, what is accounted of it, and its rows where they are not those of a tree view.
+ * Where the steps change more than measures, `inSteps` gives the profile as it is in them. `flag` sets the flags of nodes
+ * that are behind names of its places.
+ */
 interface ViewEngine {
+  inSteps?(profile: Profile, steps: readonly number[]): Profile;
+  flag?(profile: Profile, steps: readonly number[], names: ReadonlySet<string>, flags: Uint8Array): void;
   tree(profile: Profile): Tree;
   forest(profile: Profile, tree: Tree, options: Options): Forest;
   view?(profile: Profile, options: Options, display: Display): View;
@@ -43,15 +50,18 @@ export function viewTree(profile: Profile, kind: ViewName): Tree {
   return cacheOf(profile).kept(`tree ${kind}`, () => tree(profile));
 }
 
-function engineOf(kind: ViewName): ViewEngine {
+/** The engine of a view; NotLoaded if it has not arrived. */
+export function engineOf(kind: ViewName): ViewEngine {
   const found = views[kind];
   if (!found) throw new NotLoaded(`the ${kind} view is not loaded yet`);
   return found;
 }
 
 /** The rows of a view under the options; an OptionError, ProfileError or NotLoaded where there are none to be had. */
-export function evaluate(profile: Profile, kind: ViewName, options: Options): View {
+export function evaluate(whole: Profile, kind: ViewName, options: Options): View {
   checkOptions(options);
+  const engine = engineOf(kind);
+  const profile = engine.inSteps?.(whole, chosenSteps(whole, options)) ?? whole;
   const cache = cacheOf(profile);
   const accounting = JSON.stringify([kind, options.timing, options.accountTypeRegexes]);
   const measuring = JSON.stringify([
@@ -60,7 +70,6 @@ export function evaluate(profile: Profile, kind: ViewName, options: Options): Vi
     options.workerRegexes,
     options.acrossWorkers,
   ]);
-  const engine = engineOf(kind);
   const tree = viewTree(profile, kind);
   const forest = cache.recent(`forest ${accounting}`, () => engine.forest(profile, tree, options));
   const sums = cache.recent(

@@ -1,6 +1,6 @@
 // What the engine can do after the first paint: graph, op and code view, and regexes with operators.
 
-import { codeForest, codeTree } from "./code.ts";
+import { codeForest, codeTree, flagCreated, inSteps } from "./code.ts";
 import type { Extension } from "./evaluate.ts";
 import { graphForest, graphTree } from "./graph.ts";
 import { opForest, opTree, opView } from "./op.ts";
@@ -9,7 +9,12 @@ import { compiled } from "./regex.ts";
 export const EXTENSION: Extension = {
   views: {
     graph: { tree: ({ nodes }) => graphTree(nodes.names, nodes.inputs), forest: graphForest },
-    code: { tree: ({ nodes, traces }) => codeTree(nodes.names, traces), forest: codeForest },
+    code: {
+      tree: ({ nodes, traces, stepNames }) => codeTree(nodes.names, traces, stepNames),
+      forest: codeForest,
+      inSteps,
+      flag: flagCreated,
+    },
     op: { tree: opTree, forest: opForest, view: opView },
   },
   compile: compiled,

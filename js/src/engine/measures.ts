@@ -87,7 +87,7 @@ function addedUp(profile: Profile, groups: readonly (readonly number[])[], isExa
       .reduce((sum, each) => sum.map((value, node) => value + (each[node] as number)));
     units[measure] = isExact && isTime(measure) ? fitting * NANOS_A_MICRO : fitting;
   }
-  const floatOps = floatOpsOf(profile, columns.runs, units.runs);
+  const floatOps = floatOpsOf(profile, columns.runs, units.runs, isExact);
   const { parameters } = profile.nodes;
   checkSize("params", absoluteSum(parameters));
   return new Measures(
@@ -165,14 +165,16 @@ function mean(sums: Numbers, divisor: Indices, scale: number, isRounded: boolean
 }
 
 /** The float operations of one execution times the runs; those of one where none was ever seen. */
-function floatOpsOf(profile: Profile, runs: Numbers, unit: number): { values: Numbers; unit: number } {
+function floatOpsOf(
+  profile: Profile,
+  runs: Numbers,
+  unit: number,
+  isExact: boolean,
+): { values: Numbers; unit: number } {
   const hasRun = new Uint8Array(runs.length);
   for (const node of profile.stepTotals.node) hasRun[node] = 1;
-  const { floatOps } = profile.nodes;
-  checkSize(
-    "float_ops",
-    floatOps.reduce((most, each) => Math.max(most, Math.abs(each)), 0),
-  );
+  const floatOps = profile.nodes[isExact ? "floatOps" : "nativeFloatOps"];
+  for (const each of floatOps) checkSize("float_ops", Math.abs(each));
   const times = runs.map((each, node) => (hasRun[node] ? each : unit));
   const values = times.map((each, node) => each * (floatOps[node] as number));
   if (absoluteSum(values) < LIMIT) return { values, unit };
@@ -185,11 +187,11 @@ function floatOpsOf(profile: Profile, runs: Numbers, unit: number): { values: Nu
 function roundedProduct(one: number, other: number, divisor: number): number {
   const doubled = 2n * BigInt(Math.abs(one)) * BigInt(Math.abs(other));
   const rounded = Number((doubled + BigInt(divisor)) / (2n * BigInt(divisor)));
-  return Math.sign(one) * Math.sign(other) * rounded;
+  return Math.sign(one * other) * rounded;
 }
 
 function increase(column: Numbers | Indices, index: number, value: number): void {
-  column[index] = (column[index] as number) + value;
+  (column[index] as number) += value;
 }
 
 function absoluteSum(values: Numbers, rows: Indices = countedUp(values.length)): number {

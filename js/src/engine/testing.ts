@@ -75,6 +75,7 @@ export function profileOf(sketch: string): Profile {
       inputPorts: new Int32Array(nodes.flatMap(({ inputs }) => inputs).length),
       parameters: Float64Array.from(nodes, ({ params }) => params),
       floatOps: Float64Array.from(nodes, ({ floatOps }) => floatOps),
+      nativeFloatOps: Float64Array.from(nodes, ({ floatOps }) => floatOps),
     },
     steps,
     stepNames: steps.map((step) => (step % 2 ? "odd" : "even")),

@@ -2,7 +2,7 @@
 
 import type { Profile } from "../data/profile.ts";
 import type { Options, Timing, ViewName } from "../data/protocol.ts";
-import type { Forest } from "./account.ts";
+import { type Forest, rowWeights } from "./account.ts";
 import {
   type Flags,
   gatheredFlags,
@@ -111,6 +111,16 @@ export class View {
     return this.#once("memberCount", () => gatheredIndices(this.forest.tree.rowCount, this.places));
   }
 
+  /** How many graph nodes each row and what is below it has. */
+  get nodeCount(): Indices {
+    return this.#once("nodeCount", () => {
+      const { rowStart, end } = this.forest.tree;
+      return this.places.map(
+        (place) => (rowStart[end[place] as number] as number) - (rowStart[place] as number),
+      );
+    });
+  }
+
   /** The graph nodes that a row itself counts, in the order of their names. */
   membersOf(row: number): Indices {
     const { rows, rowStart } = this.forest.tree;
@@ -131,6 +141,19 @@ export class View {
   /** The total of the whole, which is the root's. */
   grandTotal(measure: Measure): number {
     return this.shown.totals.grandTotal(measure);
+  }
+
+  /** A measure of all that is accounted, also of what the tree of a code or graph view has no place for. */
+  all(measure: Measure): number {
+    return this.#once(`all ${measure}`, () => {
+      const { kind, profile, options, sums } = this;
+      if (kind !== "code" && kind !== "graph") return sums.total(measure)[0] as number;
+      const weights = rowWeights(profile, options);
+      const most = kind === "graph" ? 1 : Infinity;
+      return sums.measures
+        .column(measure)
+        .reduce((sum, value, node) => sum + value * Math.min(weights[node] as number, most), 0);
+    });
   }
 
   /** How many graph nodes the total of each row counts. */

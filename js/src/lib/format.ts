@@ -78,7 +78,8 @@ function digits(value: number): string {
   // 0.35 of a thousand is 350, whatever doubles make of it.
   const whole = Math.round(value);
   if (Math.abs(value - whole) < 1e-9 && Math.abs(whole) < 1000) return String(whole);
-  return value.toFixed(Math.abs(value) < 9.995 ? 2 : 1);
+  // The last digits of a double differ by how the value was computed: they are not to decide what is half-way.
+  return Number(value.toPrecision(12)).toFixed(Math.abs(value) < 9.995 ? 2 : 1);
 }
 
 function rounded(count: number): number {

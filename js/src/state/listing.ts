@@ -29,7 +29,10 @@ export interface Listing {
   readonly lead: Measure;
   readonly own: Numbers;
   readonly total: Numbers;
+  /** What the bars are parts of: what is zoomed into. */
   readonly whole: number;
+  /** What shares are parts of: all that is accounted. */
+  readonly all: number;
 }
 
 /** What the panels know of the Python frames that are the rows of a code view. */
@@ -73,6 +76,7 @@ export function listingOf(view: View, reading: FoldState): Listing {
     own: regions ? regions.own(lead) : view.own(lead),
     total,
     whole: top < 0 ? all : (total[top] as number),
+    all: view.all(lead),
   };
 }
 

@@ -1,8 +1,9 @@
 // What is selected, from its names to what its nodes cost: analysis/selected.ts with the flags of selection.ts.
 
 import { expect, test } from "vitest";
-import { selectedOf, shapesOf } from "../analysis/selected.ts";
+import { microsInRows, selectedOf, shapesOf } from "../analysis/selected.ts";
 import { withDefaults } from "../data/options.ts";
+import { evaluate } from "../engine/evaluate.ts";
 import { measures } from "../engine/measures.ts";
 import { profileOf } from "../engine/testing.ts";
 import { nodesBehind } from "./selection.ts";
@@ -25,11 +26,16 @@ test("of a scope that is a node too: what is behind it, and the node itself", ()
     count: 3,
     costliest: 0,
     node: 0,
-    allMicros: 30,
     types: ["MatMul", "BiasAdd", "VariableV2"],
     devices: ["GPU", "CPU"],
   });
   expect(total).toMatchObject({ micros: 24, bytes: 72, runs: 2, float_ops: 500, params: 7 });
+});
+
+test("what of it the rows of a view count themselves", () => {
+  const flags = nodesBehind(PROFILE, ["a"]) as Uint8Array;
+  expect(microsInRows(evaluate(PROFILE, "scope", withDefaults()), flags)).toBe(24);
+  expect(microsInRows(evaluate(PROFILE, "scope", withDefaults({ hideNameRegexes: ["a"] })), flags)).toBe(4);
 });
 
 test("of several names the sums, each node once", () => {

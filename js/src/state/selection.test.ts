@@ -36,6 +36,28 @@ test.each([
   expect(behind(...names)).toEqual(nodes);
 });
 
+test("behind a frame are the nodes that it made in the steps shown", () => {
+  const sketch = profileOf(`
+    a = Add() 1us;1us | first.py:1:train
+    b = Add() 1us;1us | second.py:1:train
+  `);
+  const others: Readonly<Record<string, Int32Array>> = {
+    "other_stacks.group": Int32Array.of(-1, 0),
+    "other_stacks.of": Int32Array.of(0),
+    "other_stacks.node": Int32Array.of(0),
+    "other_stacks.stack": Int32Array.of(1), // a sketch numbers stacks as nodes
+    "other_stacks.forward": Int32Array.of(-1),
+  };
+  const profile = { ...sketch, late: (name: string) => others[name] };
+  const behindLine = (line: string, steps: readonly number[]) => [
+    ...(nodesBehind(profile, [line], steps) ?? []),
+  ];
+  expect(behindLine("second.py:1:train", [0])).toEqual([0, 1]);
+  expect(behindLine("second.py:1:train", [1])).toEqual([1, 1]);
+  expect(behindLine("first.py:1:train", [1])).toEqual([0, 0]);
+  expect(behindLine("first.py:1:train", [0, 1])).toEqual([1, 0]);
+});
+
 test("behind no name is nothing, which is not the same as none of the nodes", () => {
   expect(nodesBehind(PROFILE, [])).toBeNull();
   expect(nodesBehind(PROFILE, ["unknown"])).toEqual(new Uint8Array(5));

@@ -2,7 +2,7 @@
 
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { Profile } from "../data/profile.ts";
-import { viewTree } from "../engine/evaluate.ts";
+import { engineOf } from "../engine/evaluate.ts";
 import { NotLoaded } from "../engine/matching.ts";
 import { compareNames } from "../engine/order.ts";
 import { chosenSteps } from "../engine/steps.ts";
@@ -18,7 +18,7 @@ export function selectedNodes(store: Store): ReadonlySignal<Uint8Array | null> {
       const { profile } = store.shown;
       const names = store.selection.value;
       try {
-        return nodesBehind(profile, names);
+        return nodesBehind(profile, names, stepsOf(stepsShown(store).value));
       } catch (error) {
         if (!(error instanceof NotLoaded)) throw error;
         // Of frames it needs the code view; that comes after the first paint.
@@ -29,8 +29,15 @@ export function selectedNodes(store: Store): ReadonlySignal<Uint8Array | null> {
   );
 }
 
-/** A flag a graph node that is behind one of the names: the node itself, those of a scope, of an op type, or of a frame. */
-export function nodesBehind(profile: Profile, names: readonly string[]): Uint8Array | null {
+/**
+ * A flag a graph node that is behind one of the names: the node itself, those of a scope, of an op type, or of a frame
+ * in some steps.
+ */
+export function nodesBehind(
+  profile: Profile,
+  names: readonly string[],
+  steps: readonly number[] = [],
+): Uint8Array | null {
   if (!names.length) return null;
   const { nodes } = profile;
   const flags = new Uint8Array(nodes.names.length);
@@ -44,7 +51,7 @@ export function nodesBehind(profile: Profile, names: readonly string[]): Uint8Ar
   }
   flagTypes(profile, new Set(names), flags);
   const frames = names.filter((name) => FRAME.test(name));
-  if (frames.length) flagCreated(profile, new Set(frames), flags);
+  if (frames.length) engineOf("code").flag?.(profile, steps, new Set(frames), flags);
   return flags;
 }
 
@@ -63,17 +70,6 @@ function flagTypes({ nodes }: Profile, names: ReadonlySet<string>, flags: Uint8A
   const isChosen = nodes.ops.map((op) => names.has(op));
   if (!isChosen.includes(true)) return;
   for (let node = 0; node < flags.length; node++) if (isChosen[nodes.op[node] as number]) flags[node] = 1;
-}
-
-/** Flag what the code view counts below frames of these names. */
-function flagCreated(profile: Profile, frames: ReadonlySet<string>, flags: Uint8Array): void {
-  if (!profile.traces.stack.some((stack) => stack >= 0)) return;
-  const tree = viewTree(profile, "code");
-  tree.names.forEach((name, place) => {
-    if (!frames.has(name)) return;
-    const last = tree.rowStart[tree.end[place] as number] as number;
-    for (let row = tree.rowStart[place] as number; row < last; row++) flags[tree.rows[row] as number] = 1;
-  });
 }
 
 /** The selection after a click on a name: it alone, or with what was selected; a second click takes it back. */

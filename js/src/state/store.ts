@@ -38,9 +38,12 @@ export interface Panels {
       | "EmptyTable"
       | "ExportMenu"
       | "Filters"
+      | "LeftOut"
       | "MemoryPanel"
       | "MiniTimeline"
       | "SelectionPanel"
+      | "StepChoice"
+      | "StepFacts"
       | "Timeline"
       | "WorkersPanel"
       | "ZoomPath",

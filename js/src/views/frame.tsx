@@ -4,10 +4,10 @@ import { batch } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { hasSeveralWorkers } from "../analysis/devices.ts";
-import { OPTIONS, TABS, type Tab } from "../data/protocol.ts";
-import { asRegex } from "../lib/format.ts";
+import { TABS, type Tab } from "../data/protocol.ts";
 import { isTable, type Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
+import { FactList } from "../ui/facts.tsx";
 import { Lazy, LazyStyle } from "../ui/lazy.tsx";
 import { TreeTable } from "./table/table.tsx";
 
@@ -69,13 +69,14 @@ function Head({ store }: { readonly store: Store }) {
       <header class="head">
         <h2>tfprof</h2>
         <span class="title">{store.title.value}</span>
-        <ul class="facts">
-          {graph?.facts.map(({ label, value, help }) => (
-            <li key={label} title={help}>
-              {label} <b>{value}</b>
-            </li>
-          ))}
-        </ul>
+        {graph && (
+          <Lazy
+            store={store}
+            panel="StepFacts"
+            placeholder={<FactList facts={graph.facts} />}
+            unavailable={() => <FactList facts={graph.facts} />}
+          />
+        )}
         {graph && (
           <Lazy
             store={store}
@@ -111,6 +112,7 @@ function Status({ store }: { readonly store: Store }) {
   return (
     <footer class="status">
       <span role="status">{isTable(store.tab.value) && kept(store)}</span>
+      <Lazy store={store} panel="LeftOut" placeholder={null} unavailable={() => null} />
       <span class="about">{String(store.host.model.get("_about") ?? "")}</span>
     </footer>
   );
@@ -167,16 +169,17 @@ function Tabs({ store }: { readonly store: Store }) {
       </div>
       <div class="find">
         <GraphChoice store={store} />
-        <StepChoice store={store} />
+        <Lazy store={store} panel="StepChoice" placeholder={null} unavailable={() => null} />
         <SearchBox store={store} />
       </div>
     </div>
   );
 }
 
-/** All tabs; workers are only looked at where there are several, or tasks of a cluster. */
-function tabsOf({ shown: { cluster, profile }, tab }: Store): readonly Tab[] {
-  const hasWorkers = cluster || hasSeveralWorkers(profile) || tab.value === "workers";
+/** All tabs; workers are only looked at where there are several, accelerators, or tasks of a cluster. */
+function tabsOf({ shown: { accelerators, cluster, profile }, tab }: Store): readonly Tab[] {
+  const hasWorkers =
+    accelerators?.devices.length || cluster || hasSeveralWorkers(profile) || tab.value === "workers";
   return TABS.filter((each) => hasWorkers || each !== "workers");
 }
 
@@ -207,44 +210,6 @@ function GraphChoice({ store }: { readonly store: Store }) {
           {name}
         </option>
       ))}
-    </select>
-  );
-}
-
-/** One step, the mean of all, or the mean of those of one kind. */
-function StepChoice({ store }: { readonly store: Store }) {
-  const { steps, stepNames } = store.shown.profile;
-  const kinds = new Map<string, number>();
-  for (const name of stepNames) kinds.set(name, (kinds.get(name) ?? 0) + 1);
-  const { step: chosen, runNameRegexes } = store.options.value;
-  const kind = chosen < 0 ? runNameRegexes.join("\n") : "";
-  const everything = OPTIONS.find(({ key }) => key === "runNameRegexes")?.default as readonly string[];
-  return (
-    <select
-      aria-label="step"
-      onChange={({ currentTarget: { value } }) => {
-        if (value.startsWith("=")) store.set({ step: Number(value.slice(1)), runNameRegexes: everything });
-        else store.set({ step: -1, runNameRegexes: value ? [value] : everything });
-      }}
-    >
-      <option value="" selected={chosen < 0 && kind === everything.join("\n")}>
-        step: mean of {steps.length.toLocaleString("en")}
-      </option>
-      {(kinds.size > 1 || kind !== everything.join("\n")) &&
-        [...kinds].map(([name, count]) => (
-          <option key={name} value={asRegex(name)} selected={kind === asRegex(name)}>
-            {name || "unnamed"}: mean of {count.toLocaleString("en")}
-          </option>
-        ))}
-      {steps.map(
-        (number, index) =>
-          number !== steps[index - 1] && (
-            <option key={number} value={`=${number}`} selected={chosen === number}>
-              step {number}
-              {stepNames[index] ? ` · ${stepNames[index]}` : ""}
-            </option>
-          ),
-      )}
     </select>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { deviceLabel } from "../analysis/devices.ts";
-import { ownFrame, stackOf } from "../analysis/frames.ts";
+import { ownLine } from "../analysis/frames.ts";
 import {
   curveOf,
   type DeviceMemory,
@@ -13,8 +13,9 @@ import {
   requestedInStep,
   stepWithMostMemory,
 } from "../analysis/memory.ts";
+import type { Allocator } from "../data/graphs.ts";
 import type { Profile } from "../data/profile.ts";
-import { share, shortBytes, shortTime } from "../lib/format.ts";
+import { share, shortBytes, shortTime, visible } from "../lib/format.ts";
 import { selectionAfter, stepsOf, stepsShown } from "../state/selection.ts";
 import type { Store } from "../state/store.ts";
 import { Chart } from "./charts/chart.tsx";
@@ -34,6 +35,7 @@ export function MemoryPanel({ store }: { readonly store: Store }) {
   const data = useMemo(() => dataOf(profile, devices), [profile, devices]);
   return (
     <div class="memory">
+      <Allocators store={store} />
       {devices.length > 0 && (
         <section aria-label="memory over time">
           <header>
@@ -57,11 +59,85 @@ export function MemoryPanel({ store }: { readonly store: Store }) {
           store={store}
           title={`Alive at the peak on ${nameOf(profile, device)}`}
           holders={holdersAtPeak(profile, device)}
+          step={step}
         />
       ))}
       {!devices.length && <WithoutTimes store={store} step={step} />}
     </div>
   );
+}
+
+/** What each allocator had in use while it was recorded, beside what its device has. */
+function Allocators({ store }: { readonly store: Store }) {
+  const allocators = store.shown.accelerators?.allocators ?? NO_ALLOCATORS;
+  const data = useMemo(() => curvesOf(allocators), [allocators]);
+  if (!allocators.length) return null;
+  return (
+    <section aria-label="memory by allocator">
+      <header>
+        <h3>Memory in use by allocator</h3>
+      </header>
+      <Chart
+        store={store}
+        name="allocators"
+        spec="memory"
+        data={data}
+        height={HEIGHT}
+        label={`Memory in use over time. ${allocators.map(({ name, peak }) => `${name}: peak ${shortBytes(peak)}`).join("; ")}`}
+        marks={[]}
+      />
+      <table class="figures">
+        <caption>Peak of each allocator</caption>
+        <thead>
+          <tr>
+            <th scope="col">allocator</th>
+            <th scope="col">device</th>
+            <th scope="col">peak</th>
+            <th scope="col" title="the memory of the device">
+              capacity
+            </th>
+            <th scope="col" title="the peak by the capacity">
+              share
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {allocators.map(({ name, device, peak, capacity }) => (
+            <tr key={`${name} ${device}`}>
+              <th scope="row">{visible(name)}</th>
+              <td>{deviceLabel(device)}</td>
+              <td title={inBytes(peak)}>{shortBytes(peak)}</td>
+              <td>{capacity ? shortBytes(capacity) : "–"}</td>
+              <td>{capacity ? share(peak, capacity) : "–"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+const NO_ALLOCATORS: readonly Allocator[] = [];
+
+/** The curves and peaks of allocators, as tfprof_widget/widget/charts.py names their fields. */
+function curvesOf(allocators: readonly Allocator[]) {
+  const row = ({ name, nanos, bytes }: Allocator, at: number) => {
+    const [moment, size] = [nanos[at] ?? 0, bytes[at] ?? 0];
+    const seconds = moment / 1e9;
+    const until = (nanos[at + 1] ?? moment) / 1e9;
+    return { device: name, seconds, until, bytes: size, when: shortTime(moment / 1e3), exact: inBytes(size) };
+  };
+  return {
+    memory: allocators.flatMap((each) => each.bytes.map((_, at) => row(each, at))),
+    peaks: allocators.map((each) => ({
+      ...row(each, each.bytes.indexOf(Math.max(...each.bytes))),
+      label: `peak ${shortBytes(each.peak)}`,
+    })),
+  };
+}
+
+function inBytes(bytes: number): string {
+  return `${bytes.toLocaleString("en")} B`;
 }
 
 /** What is known where no allocation was recorded: what the ops asked for, or nothing, and why. */
@@ -85,7 +161,7 @@ function WithoutTimes({ store, step }: { readonly store: Store; readonly step: n
         This step has no allocation records, so it is not known when memory was held; below is what each op
         asked for.
       </p>
-      <Holders store={store} title="Bytes requested" holders={holders} />
+      <Holders store={store} title="Bytes requested" holders={holders} step={step} />
     </>
   );
 }
@@ -112,7 +188,7 @@ function dataOf(profile: Profile, devices: readonly DeviceMemory[]) {
     seconds: nanos / 1e9,
     bytes,
     when: shortTime(nanos / 1e3),
-    exact: `${bytes.toLocaleString("en")} B`,
+    exact: inBytes(bytes),
   });
   const curve = (device: DeviceMemory) => {
     const points = curveOf(device, STRETCHES);
@@ -134,13 +210,14 @@ interface HoldersProps {
   readonly store: Store;
   readonly title: string;
   readonly holders: readonly Holder[];
+  readonly step: number;
 }
 
 // The rest is said as one row: what is small is many.
 const MOST_ROWS = 100;
 
 /** A row an op; its name selects it everywhere. */
-function Holders({ store, title, holders }: HoldersProps) {
+function Holders({ store, title, holders, step }: HoldersProps) {
   const { profile } = store.shown;
   const whole = holders.reduce((sum, { bytes }) => sum + bytes, 0);
   const others = holders.slice(MOST_ROWS);
@@ -161,7 +238,14 @@ function Holders({ store, title, holders }: HoldersProps) {
         </thead>
         <tbody>
           {holders.slice(0, MOST_ROWS).map((holder) => (
-            <HolderRow key={holder.node} store={store} profile={profile} holder={holder} whole={whole} />
+            <HolderRow
+              key={holder.node}
+              store={store}
+              profile={profile}
+              holder={holder}
+              whole={whole}
+              step={step}
+            />
           ))}
           {others.length > 0 && (
             <tr class="dim">
@@ -181,12 +265,13 @@ interface HolderRowProps {
   readonly profile: Profile;
   readonly holder: Holder;
   readonly whole: number;
+  readonly step: number;
 }
 
-function HolderRow({ store, profile, holder: { node, bytes }, whole }: HolderRowProps) {
+function HolderRow({ store, profile, holder: { node, bytes }, whole, step }: HolderRowProps) {
   const { nodes } = profile;
   const name = nodes.names[node] ?? "";
-  const frame = ownFrame(stackOf(profile, node));
+  const frame = ownLine(profile, node, [step]);
   const isSelected = store.selection.value.includes(name);
   return (
     <tr data-selected={isSelected}>
@@ -202,7 +287,7 @@ function HolderRow({ store, profile, holder: { node, bytes }, whole }: HolderRow
         </button>
       </th>
       <td class="dim">{nodes.ops[nodes.op[node] ?? -1]}</td>
-      <td title={`${bytes.toLocaleString("en")} B`}>{shortBytes(bytes)}</td>
+      <td title={inBytes(bytes)}>{shortBytes(bytes)}</td>
       <td class="dim">{share(bytes, whole)}</td>
       <td title={frame?.source}>{frame?.name}</td>
     </tr>

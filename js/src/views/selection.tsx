@@ -2,12 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { frameNamed, ownFrame, type PythonFrame, stackOf } from "../analysis/frames.ts";
-import { type Selected, selectedOf, shapesOf } from "../analysis/selected.ts";
+import { forwardOf, frameNamed, ownFrame, type PythonFrame, stackOf } from "../analysis/frames.ts";
+import { aliveAtPeak } from "../analysis/memory.ts";
+import { microsInRows, type Selected, selectedOf, shapesOf } from "../analysis/selected.ts";
 import type { Profile } from "../data/profile.ts";
-import type { Measure, Measures } from "../engine/measures.ts";
+import { chosenSteps } from "../engine/steps.ts";
 import type { View } from "../engine/view.ts";
-import { exact, share, short, shortUnits } from "../lib/format.ts";
+import { exact, share, short, shortBytes, shortUnits } from "../lib/format.ts";
 import { selectedNodes } from "../state/selection.ts";
 import type { Store } from "../state/store.ts";
 
@@ -49,6 +50,7 @@ function Explained({ store, view, names, flags }: ExplainedProps) {
   );
   const { node, count, types, devices } = selected;
   const [only = ""] = names.length === 1 ? names : [];
+  const namesakes = view.kind === "code" ? rowsNamed(view, only) : 1;
   return (
     <>
       <h3>
@@ -67,6 +69,7 @@ function Explained({ store, view, names, flags }: ExplainedProps) {
           {count ? `${count.toLocaleString("en")} graph nodes` : "no graph node of this graph"}
         </p>
       )}
+      {namesakes > 1 && <p class="dim">{namesakes.toLocaleString("en")} rows of this name, together:</p>}
       {count === 1 && only !== lastPart(only) && <p class="dim">{only}</p>}
       {count > 0 && (
         <dl>
@@ -76,17 +79,34 @@ function Explained({ store, view, names, flags }: ExplainedProps) {
           </Fact>
           <Fact term="device">{devices.join(", ")}</Fact>
           <Fact term="shapes">{node >= 0 && shapesOf(profile, node, options.timing)}</Fact>
-          <Costs measures={measures} selected={selected} />
+          <Costs view={view} flags={flags} selected={selected} />
         </dl>
       )}
-      <Origin profile={profile} names={names} selected={selected} />
+      <Origin profile={profile} names={names} selected={selected} steps={chosenSteps(profile, options)} />
     </>
   );
 }
 
+/** How many rows have a name: a line that is reached in several ways has a row for each. */
+function rowsNamed(view: View, name: string): number {
+  let count = 0;
+  for (let row = 0; row < view.rows; row++) if (view.name(row) === name) count += 1;
+  return count;
+}
+
+interface CostsProps {
+  readonly view: View;
+  readonly flags: Uint8Array;
+  readonly selected: Selected;
+}
+
 /** What it costs, of which the node itself where more is behind it. */
-function Costs({ measures, selected }: { readonly measures: Measures; readonly selected: Selected }) {
-  const { total, node, count, allMicros } = selected;
+function Costs({ view, flags, selected }: CostsProps) {
+  const { total, node, count } = selected;
+  const { measures } = view.sums;
+  const allMicros = view.all("micros") / view.unit("micros");
+  const shownMicros = microsInRows(view, flags);
+  const alive = aliveAtPeak(view.profile, chosenSteps(view.profile, view.options), flags);
   const rate = total.micros ? (1e6 * total.float_ops) / total.micros : 0;
   const own =
     node >= 0 && count > 1 ? (measures.column("micros")[node] as number) / measures.unit("micros") : null;
@@ -94,6 +114,7 @@ function Costs({ measures, selected }: { readonly measures: Measures; readonly s
     <>
       <Fact term="time" title={exact("micros", total.micros)}>
         {total.micros > 0 && `${short("micros", total.micros)} · ${share(total.micros, allMicros)} of all`}
+        {shownMicros < total.micros && ` · ${short("micros", shownMicros)} in rows shown`}
         {own !== null && total.micros > 0 && ` · own ${short("micros", own)}`}
       </Fact>
       <Fact term="accelerator" title={exact("accelerator_micros", total.accelerator_micros)}>
@@ -104,7 +125,7 @@ function Costs({ measures, selected }: { readonly measures: Measures; readonly s
         {rate > 0 && ` · ${shortUnits(rate, "FLOP/s")}`}
       </Fact>
       <Fact term="memory" title={exact("bytes", total.bytes)}>
-        {memory(total)}
+        {memory(total, alive, count)}
       </Fact>
       <Fact term="parameters" title={exact("params", total.params)}>
         {total.params > 0 && short("params", total.params)}
@@ -116,16 +137,18 @@ function Costs({ measures, selected }: { readonly measures: Measures; readonly s
   );
 }
 
-function memory(total: Selected["total"]): string {
-  const parts: readonly [Measure, string][] = [
-    ["bytes", "requested"],
-    ["peak_bytes", "at the peak"],
-    ["residual_bytes", "kept"],
-    ["output_bytes", "put out"],
+/** Peaks of several ops are not at the same time, and their sum is no peak: of those it says what is alive at the step's. */
+function memory(total: Selected["total"], alive: number | null, count: number): string {
+  const parts: readonly (readonly [bytes: number, what: string])[] = [
+    [total.bytes, "requested"],
+    [count === 1 ? total.peak_bytes : 0, "at its peak"],
+    [alive ?? 0, "at the step's peak"],
+    [total.residual_bytes, "kept"],
+    [total.output_bytes, "put out"],
   ];
   return parts
-    .filter(([measure]) => total[measure] > 0)
-    .map(([measure, what]) => `${short(measure, total[measure])} ${what}`)
+    .filter(([bytes]) => bytes > 0)
+    .map(([bytes, what]) => `${shortBytes(bytes)} ${what}`)
     .join(" · ");
 }
 
@@ -156,23 +179,35 @@ interface OriginProps {
   readonly profile: Profile;
   readonly names: readonly string[];
   readonly selected: Selected;
+  readonly steps: readonly number[];
 }
 
-/** The line of the user's code behind it, and the whole stack on demand. */
-function Origin({ profile, names, selected }: OriginProps) {
+/** The line of the user's code behind it in these steps, and the whole stack on demand. */
+function Origin({ profile, names, selected, steps }: OriginProps) {
   const chosen = names.length === 1 ? frameNamed(profile, names[0] as string) : undefined;
   const about = selected.node >= 0 ? selected.node : selected.costliest;
-  const stack = chosen ? [] : stackOf(profile, about);
+  const stack = chosen ? [] : stackOf(profile, about, steps);
   const frame = chosen ?? ownFrame(stack);
   if (!frame)
     return selected.count ? <p class="dim">No Python trace of it: where it was made is not known.</p> : null;
   const isOfOne = chosen || selected.count === 1 || selected.node >= 0;
+  const forward = chosen ? -1 : forwardOf(profile, about, steps);
+  const line = forward < 0 ? undefined : ownFrame(stackOf(profile, forward, steps));
   return (
     <>
       {!isOfOne && (
         <p class="dim line" title={profile.nodes.names[about]}>
           Its costliest, {lastPart(profile.nodes.names[about] as string)}, was made here:
         </p>
+      )}
+      {line && (
+        <>
+          <p class="dim line" title={profile.nodes.names[forward]}>
+            The gradient of {lastPart(profile.nodes.names[forward] as string)}, which was made here:
+          </p>
+          <Code frame={line} />
+          <p class="dim">The gradient was asked for here:</p>
+        </>
       )}
       <Code frame={frame} />
       {stack.length > 1 && (

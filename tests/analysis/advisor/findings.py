@@ -25,10 +25,12 @@ def ran(
     types: Mapping[str, str] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     float_ops: Mapping[str, int] | None = None,
+    inputs: Mapping[str, Sequence[str]] | None = None,
 ) -> Profile:
     """A profile of ops by node; a run a step, each of (node, start, duration) in microseconds by device."""
     graph = GraphDef(node=[{"name": name, "op": op} for name, op in ops.items()])
     for node in graph.node:
+        node.input.extend((inputs or {}).get(node.name, ()))
         if node.name in (types or {}):
             node.attr["T"].CopyFrom(AttrValue(type=(types or {})[node.name]))
         for size in (shapes or {}).get(node.name, ()):

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from tests.analysis.advisor.advice import graph_of, run_of, same_advice
+from tests.analysis.advisor.findings import ran
 from tests.oracle.native import NativeTfprof
+from tfprof_widget.analysis.advisor.costliest import accelerator_use
+from tfprof_widget.analysis.advisor.runner import advice_on
 
 GPU, STREAM = "/job:w/device:GPU:0", "/job:w/device:GPU:0/stream:all"
 DEVICE = "device: /job:w/device:gpu:0"
@@ -81,3 +84,18 @@ def test_an_execution_without_a_start_does_not_count(native: NativeTfprof) -> No
     started = run_of({GPU: [("conv", 1000, 10), ("dense", 0, 900)], STREAM: [("conv", 1000, 5), ("conv", 0, 5)]})
     assert utilization(native, started) == [f"{DEVICE} utilization: 0.50"]
     assert utilization(native, run_of({GPU: [("conv", 0, 10)]})) == []
+
+
+def test_for_people_it_is_the_share_of_steady_steps_in_which_a_kernel_ran() -> None:
+    """Two streams of kernels side by side fill 900 of 1,000 us; the warm-up before does not count."""
+    kernels = [("conv", 91_000, 900), ("dense", 91_000, 500)]
+    run = {GPU: [("conv", 91_000, 10), ("dense", 91_990, 10)], STREAM: kernels}
+    warm_up = {GPU: [("conv", 1000, 9000)], STREAM: [("conv", 1000, 1)]}
+    profile = ran({"conv": "Conv2D", "dense": "MatMul"}, warm_up, run, step_names=["fit (warm-up)", "fit"])
+    assert list(accelerator_use(profile)) == [f"{DEVICE} utilization: 0.90"]
+    (report,) = advice_on(profile).reports["AcceleratorUtilizationChecker"]
+    assert report == f"{DEVICE} utilization: 0.90"
+
+
+def test_for_people_without_kernels_nothing_is_known() -> None:
+    assert not list(accelerator_use(ran({"conv": "Conv2D"}, {GPU: [("conv", 1000, 10)]})))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.analysis.advisor.findings import on_cpu, on_gpu, only, ran, shown
+from tests.analysis.advisor.findings import GPU, STREAM, on_cpu, on_gpu, only, ran, shown
 from tfprof_widget.analysis.advisor.waiting import device_idle
 
 OPS = {"first": "MatMul", "second": "MatMul", "third": "MatMul"}
@@ -14,6 +14,24 @@ def test_an_accelerator_that_waits_for_the_host() -> None:
     finding = only(device_idle(profile))
     assert finding.cause == "For 300us of 1.00ms (30%) of the steps nothing runs on /device:gpu:0."
     assert shown(profile, finding) == ["second", "third"]
+
+
+def test_several_accelerators_that_wait_are_one_finding_on_the_idlest() -> None:
+    """Of 1,000 us nothing runs for 300 on the first, for 400 on the second, for 100 on the third."""
+    busy = {
+        0: [("first", 1000, 700), ("third", 1999, 1)],
+        1: [("first", 1000, 600), ("third", 1999, 1)],
+        2: [("first", 1000, 900), ("third", 1999, 1)],
+    }
+    run = {}
+    for number, kernels in busy.items():
+        run[GPU.replace("gpu:0", f"gpu:{number}")] = [(name, start, 1) for name, start, _ in kernels]
+        run[STREAM.replace("gpu:0", f"gpu:{number}")] = kernels
+    profile = ran(OPS, run)
+    finding = only(device_idle(profile))
+    assert finding.cause == (
+        "For 399us of 1.00ms (40%) of the steps nothing runs on /device:gpu:1, and for 30% of them or more on 1 other."
+    )
 
 
 def test_shorter_gaps_are_those_of_launching() -> None:

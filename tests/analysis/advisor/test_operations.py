@@ -10,6 +10,8 @@ from tensorflow.core.framework import graph_pb2
 
 from tests.analysis.advisor.advice import graph_of, run_of, same_advice
 from tests.oracle.native import NativeTfprof
+from tfprof_widget.analysis.advisor.runner import advice_on
+from tfprof_widget.api.profile import Profile
 from tfprof_widget.lib.messages import GraphDef, OpLogProto
 
 FUSE = "Maybe use faster FusedBatchNorm instead of BatchNorm"
@@ -84,3 +86,17 @@ def test_both(native: NativeTfprof) -> None:
     graph = convolution({"s": b"NHWC"})
     graph.node[1].name = "BatchNorm"
     assert operations(native, graph, run_of({"/gpu:0": [("conv", 1000, 10)]})) == [FUSE, TRANSPOSE]
+
+
+@pytest.mark.parametrize(
+    ("ops", "reports"),
+    [
+        ({"conv/BatchNorm": "FusedBatchNormV3"}, []),
+        ({"conv/BatchNorm": "_FusedBatchNormEx"}, []),
+        ({"conv/BatchNorm/mul": "Mul"}, [FUSE]),
+    ],
+)
+def test_for_people_every_version_of_the_fused_one_counts(ops: Mapping[str, str], reports: list[str]) -> None:
+    """As TensorFlow 2 names it: native tfprof advises to replace it by itself."""
+    profile = Profile.from_protos(graph_of(ops))
+    assert advice_on(profile).reports["OperationChecker"] == tuple(reports)

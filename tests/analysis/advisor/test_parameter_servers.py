@@ -63,3 +63,10 @@ def test_a_single_server_has_nobody_to_share_with() -> None:
 def test_workers_are_no_servers() -> None:
     uneven = {WORKER: [("embedding", 1000, 500)], WORKER.replace("task:0", "task:1"): [("dense", 1000, 1)]}
     assert not list(parameter_servers(ran(OPS, uneven, shapes={"embedding": [17_200, 1000]})))
+
+
+def test_work_of_several_threads_at_once_is_no_longer_than_the_step() -> None:
+    """Two ops of 300 us each run side by side on the first server: it works for 300 us of a step of 1,000."""
+    at_once = {**run(300, 100), PS0: [("embedding", 1000, 300), ("more", 1000, 300)]}
+    finding = only(parameter_servers(ran({**OPS, "more": "MatMul"}, at_once)))
+    assert "works for 300us a step, and the 2 servers for 200us" in finding.cause

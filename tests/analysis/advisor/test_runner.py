@@ -47,6 +47,11 @@ def test_a_profiler_advises_on_its_steps() -> None:
     )
 
 
+def test_the_options_have_an_older_name() -> None:
+    chosen: dict[str, dict[str, str]] = {"AcceleratorUtilizationChecker": {}}
+    assert tfprof.advise(GRAPH, RUN, tfprof_options=chosen) == tfprof.advise(GRAPH, RUN, chosen)
+
+
 def test_a_warning_points_to_the_caller() -> None:
     with pytest.warns(tfprof.ProfileWarning, match="ExpensiveOperationChecker") as caught:
         tfprof.advise(GRAPH, RUN)

@@ -82,9 +82,9 @@ def test_a_profile_without_steps() -> None:
 
 
 def test_a_finding_is_a_report_that_says_where_to_look() -> None:
-    evidence = Evidence("scope", {"show_name_regexes": ["a b", "c"], "max_depth": 3}, ("a b",))
+    evidence = Evidence("scope", {"show_name_regexes": ["a b", "c"], "max_depth": 3}, ("a b", "d"))
     assert str(Finding("It is slow.", evidence, "Hurry.")) == (
-        "It is slow.\n  fix: Hurry.\n  see: scope -show_name_regexes 'a b,c' -max_depth 3 (a b)"
+        "It is slow.\n  fix: Hurry.\n  see: scope -show_name_regexes 'a b,c' -max_depth 3\n  rows: a b, d"
     )
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from tests.analysis.advisor.findings import CPU, GPU, STREAM, on_cpu, only, ran, shown
-from tfprof_widget.analysis.advisor.waiting import transfers
+from tests.ingest.spaces import Space
+from tests.made import profile_of_tables, tables_of_traces
+from tfprof_widget.analysis.advisor.waiting import device_idle, transfers
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.ingest.xspace.reader import read_xspace
 
 OPS = {"conv": "Conv2D", "w/read/_1": "_Recv", "w/read/_0": "_Send"}
 
@@ -48,3 +52,42 @@ def test_copies_that_are_ops_of_their_own() -> None:
     ops = {"conv": "Conv2D", "images": "MemcpyH2D"}
     run = {CPU: [("conv", 1000, 1)], STREAM: [("images", 1001, 299), ("conv", 1300, 700)]}
     assert "for 299us of 1.00ms (30%)" in only(transfers(ran(ops, run))).cause
+
+
+MICRO = 1000
+
+
+def on_streams(*streams: tuple[str, int, int]) -> Profile:
+    """What TensorFlow 2 records of a GPU: each a kernel, or a copy by its name, with its start and length."""
+    space = Space()
+    for name, start, micros in streams:
+        copy = {"memcpy_details": "kind_src:pageable kind_dst:device size:4096 dest:0 async:1"}
+        stats = copy if name.startswith("Memcpy") else {"tf_op": f"{name}:Conv2D"}
+        line = "Stream #15(MemcpyH2D)" if stats is copy else "Stream #14(Compute)"
+        space.add(line, name, start * MICRO, micros * MICRO, "/device:GPU:0", **stats)
+    return profile_of_tables(tables_of_traces(read_xspace(space.message)))
+
+
+def test_an_accelerator_that_waits_for_copies() -> None:
+    """Of 1,000 us it waits for 300, which are the copy's: Python and locks have no part in it."""
+    profile = on_streams(("first", 1000, 300), ("MemcpyH2D", 1300, 300), ("second", 1600, 400))
+    finding = only(transfers(profile))
+    assert finding.cause == (
+        "/device:gpu:0 waits for copies: for 300us of 1.00ms (30%) of the steps tensors are copied, and it computes "
+        "nothing."
+    )
+    assert "prefetch_to_device" in finding.fix
+    assert not list(device_idle(profile))
+
+
+def test_copies_beside_kernels_hold_nobody_up() -> None:
+    profile = on_streams(("first", 1000, 600), ("MemcpyH2D", 1100, 500), ("second", 1600, 400))
+    assert not list(transfers(profile))
+    assert not list(device_idle(profile))
+
+
+def test_a_gap_beside_a_short_copy_is_idle() -> None:
+    """Of a gap of 400 us the copy takes 50, which is too little to be worth a change."""
+    profile = on_streams(("first", 1000, 300), ("MemcpyH2D", 1650, 50), ("second", 1700, 300))
+    assert not list(transfers(profile))
+    assert only(device_idle(profile)).cause == "For 350us of 1.00ms (35%) of the steps nothing runs on /device:gpu:0."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-ROWS, COLUMNS, STEPS = 500, 300, 4
+ROWS, COLUMNS, STEPS = 500, 300, 12
 
 
 def recorded(

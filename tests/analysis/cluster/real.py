@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Timer
+
+from tests.ports import free_ports
 
 ROOT = Path(__file__).parents[3]
 TRIALS = 3
@@ -36,17 +37,6 @@ def serving(**tasks: int) -> Iterator[Cluster]:
                 return
             processes.close()
     raise RuntimeError(f"no cluster began to serve in {TRIALS} trials")
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nothing listens on, all held until they are known, so that none comes twice."""
-    with ExitStack() as sockets:
-        found = []
-        for _ in range(count):
-            each = sockets.enter_context(socket.socket())
-            each.bind(("127.0.0.1", 0))
-            found.append(each.getsockname()[1])
-        return found
 
 
 @contextmanager

@@ -7,11 +7,15 @@ import os
 import sys
 
 
-def main(cluster: str, job: str, task: str) -> None:
-    """Serve; the line that is written says that it has begun."""
+def main(cluster: str, job: str, task: str, threads: str = "0") -> None:
+    """Serve; the line that is written says that it has begun. Ops run in so many threads, 0 for TensorFlow's choice."""
     import tensorflow as tf
 
-    server = tf.distribute.Server(tf.train.ClusterSpec(json.loads(cluster)), job_name=job, task_index=int(task))
+    config = tf.compat.v1.ConfigProto(
+        intra_op_parallelism_threads=int(threads), inter_op_parallelism_threads=int(threads)
+    )
+    spec = tf.train.ClusterSpec(json.loads(cluster))
+    server = tf.distribute.Server(spec, job_name=job, task_index=int(task), config=config)
     print(server.target, flush=True)
     sys.stdin.read()
     os._exit(0)  # a server cannot be stopped

@@ -10,13 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tests.analysis.cluster.clusters import PS0, PS1, WORKER0, WORKER1, Came, Event, Ran, profile_of
-from tfprof_widget.analysis.cluster.clocks import (
-    UNKNOWN,
-    Clocks,
-    Producers,
-    aligned_start_nanos,
-    aligned_transfer_nanos,
-)
+from tfprof_widget.analysis.cluster.clocks import UNKNOWN, Clocks, aligned_start_nanos, aligned_transfer_nanos
+from tfprof_widget.analysis.cluster.exchanges import Producers
 from tfprof_widget.analysis.cluster.tasks import Tasks
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.profiles.devices import job_of_task
@@ -105,6 +100,14 @@ def later_by(micros: int, events: list[Event]) -> list[Event]:
 def test_steps_that_are_a_month_apart_tell_nothing_of_each_other() -> None:
     later = later_by(3_000_000_000_000, exchange(1000, 200))
     assert offsets(profile_of(exchange(150, 130), later), 1)[WORKER0] == (400, 500)
+
+
+def test_one_step_that_contradicts_the_others_is_outvoted() -> None:
+    """Five steps leave -30 to 50; the third of six leaves 300 to 400, as if another clock was read in it."""
+    steps = [later_by(1000 * (number + 1), exchange(150, 130)) for number in range(6)]
+    steps[2] = later_by(3000, exchange(500, -200))
+    profile = profile_of(*steps)
+    assert [offsets(profile, moment)[WORKER0] for moment in range(6)] == [(10, 40)] * 6
 
 
 def test_start_times_are_moved_onto_one_clock() -> None:

@@ -14,6 +14,7 @@ from tests.analysis.cluster.real import process
 from tfprof_widget.analysis.cluster.clocks import Clocks
 from tfprof_widget.analysis.cluster.summary import ClusterSummary, summary
 from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.data import SHORTER
 
 FLOAT = 4
 
@@ -92,5 +93,5 @@ def test_replicas_of_one_process_send_each_other_tensors_and_reduce(mirrored: di
 
 
 def test_the_step_in_which_devices_of_a_process_meet_is_left_out(mirrored: dict[str, Any]) -> None:
-    """In which TensorFlow's profiler may crash; the steps after it are recorded."""
-    assert mirrored["steps"] == ["<lambda>"] * (STEPS - 1)
+    """In which TensorFlow's profiler may crash; the steps after it are recorded, be some shorter than most or not."""
+    assert [name.removesuffix(SHORTER) for name in mirrored["steps"]] == ["<lambda>"] * (STEPS - 1)

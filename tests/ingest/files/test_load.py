@@ -147,8 +147,8 @@ def test_unknown_kind_of_url() -> None:
 
 def test_url_without_fsspec(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
-    with pytest.raises(ProfileError, match=r"by fsspec.*run `pip install 'tfprof-widget\[distributed\]'`"):
-        tfprof.load("gs://bucket/profile_0")
+    with pytest.raises(ProfileError, match=r"need fsspec.*run `pip install 'tfprof-widget\[distributed\]'`"):
+        tfprof.load("s3://bucket/profile_0")
 
 
 def test_dump_directory_of_cumulated_profiles(tmp_path: Path) -> None:
@@ -255,3 +255,23 @@ def test_a_run_of_another_graph_is_told_among_others(written: Path) -> None:
         ProfileError, match=r"run_meta_11: run_meta: none of its 2 nodes is in the graph \(such as '[xy]'\)"
     ):
         tfprof.load([written / "a", written / "run_meta_*"])
+
+
+def test_the_graph_of_a_meta_graph_is_read_where_it_is_given_by_name(tmp_path: Path) -> None:
+    """A checkpoint's `.meta`: TensorFlow 1 saves the graph in it, and often nowhere else."""
+    import tensorflow as tf
+
+    graph = tf.Graph()
+    with graph.as_default():
+        loss = tf.reduce_sum(tf.compat.v1.get_variable("w", [4, 2], use_resource=False), name="loss")
+        tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+        tf.compat.v1.train.export_meta_graph(str(tmp_path / "model.ckpt.meta"))
+    meta = tmp_path / "model.ckpt.meta"
+    expected = {node.name for node in graph.as_graph_def().node}
+    assert set(tfprof.load(meta).nodes.names) == expected
+    assert {node.name for node in load_message(meta, "GraphDef").node} == expected
+    (tmp_path / "graph.pb").write_bytes(PROTOS.graph.SerializeToString())
+    assert set(tfprof.load(tmp_path).nodes.names) == {"w", "loss"}  # a log directory has the graph by itself
+    meta.write_bytes(meta.read_bytes()[:200])
+    with pytest.raises(ProfileError, match=r"model\.ckpt\.meta: "):
+        tfprof.load(meta)

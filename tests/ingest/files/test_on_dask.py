@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,33 +29,35 @@ PROTOS = protos_of("""
     loss = MatMul(w, x) 9us;7us+800ns 7flops    | train.py:1:main > model.py:3:layer
 """)
 
-TRIALS, PATIENCE_SECONDS = 28, 10
-"""Together less than pytest lets a test take."""
+
+@contextmanager
+def two_workers() -> Iterator[Any]:
+    """The client of two processes, on which a task may be tried twice.
+
+    An error in ending them is Dask's own, and says nothing of the test.
+    """
+    with config.set({"distributed.scheduler.allowed-failures": 1, "distributed.deploy.lost-worker-timeout": "100ms"}):
+        cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+        client = distributed.Client(cluster)
+        try:
+            yield client
+        finally:
+            for made in (client, cluster):
+                with suppress(TimeoutError, OSError, RuntimeError):
+                    made.close()
 
 
 @pytest.fixture(scope="module")
-def connected() -> Iterator[Any]:
-    """The client of two processes, on which a task may be tried twice."""
-    with (
-        config.set({"distributed.scheduler.allowed-failures": 1, "distributed.deploy.lost-worker-timeout": "100ms"}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+def client() -> Iterator[Any]:
+    with two_workers() as connected:
+        yield connected
 
 
 @pytest.fixture
-def client(connected: Any) -> Any:
-    """The same, with both processes: one that a test has ended is started again, late on a busy machine.
-
-    A process that closed by itself does not come back unless the cluster is asked for two again.
-    """
-    for _ in range(TRIALS):
-        connected.cluster.scale(2)
-        with suppress(TimeoutError):
-            connected.wait_for_workers(2, timeout=PATIENCE_SECONDS)
-            return connected
-    raise TimeoutError("no two workers")
+def mortal() -> Iterator[Any]:
+    """The client of two processes for one test, which ends some: other tests need not wait for new ones."""
+    with two_workers() as connected:
+        yield connected
 
 
 @pytest.fixture
@@ -98,6 +100,14 @@ def test_a_file_system_of_the_memory(written: Path) -> None:
         assert_same(tfprof.load("memory://on_dask", client=client), tfprof.load(written))
 
 
+def test_the_memory_of_another_process_is_told_of(client: Any, written: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    for path in written.iterdir():
+        memory.pipe(f"/of_this_process/{path.name}", path.read_bytes())
+    with pytest.raises(ProfileError, match=r"^cannot read 'memory://.*; memory:// is of one process: write the files "):
+        tfprof.load("memory://of_this_process", client=client)
+
+
 def test_the_bar_comes_to_its_end(client: Any, written: Path) -> None:
     files = find_files(written)
     told: list[tuple[str, int]] = []
@@ -124,17 +134,17 @@ def test_a_file_that_the_workers_do_not_have_is_named(client: Any, tmp_path: Pat
         read_on_dask([lost], client, NodeNames(), silent)
 
 
-def test_a_worker_that_dies_is_followed_by_another(client: Any, written: Path, tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_followed_by_another(mortal: Any, written: Path, tmp_path: Path) -> None:
     (graph,) = find_files(written / "graph")
     dying = File("run", 5, True, partial(die_once, tmp_path / "died", written / "run_meta_0"))
-    found = read_on_dask([graph, dying], client, NodeNames(), silent)
+    found = read_on_dask([graph, dying], mortal, NodeNames(), silent)
     assert (tmp_path / "died").exists()
     assert [part.kind for part in found.parts] == ["GraphDef", "RunMetadata"]
 
 
-def test_what_kills_every_worker_is_named_with_a_remedy(client: Any) -> None:
+def test_what_kills_every_worker_is_named_with_a_remedy(mortal: Any) -> None:
     with pytest.raises(ProfileError, match=r"^run: the workers that read this died.*memory_limit"):
-        read_on_dask([File("run", 5, True, partial(os._exit, 1))], client, NodeNames(), silent)
+        read_on_dask([File("run", 5, True, partial(os._exit, 1))], mortal, NodeNames(), silent)
 
 
 def test_another_fault_of_a_worker_is_told(client: Any) -> None:

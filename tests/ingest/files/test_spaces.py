@@ -15,7 +15,7 @@ import tfprof_widget as tfprof
 from tests.ingest.spaces import Space
 from tfprof_widget.cli import main
 from tfprof_widget.ingest.files.recognise import recognise
-from tfprof_widget.ingest.xspace.reader import BEFORE, read_steps
+from tfprof_widget.ingest.xspace.steps import BEFORE, read_steps
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 from tfprof_widget.lib.messages import GraphDef
 
@@ -37,9 +37,10 @@ def written(path: Path, space: Space) -> Path:
     return path
 
 
-def micros(profile: tfprof.Profile) -> dict[int, int]:
-    """By step, the microseconds of all ops."""
-    views = {step: profile.view("op", step=step) for step in profile.steps}
+def micros(profile: tfprof.Profile, worker: str | None = None) -> dict[int, int]:
+    """By step, the microseconds of all ops, of one worker if there are several."""
+    chosen = {} if worker is None else {"worker_regexes": [worker]}
+    views = {step: profile.view("op", step=step, **chosen) for step in profile.steps}
     return {step: int(view.grand_total["micros"][0]) // view.time_scale for step, view in views.items()}
 
 
@@ -120,17 +121,23 @@ def test_no_steps(tmp_path: Path) -> None:
     assert micros(profile) == {0: 7}
 
 
-def test_hosts_of_one_run_add_up(tmp_path: Path) -> None:
+def test_hosts_of_one_run_are_workers(tmp_path: Path) -> None:
+    """Each has a GPU:0 of its own: added up, it would be busy for longer than a step takes."""
     run = tmp_path / "plugins" / "profile" / "2024_05_17_10_30_00"
     written(run / "host_0.xplane.pb", marked(4, 5))
     written(run / "host_1.xplane.pb", marked(4, 5, micros=30))
     (run / "host_0.trace.json.gz").write_bytes(gzip.compress(b'{"traceEvents": []}'))
     (run / "host_0.overview_page.pb").write_bytes(GraphDef(node=[{"name": "a", "op": "b"}]).SerializeToString())
     for source in (tmp_path, run, run.parent, str(run / "*.xplane.pb")):
-        assert micros(tfprof.load(source)) == {4: 40, 5: 40}
+        profile = tfprof.load(source)
+        assert sorted(set(profile.step_workers)) == ["host_0", "host_1"]
+        assert {worker: micros(profile, worker) for worker in ("host_0", "host_1")} == {
+            "host_0": {4: 10, 5: 10},
+            "host_1": {4: 30, 5: 30},
+        }
 
 
-@pytest.mark.parametrize("above", ["", "train/"])
+@pytest.mark.parametrize("above", ["", "train/", "20200922-101530/train/"])
 def test_newest_run_of_a_log_directory(tmp_path: Path, above: str) -> None:
     profiles = tmp_path / f"{above}plugins" / "profile"
     written(profiles / "run_9" / "host.xplane.pb", marked(0, micros=90))
@@ -177,7 +184,7 @@ def test_failed_recording(tmp_path: Path) -> None:
     space.message.errors.append("host: Insufficient privilege to run libcupti (you need root permission).")
     with pytest.raises(
         ProfileError,
-        match=r"host.xplane.pb: no op of TensorFlow's is in it; record .*\. TensorFlow's profiler says: host: Insuff"
+        match=r"host.xplane.pb: nothing that ran is in it; TensorFlow's profiler says: host: Insuff"
         r".*; if the driver keeps .*NVreg_RestrictProfilingToAdminUsers=0 .*--cap-add=SYS_ADMIN",
     ):
         tfprof.load(written(tmp_path / "host.xplane.pb", space))

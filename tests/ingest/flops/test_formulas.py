@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tensorflow.python.framework import op_def_registry
 
 from tfprof_widget.ingest.flops.operation import Operation, UnknownShape
 from tfprof_widget.ingest.flops.products import MULTIPLY_ACCUMULATES
 from tfprof_widget.ingest.flops.registry import FLOAT_OPS, count
+from tfprof_widget.ingest.flops.updates import OPTIMIZERS
 
 IMAGE = (2, 8, 8, 3)
 IMAGES = (2, 3, 8, 8)
@@ -158,6 +160,17 @@ BY_HAND: list[tuple[str, list[Any], list[Any], dict[str, Any], int]] = [
     ("ResourceApplyMomentum", [(1,), (1,), (1,), (3, 4), (1,)], [], {}, 4 * 12),
     ("ResourceApplyAdam", [(1,)] * 9 + [(3, 4)], [], {}, 12 * 12),
     ("AssignAddVariableOp", [None, (3, 4)], [], {}, 12),
+    # rows of a variable: (2, 4) of them are updated, whatever its size
+    ("ResourceSparseApplyAdagrad", [(1,), (1,), (1,), (2, 4), (2,)], [], {}, 6 * 8),
+    ("SparseApplyMomentum", [(90, 4), (90, 4), (1,), (2, 4), (2,), (1,)], [], {"use_nesterov": True}, 6 * 8),
+    ("ResourceApplyAdamWithAmsgrad", [(1,)] * 10 + [(3, 4)], [], {}, 13 * 12),
+    ("ResourceScatterNdAdd", [(1,), (5, 1), (5, 4)], [], {}, 20),
+    ("ResizeBicubic", [(1, 2, 2, 3), (2,)], [(1, 4, 4, 3)], {}, 35 * 48),
+    # 7 times, 2 sequences, 5 classes, 3 labels: 8 states
+    ("CTCLoss", [(7, 2, 5), (3, 2), (3,), (2,)], [(2,), (7, 2, 5)], {}, 8 * 70 + 28 * 7 * 8),
+    # 16 x 16: forwards 5 n log2(n)
+    ("FFT2D", [(3, 16, 16)], [(3, 16, 16)], {}, 3 * 5 * 256 * 8),
+    ("Lu", [(4, 6, 6)], [(4, 6, 6)], {}, 4 * 2 * 6**3 // 3),
     # recurrent: batch 2, 3 features, 5 units, 7 times; 23 a unit for an LSTM's gates, 17 for a GRU's
     ("LSTMBlockCell", [(2, 3), (2, 5), (2, 5), (8, 20)], [], {}, 2 * 2 * 8 * 20 + 23 * 10),
     ("BlockLSTMV2", [(1,), (7, 2, 3), (2, 5), (2, 5), (8, 20)], [], {}, 7 * (2 * 2 * 8 * 20 + 23 * 10)),
@@ -202,3 +215,16 @@ def test_multiply_accumulates_are_the_products_alone(op: str, macs: int) -> None
 def test_an_equation_that_does_not_fit_is_an_error_and_no_count(equation: str) -> None:
     with pytest.raises(ValueError, match=r"does not fit"):
         count(Operation("Einsum", ((4, 5), (5, 6, 7)), ((4, 6),), {"equation": equation}))
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_the_gradient_of_an_update_is_the_input_that_tensorflow_says(optimizer: str) -> None:
+    """Whole variables and rows of them, as references and as resources: TensorFlow has not all four of each."""
+    found = [
+        signature.input_arg
+        for kind in ("", "Resource", "Sparse", "ResourceSparse")
+        if (signature := op_def_registry.get(f"{kind}Apply{optimizer}")) is not None
+    ]
+    assert found
+    for arguments in found:
+        assert arguments[OPTIMIZERS[optimizer][0]].name in ("grad", "delta")

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.profiler.tfprof_output_pb2 import GraphNodeProto
 
 import tfprof_widget as tfprof
+from tests.analysis.advisor.advice import run_of
+from tests.oracle.native import NativeAnswer, NativeTfprof, Request
+from tests.oracle.random_options import options_proto
 from tests.sketches import profile_of, protos_of
+from tfprof_widget.analysis.coverage import flops_coverage
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.messages import GraphDef
 from tfprof_widget.profiles.tables import ExecutedKernel
 
 tf1 = tf.compat.v1
@@ -174,6 +182,43 @@ def test_what_an_op_log_says_is_not_added_to() -> None:
     assert profile.with_flops().nodes.float_ops.sum() == 12
 
 
+def logged(build: Callable[[Any], Any]) -> tuple[bytes, bytes, bytes]:
+    """A graph, a run of it, and the op log that TensorFlow writes of the graph."""
+    graph, run_meta = run(build)
+    with TemporaryDirectory() as directory:
+        with graph.as_default():
+            tf1.profiler.write_op_log(graph, directory)
+        op_log = Path(directory, "tfprof_log").read_bytes()
+    definition = graph.as_graph_def(add_shapes=True)
+    return definition.SerializeToString(), run_meta.SerializeToString(), op_log
+
+
+def test_beside_an_op_log_what_ran_counts_by_the_shapes_of_the_run(native: NativeTfprof) -> None:
+    """TensorFlow's op log has no count for a product of an unknown batch, and native tfprof adds none."""
+    graph, run_meta, op_log = logged(dense)
+    profile = Profile.from_protos(graph, run_meta, op_log)
+    assert sum(float_ops(profile).values()) == PRODUCT + 2 * BATCH * UNITS
+    assert profile.flops_coverage().share == 1
+    of_native = profile.view("scope", max_depth=100, account_type_regexes=[".*"], timing="tfprof")
+    options = {"max_depth": 100, "step": -1, "order_by": "name", "select": ["float_ops"], "output": "none"} | {
+        f"{kind}_regexes": [".*"] for kind in ("account_type", "start_name", "show_name")
+    }
+    answer = native.analyze(Request("scope", options_proto(options)), graph, run_meta, op_log)
+    assert isinstance(answer, NativeAnswer)
+    assert GraphNodeProto.FromString(answer.proto).total_float_ops == int(of_native.total["float_ops"][0])
+
+
+def test_zeros_of_ops_that_work_are_not_covered() -> None:
+    graph, run_meta, op_log = logged(dense)
+    coverage = Profile.from_protos(graph, run_meta, op_log, own_formulas=False).flops_coverage()
+    assert coverage.share < 1
+    assert {each.lacks for each in coverage.op_types if each.op in ("MatMul", "Relu")} == {"count"}
+    assert "not counted in the op log: " in coverage.text()
+    assert (
+        Profile.from_protos(graph, run_meta, op_log).with_flops(multiply_accumulates=True).flops_coverage().share == 1
+    )
+
+
 @pytest.fixture
 def take_back() -> Iterator[list[Callable[[], None]]]:
     registered: list[Callable[[], None]] = []
@@ -235,7 +280,7 @@ def test_the_batch_of_a_gradient_that_takes_in_sizes_first() -> None:
     model = keras.Sequential(layers)
     model.compile("sgd", "mse")
     with tfprof.capture(trace_all=True) as prof:
-        model.fit(np.ones([40, 8, 8, 1]), np.zeros([40, 8]), batch_size=16, epochs=2, verbose=0, shuffle=False)
+        model.fit(np.ones([168, 8, 8, 1]), np.zeros([168, 8]), batch_size=16, verbose=0, shuffle=False)
     nodes = prof.profile.nodes
     counted = {
         name.rpartition("/")[2]: int(count)
@@ -245,6 +290,23 @@ def test_the_batch_of_a_gradient_that_takes_in_sizes_first() -> None:
     products = 2 * (3 * 3 * 4 * 8) * (4 * 4) * 16
     assert counted["Conv2DBackpropInput"] == products
     assert counted["Conv2DBackpropFilter"] >= products  # and a bias, where one kernel does both
+
+
+def test_products_of_gradients_whose_length_the_graph_does_not_know() -> None:
+    """A dense layer on sequences: its weights' gradient is [4, 16 * 5] x [16 * 5, 3], whose 16 * 5 no graph knows."""
+    model = keras.Sequential([keras.Input([None, 4]), keras.layers.Dense(4), keras.layers.Dense(3, name="last")])
+    model.compile("sgd", "mse")
+    given, wanted = np.ones([168, 5, 4]), np.zeros([168, 5, 3])
+    with tfprof.capture(trace_all=True) as prof:
+        model.fit(given, wanted, batch_size=16, verbose=0, shuffle=False)
+    nodes = prof.profile.nodes
+    counted = {
+        name.rpartition("last/")[2]: int(count)
+        for name, count in zip(nodes.names, nodes.float_ops, strict=True)
+        if name.startswith("gradient_tape/") and "last/Tensordot/MatMul/" in name
+    }
+    products = 2 * (16 * 5) * 4 * 3
+    assert counted == {"Tensordot/MatMul/MatMul": products, "Tensordot/MatMul/MatMul_1": products}
 
 
 @pytest.mark.parametrize("op", ["_MklTranspose", "_MklReshape", "_MklConcatV2", "_MklSlice", "_FusedRecv"])
@@ -267,20 +329,34 @@ def test_a_function_library_that_is_damaged_is_told_of() -> None:
 def test_coverage_is_by_time_and_names_what_is_missing() -> None:
     profile = profile_of("""
         a = MatMul()  60us 6flops
-        b = CTCLoss()  30us
+        b = Svd()     30us
         c = Relu()    9us
         d = Reshape() 1us
         e = NoSuch()
     """)
     coverage = tfprof.flops_coverage(profile)
     assert coverage.share == pytest.approx(0.61)
-    assert coverage.without_formula == ("CTCLoss",)
+    assert coverage.without_formula == ("Svd",)
     assert coverage.without_shapes == ("Relu",)
     assert next((each.op, each.micros, each.float_ops) for each in coverage.op_types) == ("MatMul", 60.0, 6)
     assert str(coverage).splitlines() == [
         "float operations are known for 61.0% of the op time",
-        "no formula: CTCLoss (30.0%)",
+        "no formula: Svd (30.0%)",
         "shapes not known: Relu (9.0%)",
     ]
     assert tfprof.flops_coverage(profile.view("op", account_type_regexes=["MatMul"])).share == 1
     assert coverage.to_dataframe()["lacks"].tolist() == ["", "formula", "shapes", ""]
+
+
+RECORDED_STAGES = (
+    *("AssertCardinality", "DirectedInterleave", "GroupByWindow", "IgnoreErrors", "MapAndBatch", "PaddedBatchV2"),
+    *("Prefetch", "Random", "RebatchV2", "Shard", "ShuffleAndRepeat", "TakeWhile", "Unbatch", "Window", "Zip"),
+)
+"""As TensorFlow 2.21 names stages of pipelines that a loop of Python goes through."""
+
+
+def test_stages_of_input_lack_no_formula_and_ops_of_their_maps_may() -> None:
+    ran = {f"tf.data/Root/{op}": op for op in (*RECORDED_STAGES, "DecodeImage")}
+    graph = GraphDef(node=[{"name": name, "op": op} for name, op in ran.items()])
+    run_meta = run_of({"/job:localhost/replica:0/task:0/device:cpu:0": [(name, 1000, 10) for name in ran]})
+    assert flops_coverage(Profile.from_protos(graph, [run_meta])).without_formula == ("DecodeImage",)

@@ -6,7 +6,7 @@ The fixture below looks after each test of the folder whether TensorFlow, Keras 
 |---|---|
 | disk full, read-only directory | `test_disk.py` |
 | a kernel that is killed in mid-dump | `test_killed.py` |
-| a capture that is interrupted | `test_interrupted.py` |
+| a capture that is interrupted | `test_interrupted.py`, `test_random_signals.py` |
 | a second profiler, before, during and after | `test_second_profiler.py` |
 | a session closed, a device lost during a run | `test_lost.py` |
 | a graph changed between runs | `test_changed_graph.py` |

@@ -29,14 +29,19 @@ OWNERS: tuple[Any, ...] = (
 )
 
 
-def hooks() -> Any:
-    """Every function of what is hooked, the list of importers, the handler of Ctrl-C, and our own threads."""
+def hooks(patience: float = 60) -> Any:
+    """Every function of what is hooked, the list of importers, the handler of Ctrl-C, and our own threads.
+
+    A thread has so many seconds to end; none where a capture is open, whose threads go on.
+    """
     functions = [{name: value for name, value in vars(owner).items() if callable(value)} for owner in OWNERS]
-    ours = [thread for thread in threading.enumerate() if thread.name.startswith("tfprof") and not _ended(thread)]
+    ours = [
+        thread for thread in threading.enumerate() if thread.name.startswith("tfprof") and not _ended(thread, patience)
+    ]
     return functions, list(sys.meta_path), signal.getsignal(signal.SIGINT), ours
 
 
-def _ended(thread: threading.Thread) -> bool:
+def _ended(thread: threading.Thread, patience: float) -> bool:
     """Whether a thread comes to its end, which it may be about to."""
-    thread.join(60)
+    thread.join(patience)
     return not thread.is_alive()

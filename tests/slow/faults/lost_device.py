@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import traceback
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,17 +18,14 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 import tensorflow as tf
 
 import tfprof_widget as tfprof
+from tests.ports import free_ports
 
 FOR_EVER = 2**31 - 1
 v1: Any = tf.compat.v1
 
 
 def addresses() -> list[str]:
-    with ExitStack() as taken:
-        sockets = [taken.enter_context(socket.socket()) for _ in range(2)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+    return [f"127.0.0.1:{port}" for port in free_ports(2)]
 
 
 def serve(task: int, cluster: list[str]) -> Any:

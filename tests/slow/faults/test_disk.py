@@ -24,7 +24,7 @@ IDS = ["new", "there before"]
 def test_a_full_disk_leaves_what_was_there(kind: str, before: dict[str, bytes], tmp_path: Path) -> None:
     for name, content in before.items():
         (tmp_path / name).write_bytes(content)
-    with full_disk(), pytest.raises(ProfileError, match=r"^cannot write '.*out': File too large; choose a directory "):
+    with full_disk(), pytest.raises(ProfileError, match=r"^cannot write '.*out': File too large; make room there, or "):
         WRITERS[kind](str(tmp_path / "out"))
     assert entries(tmp_path) == before
     WRITERS[kind](str(tmp_path / "out"))
@@ -42,7 +42,7 @@ def test_a_read_only_directory_stays_as_it_is(kind: str, before: dict[str, bytes
 
 
 def test_a_full_device_is_told_of_and_stays_a_device() -> None:
-    with pytest.raises(ProfileError, match=r"^cannot write '/dev/full': No space left on device; "):
+    with pytest.raises(ProfileError, match=r"^cannot write '/dev/full': No space left on device; make room there, or "):
         write_whole("/dev/full", b"new")
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 

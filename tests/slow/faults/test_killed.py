@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tensorflow as tf
 
 import tfprof_widget as tfprof
 from tests.sketches import profile_of
 from tests.slow.faults.children import in_fork
 from tests.slow.faults.disk import PROFILE, entries
+from tfprof_widget.lib.safely import SECONDS_OF_WRITERS, TEMPORARY
 
 OLD = profile_of("a = Op() 5us")
 
@@ -91,4 +96,54 @@ def test_a_killed_kernel_leaves_whole_files(moment: str, before: Any, tmp_path: 
         assert len(leftovers) == 1
     PROFILE.save(target)
     assert len(tfprof.Profile.load(target).nodes) == len(PROFILE.nodes)
-    assert entries(tmp_path).keys() == {"profile_20", *leftovers}
+    assert entries(tmp_path).keys() == {"profile_20", *leftovers}  # somebody may be writing these
+    for name in leftovers:
+        written = (tmp_path / name).stat().st_mtime - SECONDS_OF_WRITERS - 60
+        os.utime(tmp_path / name, (written, written))
+    PROFILE.save(target)
+    assert entries(tmp_path).keys() == {"profile_20"}
+
+
+KILLED_WHILE_IT_RECORDS = """
+import os, signal
+import tensorflow as tf
+import tfprof_widget as tfprof
+from tfprof_widget.capturing.tf_profiler import TfProfiler
+
+def die(profiler):
+    assert profiler.is_open
+    os.kill(os.getpid(), signal.SIGKILL)
+
+TfProfiler.close = die
+square = tf.function(tf.square)
+with tfprof.capture(trace_all=True):
+    for _ in range(3):
+        square(tf.constant(1.0))
+"""
+
+
+def test_a_kernel_that_is_killed_while_it_records_leaves_no_directory(tmp_path: Path) -> None:
+    environment = os.environ | {"TMPDIR": str(tmp_path), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    ended = subprocess.run([sys.executable, "-c", KILLED_WHILE_IT_RECORDS], env=environment, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert list(tmp_path.glob(f"{TEMPORARY}*")) == []
+
+
+def test_a_capture_sweeps_what_was_left_by_those_killed_while_they_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = {name: tmp_path / name for name in (f"{TEMPORARY}old", f"{TEMPORARY}new", "of_another")}
+    for directory in left.values():
+        (directory / "plugins").mkdir(parents=True)
+        (directory / "plugins" / "host.xplane.pb").write_bytes(b"")
+    long_ago = (tmp_path / f"{TEMPORARY}old").stat().st_mtime - SECONDS_OF_WRITERS - 60
+    for name in (f"{TEMPORARY}old", "of_another"):
+        os.utime(left[name], (long_ago, long_ago))
+    (tmp_path / f"{TEMPORARY}link").symlink_to(left["of_another"])
+    square = tf.function(tf.square)
+    with tfprof.capture(trace_all=True) as prof:
+        square(tf.constant(1.0))
+    assert prof.measurement.runs_traced == 1
+    assert {path.name for path in tmp_path.iterdir()} == {f"{TEMPORARY}new", f"{TEMPORARY}link", "of_another"}
+    assert (left["of_another"] / "plugins" / "host.xplane.pb").exists()

@@ -47,7 +47,9 @@ def _files() -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in Path(directory).glob("*.ckpt*")}
 
 
+READERS = ("ingest/live/graph.py",)
+
 CHECKPOINTS = (
-    Target("checkpoint", read_index, lambda: [_files()[INDEX]], is_message=False),
-    Target("checkpoint_v1", read_old_format, lambda: [_files()["old.ckpt"]], is_message=False),
+    Target("checkpoint", read_index, lambda: [_files()[INDEX]], READERS, is_message=False),
+    Target("checkpoint_v1", read_old_format, lambda: [_files()["old.ckpt"]], READERS, is_message=False),
 )

@@ -10,11 +10,9 @@ from pathlib import Path
 from types import TracebackType
 
 import tfprof_widget
-from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.errors import LONGEST_MESSAGE, ProfileError, ProfileWarning
 
 DOCUMENTED = (ProfileError, ValueError, "UsageError")  # the last is IPython's, for what a magic cannot read
-LONGEST = 5_000
-
 _PACKAGE = str(Path(tfprof_widget.__file__).parent)
 
 
@@ -31,14 +29,10 @@ def complaint(read: Callable[[bytes], object], data: bytes) -> str:
 
 
 def is_documented(error: BaseException) -> bool:
-    """Whether it is one of the documented kinds, raised by a `raise` of the package, and short enough to be read.
-
-    A ValueError may repeat a value that its user typed, whatever its length.
-    """
+    """Whether it is one of the documented kinds, raised by a `raise` of the package, and short enough to be read."""
     kind = type(error)
     is_kind = kind in DOCUMENTED or kind.__name__ in DOCUMENTED
-    is_short = len(str(error)) <= LONGEST or kind is ValueError
-    return is_kind and is_short and _line(_innermost(error)).startswith("raise ")
+    return is_kind and len(str(error)) <= LONGEST_MESSAGE and _line(_innermost(error)).startswith("raise ")
 
 
 def signature(error: BaseException) -> str:

@@ -5,6 +5,7 @@ libFuzzer ends its process, so all that is found is written at once.
 
 from __future__ import annotations
 
+import resource
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,13 @@ from random import Random
 from typing import Any
 
 MOST_FAULTS = 20
+MOST_GROWTH, GROWTH_BY_BYTE = 64 * 2**20, 1_000
+"""The most bytes by which an input lets the process grow, whatever its size, and for each byte of it."""
+
+
+def _largest_bytes() -> int:
+    """The most memory that the process had so far."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def main() -> None:
@@ -30,8 +38,11 @@ def main() -> None:
     smallest: dict[str, int] = {}
 
     def run(data: bytes) -> None:
+        before = _largest_bytes()
         try:
             complaint(target.read, data)
+            if _largest_bytes() - before > MOST_GROWTH + GROWTH_BY_BYTE * len(data):
+                raise MemoryError(f"an input of {len(data):,} bytes took {_largest_bytes() - before:,}")
         except Exception as error:
             fault = signature(error)
             if len(data) < smallest.get(fault, sys.maxsize) and len(smallest) < MOST_FAULTS:

@@ -17,11 +17,15 @@ PIECES = (
 
 @dataclass(frozen=True)
 class Target:
-    """A reader; `is_message` tells that its input is a protobuf message, else a text."""
+    """A reader; `is_message` tells that its input is a protobuf message, else a text.
+
+    `modules` are those that read the input, by the start of their paths in the package.
+    """
 
     name: str
     read: Callable[[bytes], object]
     healthy: Callable[[], Sequence[bytes]]
+    modules: tuple[str, ...]
     is_message: bool = True
 
     def mutated(self, data: bytes, random: Random) -> bytes:

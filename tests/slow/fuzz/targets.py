@@ -112,20 +112,52 @@ def read_magic(data: bytes) -> None:
     parse(data.decode(errors="replace").replace("{", "").replace("$", ""), {})
 
 
+GRAPHS = ("ingest/gathered.py", "ingest/parts/nodes.py", "lib/messages.py")
+RUNS = ("ingest/run_metadata.py", "ingest/join.py")
+
 TARGETS = {
     target.name: target
     for target in (
-        Target("graph", read_graph, seeds.graphs),
-        Target("graph_text", read_graph_text, seeds.graph_texts, is_message=False),
-        Target("run_meta", read_run, seeds.runs),
-        Target("op_log", read_op_log, seeds.op_logs),
-        Target("profile", read_profile, seeds.profiles),
-        Target("xspace", read_space, seeds.spaces),
-        Target("file", read_file, seeds.files),
-        Target("options", read_options, lambda: [each.encode() for each in seeds.OPTIONS], is_message=False),
-        Target("regex", read_regex, lambda: [each.encode() for each in seeds.REGEXES], is_message=False),
-        Target("command", read_command, lambda: [each.encode() for each in seeds.LINES], is_message=False),
-        Target("magic", read_magic, lambda: [each.encode() for each in seeds.MAGICS], is_message=False),
+        Target("graph", read_graph, seeds.graphs, GRAPHS),
+        Target("graph_text", read_graph_text, seeds.graph_texts, GRAPHS, is_message=False),
+        Target("run_meta", read_run, seeds.runs, RUNS),
+        Target("op_log", read_op_log, seeds.op_logs, ("ingest/parts/stacks.py",)),
+        Target("profile", read_profile, seeds.profiles, ("ingest/saved_profile.py", "ingest/saved_steps.py")),
+        Target("xspace", read_space, seeds.spaces, ("ingest/xspace/",)),
+        Target(
+            "file",
+            read_file,
+            seeds.files,
+            ("ingest/files/recognise.py", "ingest/files/reading.py", "ingest/files/loading.py"),
+        ),
+        Target(
+            "options",
+            read_options,
+            lambda: [each.encode() for each in seeds.OPTIONS],
+            ("profiles/options.py", "output/destination.py"),
+            is_message=False,
+        ),
+        Target(
+            "regex",
+            read_regex,
+            lambda: [each.encode() for each in seeds.REGEXES],
+            ("engine/matching.py",),
+            is_message=False,
+        ),
+        Target(
+            "command",
+            read_command,
+            lambda: [each.encode() for each in seeds.LINES],
+            ("cli/arguments.py", "cli/commands.py", "cli/prompt.py"),
+            is_message=False,
+        ),
+        Target(
+            "magic",
+            read_magic,
+            lambda: [each.encode() for each in seeds.MAGICS],
+            ("magic/arguments.py", "api/typed_options.py"),
+            is_message=False,
+        ),
         *CHECKPOINTS,
     )
 }

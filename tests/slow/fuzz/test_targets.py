@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linecache import getline
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tests.slow.fuzz import seeds
 from tests.slow.fuzz.complaints import complaint, is_documented
 from tests.slow.fuzz.corpus import kept, starts
+from tests.slow.fuzz.lines import lines_of, reached
 from tests.slow.fuzz.target import Target
 from tests.slow.fuzz.targets import TARGETS
 from tfprof_widget.profiles.options import Options
@@ -80,6 +82,34 @@ def test_noise_is_taken_or_refused(target: Target, noise: bytes) -> None:
 )
 def test_options_of_any_value_are_taken_or_refused(given: dict[str, object]) -> None:
     complaint(lambda _: seeds.profile().view("scope", **given | {"output": "none"}), b"")
+
+
+@every_target
+def test_lines_that_inputs_reach_are_counted(target: Target) -> None:
+    """The table of the long run tells how much of each reader its inputs reach."""
+    whole = lines_of(target)
+    assert reached(target, []) == set()
+    assert reached(target, target.healthy()) <= whole
+    assert len(reached(target, starts(target))) > len(whole) / 16
+
+
+def test_a_line_counts_once_it_has_run() -> None:
+    target = TARGETS["options"]
+    before = reached(target, [b"{}"])
+    (refusal,) = {line for line in reached(target, [b"{}", b'{"max_depth": -1}']) - before if _is_refusal(line)}
+    assert "must be at least" in getline(*refusal)
+
+
+def _is_refusal(line: tuple[str, int]) -> bool:
+    return "raise " in getline(*line)
+
+
+def test_a_message_that_is_too_long_to_be_read_is_a_fault() -> None:
+    with pytest.raises(ValueError, match="unknown option") as caught:
+        Options.of(zzz=1)
+    assert is_documented(caught.value)
+    caught.value.args = ("a" * 401,)
+    assert not is_documented(caught.value)
 
 
 def test_an_error_that_slips_out_is_seen() -> None:

@@ -13,8 +13,9 @@ import tfprof_widget as tfprof
 from tests.capturing.models import THREE, Model, captured
 from tests.slow.load.memory import held, traced_memory
 from tests.slow.share import share
-from tfprof_widget.capturing.sampling import Adaptive, KindTally, Sampler
+from tfprof_widget.capturing.sampling import Adaptive, Sampler
 from tfprof_widget.capturing.session_source import SessionSource
+from tfprof_widget.capturing.tallies import KindTally
 
 RUNS = 10_000
 # By default every traced run is followed by a quarter as many untraced ones as came before: the first, every second

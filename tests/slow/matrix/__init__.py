@@ -1,1 +1,1 @@
-"""Runs the tests with the oldest and the newest TensorFlow there is for this Python, and without TensorFlow."""
+"""Runs the tests with the oldest and the newest TensorFlow there is, without TensorFlow, and on later Pythons."""

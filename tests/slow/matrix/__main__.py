@@ -6,7 +6,7 @@ import argparse
 import subprocess
 import sys
 
-from tests.slow.matrix.environments import Environment, environments, make, versions
+from tests.slow.matrix.environments import Environment, environment, make, versions
 from tests.slow.matrix.outcomes import Outcome, run_tests, table
 from tests.slow.matrix.parts import NAMES, explained
 
@@ -17,26 +17,29 @@ def main() -> int:
     if chosen.list:
         print("\n".join(explained()))
         return 0
-    outcomes = [_outcome(each) for each in environments() if each.name in chosen.only]
+    outcomes = [_outcome(name) for name in NAMES if name in chosen.only]
     print("\n" + table(outcomes))
     return 0 if all(outcome.is_good for outcome in outcomes) else 1
 
 
-def _outcome(environment: Environment) -> Outcome:
-    version = f" with TensorFlow {environment.tensorflow}" if environment.tensorflow else ""
-    print(f"{environment.name}{version}: {environment.directory}", file=sys.stderr)
+def _outcome(name: str) -> Outcome:
+    found = Environment(name, "")
     try:
-        make(environment)
-    except subprocess.CalledProcessError as error:
-        print(f"{environment.name} could not be made: {error}", file=sys.stderr)
-        return Outcome(environment, {"tensorflow": environment.tensorflow}, 0, 0, 0.0, is_whole=False)
-    return run_tests(environment, versions(environment))
+        found = environment(name)
+        version = f" with TensorFlow {found.tensorflow}" if found.tensorflow else ""
+        print(f"{name}{version}: {found.directory}", file=sys.stderr)
+        make(found)
+    except (subprocess.CalledProcessError, ValueError) as error:
+        print(f"{name} could not be made: {error}", file=sys.stderr)
+        return Outcome(found, {"tensorflow": found.tensorflow}, 0, 0, 0.0, is_whole=False)
+    return run_tests(found, versions(found))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.slow.matrix",
-        description="Runs the tests with the oldest and the newest TensorFlow for this Python, and without any.",
+        description="Runs the tests with the oldest and the newest TensorFlow for this Python, without any, and with "
+        "the newest for later Pythons.",
     )
     parser.add_argument("--only", type=_names, default=NAMES, help=f"some of {','.join(NAMES)}")
     parser.add_argument("--list", action="store_true", help="print what is not run, and why")

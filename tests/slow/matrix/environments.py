@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.slow.matrix.parts import NEWEST, OLDEST, ROOT, WITHOUT
+from tests.slow.matrix.parts import OLDEST, OTHER_PYTHONS, ROOT, WITHOUT
 
 CACHE = ROOT / ".matrix"
 CONSTRAINTS = ROOT / "constraints.txt"
@@ -34,10 +36,11 @@ print(json.dumps({"python": platform.python_version()} | {name: versions.get(nam
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment by its name, and the version of TensorFlow in it: empty where there is none."""
+    """An environment by its name, the version of TensorFlow in it, empty where there is none, and its Python."""
 
     name: str
     tensorflow: str
+    interpreter: str = sys.executable
 
     @property
     def directory(self) -> Path:
@@ -74,10 +77,38 @@ class Environment:
         return [f"tf-keras=={major}.{minor}.*", "grpcio-tools>=1.66"] if is_recent else []
 
 
-def environments() -> list[Environment]:
-    """The oldest and the newest TensorFlow that pip offers for this Python, and none; asks the index."""
-    offered = versions_offered(_pip(Path(sys.executable), "index", "versions", "tensorflow"))
-    return [Environment(OLDEST, offered[-1]), Environment(NEWEST, offered[0]), Environment(WITHOUT, "")]
+def environment(name: str) -> Environment:
+    """The environment of this name; asks the index which versions of TensorFlow there are for its Python."""
+    version = OTHER_PYTHONS.get(name)
+    python = interpreter(version) if version is not None else sys.executable
+    return environment_of(name, versions_offered(_pip(Path(python), "index", "versions", "tensorflow")), python)
+
+
+def environment_of(name: str, offered: Sequence[str], python: str) -> Environment:
+    """The environment of this name for a Python, given the versions of TensorFlow offered, newest first."""
+    versions = {WITHOUT: "", OLDEST: offered[-1]}
+    return Environment(name, versions.get(name, offered[0]), python)
+
+
+def interpreter(version: str) -> str:
+    """The path of the Python of this version that is on the PATH or that pyenv has.
+
+    >>> interpreter("2.0")
+    Traceback (most recent call last):
+        ...
+    ValueError: there is no python2.0: install it, as with `pyenv install 2.0`, or leave it out with --only
+    """
+    found = shutil.which(f"python{version}")
+    if found is not None:
+        chosen = os.environ | {"PYENV_VERSION": version}
+        told = subprocess.run(
+            [found, "-c", "import sys; print(sys.executable)"], env=chosen, capture_output=True, text=True, check=False
+        )
+        if told.returncode == 0:
+            return told.stdout.strip()
+    raise ValueError(
+        f"there is no python{version}: install it, as with `pyenv install {version}`, or leave it out with --only"
+    )
 
 
 def versions_offered(printed: str) -> list[str]:
@@ -95,10 +126,12 @@ def versions_offered(printed: str) -> list[str]:
 def make(environment: Environment) -> None:
     """Make an environment, unless one is there that was made of the same requirements."""
     stamp = environment.directory / "stamp"
-    wanted = "\n".join([sys.version, *environment.requirements(), *_dependencies(), _constraints_text()])
+    wanted = "\n".join(
+        [_python_version(environment), *environment.requirements(), *_dependencies(), _constraints_text()]
+    )
     if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(environment.directory)], check=True)
+    subprocess.run([environment.interpreter, "-m", "venv", "--clear", str(environment.directory)], check=True)
     _pip(environment.python, "install", *_constraints(), "--upgrade", "pip")
     _pip(environment.python, "install", *environment.requirements())
     stamp.write_text(wanted, encoding="utf-8")
@@ -109,6 +142,11 @@ def versions(environment: Environment) -> dict[str, str]:
     command = [str(environment.python), "-c", LISTS_VERSIONS, *TOLD]
     found: dict[str, str] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return found
+
+
+def _python_version(environment: Environment) -> str:
+    command = [environment.interpreter, "-c", "import sys; print(sys.version)"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _constraints() -> list[str]:

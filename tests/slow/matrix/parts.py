@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-NAMES = OLDEST, NEWEST, WITHOUT = ("oldest", "newest", "without")
+OLDEST, NEWEST, WITHOUT = "oldest", "newest", "without"
+OTHER_PYTHONS = {"python-3.12": "3.12", "python-3.13": "3.13"}
+"""Environments with the newest TensorFlow on a later Python than the one that runs the matrix."""
+
+NAMES = (OLDEST, NEWEST, WITHOUT, *OTHER_PYTHONS)
 
 # Run in every environment but for what LEFT_OUT names.
 CORE = (
@@ -35,6 +39,7 @@ CORE = (
 ELSEWHERE = {
     "tests/bench": "it measures times",
     "tests/browser": "what a browser shows does not depend on TensorFlow",
+    "tests/ingest/test_recordings.py": "it reads recordings that lie beside the repository, if there are any",
     "tests/hostile": "it is about the readers of what is written, and runs some of them",
     "tests/notebooks": "notebooks are shipped as the newest TensorFlow ran them",
     "tests/packaging": "it builds the package, and makes environments of its own",
@@ -81,6 +86,7 @@ LEFT_OUT = (
             "tests/lib/test_messages.py",
             "tests/lib/test_text.py",
             "tests/test_real_models.py",
+            "tests/test_same_names.py",
         ),
     ),
     LeftOut(
@@ -103,6 +109,8 @@ LEFT_OUT = (
             "tests/properties/test_large_numbers.py",
             "tests/test_demo.py",
             "tests/test_private_names.py",
+            "tests/test_pprof_profiler.py",
+            "tests/lib/test_urls.py",
             "tests/api",
         ),
     ),
@@ -131,7 +139,8 @@ LEFT_OUT = (
 )
 
 # Old TensorFlow calls what newer Python, numpy and protobuf have deprecated since; elsewhere a warning is an error.
-WARNINGS = {OLDEST: ("-W", "ignore::DeprecationWarning")}
+# TensorFlow 2.21's AutoGraph gives nodes of Python's syntax trees attributes that Python 3.13 has deprecated.
+WARNINGS = {OLDEST: ("-W", "ignore::DeprecationWarning"), "python-3.13": ("-W", "ignore::DeprecationWarning")}
 
 
 def arguments(environment: str) -> list[str]:
@@ -144,6 +153,7 @@ def arguments(environment: str) -> list[str]:
     deselected = [f"--deselect={path}" for path in missing if "::" in path]
     run = [path for path in _existing(CORE) if path not in missing]
     ignored = [f"--ignore={path}" for path in missing if "::" not in path and path not in CORE]
+    ignored += [f"--ignore={path}" for path in ELSEWHERE if path.endswith(".py")]
     return [*WARNINGS.get(environment, ()), *deselected, *ignored, *run]
 
 

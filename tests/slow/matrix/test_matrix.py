@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.slow.matrix.environments import Environment, versions_offered
+from tests.slow.matrix.environments import Environment, environment_of, interpreter, versions_offered
 from tests.slow.matrix.outcomes import Outcome, counts, table
-from tests.slow.matrix.parts import CORE, ELSEWHERE, LEFT_OUT, NAMES, ROOT, arguments
+from tests.slow.matrix.parts import CORE, ELSEWHERE, LEFT_OUT, NAMES, OTHER_PYTHONS, ROOT, arguments
 
 NEEDS_TENSORFLOW = re.compile(
     r"^(import|from) (tensorflow|keras|tf_keras|tests\.capturing|tests\.oracle\.(?!rows))", re.MULTILINE
@@ -45,11 +45,39 @@ def test_only_the_newest_runs_all() -> None:
     everything = {path for path in arguments("newest") if not path.startswith("-")}
     differential = "tests/slow/test_differential.py"
     assert everything >= {"tfprof_widget", "tests/capturing", "tests/test_conformance.py", differential}
-    assert not [path for path in arguments("newest") if path.startswith("-")]
+    assert [path for path in arguments("newest") if path.startswith("-")] == [
+        "--ignore=tests/ingest/test_recordings.py"
+    ]
     without = arguments("without")
     assert "tests/test_conformance.py" in without
     assert not {"tests/capturing", differential} & set(without)
     assert "--ignore=tests/ingest/test_tf_graph.py" in without
+
+
+@pytest.mark.parametrize("name", OTHER_PYTHONS)
+def test_later_pythons_run_what_the_newest_runs(name: str) -> None:
+    """Each has an environment of its own with the newest TensorFlow."""
+    paths = [path for path in arguments(name) if not path.startswith(("-", "ignore:"))]
+    assert paths == [path for path in arguments("newest") if not path.startswith("-")]
+    assert environment_of(name, ["2.21.0", "2.12.0"], "python") == Environment(name, "2.21.0", "python")
+
+
+def test_oldest_and_newest_are_of_this_python() -> None:
+    versions = ["2.21.0", "2.20.0", "2.12.0"]
+    assert environment_of("oldest", versions, "python") == Environment("oldest", "2.12.0", "python")
+    assert environment_of("newest", versions, "python") == Environment("newest", "2.21.0", "python")
+    assert environment_of("without", versions, "python") == Environment("without", "", "python")
+
+
+def test_python_of_a_version_is_found_also_behind_pyenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pyenv's command fails unless a variable chooses the version."""
+    shim = tmp_path / "python3.13"
+    shim.write_text('#!/bin/sh\ntest "$PYENV_VERSION" = 3.13 && echo chosen\n')
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert interpreter("3.13") == "chosen"
+    with pytest.raises(ValueError, match=r"there is no python2\.0: install it"):
+        interpreter("2.0")
 
 
 def test_versions_that_no_index_offers() -> None:

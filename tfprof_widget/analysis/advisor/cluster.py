@@ -3,78 +3,71 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
-from tfprof_widget.analysis.cluster.routes import LinkSummary
-from tfprof_widget.analysis.cluster.summary import ClusterSummary, summary
+from tfprof_widget.analysis.cluster.routes import SlowLink
+from tfprof_widget.analysis.cluster.summary import ClusterSummary, HeldUpSummary, summary
 from tfprof_widget.analysis.steady import MOST_SELECTED, WORTHWHILE, SteadySteps
 from tfprof_widget.lib.arrays import Flags, Integers
 from tfprof_widget.lib.text import written_bytes, written_count, written_time
 from tfprof_widget.profiles.data import ProfileData
 
-SLOW_LINK = 3
-"""A link is slow if the usual link is so many times as fast; smaller differences come from other work."""
-
-FEWEST_BYTES = 100_000
-"""Smaller transfers show the delay of a link, and not its rate."""
-
-_NANOS_A_SECOND = 10**9
 _EVIDENCE = Evidence("workers")
 
 
 def cluster(profile: ProfileData) -> Iterator[Finding]:
-    """A finding for a straggler, one for the slowest link and one for the task that transfers hold up most."""
+    """A finding for a straggler, one for the slowest link and one for the task that transfers hold up most.
+
+    Devices of one process share its processors and memory: they are no cluster.
+    """
     found = summary(profile, SteadySteps.of(profile).steps.tolist())
-    if found is None or not found.wall_nanos:
+    if found is None or not found.wall_nanos or len(found.tasks) < 2:
         return
     if found.straggler is not None:
         yield Finding(
             found.straggler.text,
             _EVIDENCE,
             "Give it no more work than the other tasks of its job have; if it has no more, look for what else runs on "
-            "its machine.",
+            "its machine."
+            if found.straggler.works_longer
+            else "It has no more work than the other tasks of its job: look for what it waits for before its ops, such "
+            "as tensors, its input or Python, and for what else runs on its machine.",
         )
-    yield from _slow_link(found)
-    yield from _held_up(found)
+    if found.slow_link is not None:
+        yield from _slow_link(found.slow_link, found)
+    if found.held_up is not None:
+        yield _held_up(found.held_up)
 
 
-def _slow_link(found: ClusterSummary) -> Iterator[Finding]:
-    large = [link for link in found.links if link.bytes >= FEWEST_BYTES * max(link.count, 1) and link.transfer_nanos]
-    if len(large) < 2:
-        return
-    slowest, usual = min(large, key=_rate), median(_rate(link) for link in large)
-    if _rate(slowest) * SLOW_LINK <= usual and slowest.transfer_nanos >= WORTHWHILE * found.wall_nanos:
+def _slow_link(slow: SlowLink, found: ClusterSummary) -> Iterator[Finding]:
+    took = next(
+        link.transfer_nanos
+        for link in found.links
+        if (link.source, link.target, link.kind) == (slow.source, slow.target, slow.kind)
+    )
+    if took >= WORTHWHILE * found.wall_nanos:
         yield Finding(
-            f"Data from {slowest.source} to {slowest.target} travels at {_shown(_rate(slowest))}, and on the "
-            f"usual link at {_shown(usual)}: it takes {_time(slowest.transfer_nanos)} of a step of "
-            f"{_time(found.wall_nanos)}.",
+            f"Data from {slow.source} to {slow.target} travels at {_shown(slow.rate)} in the median of {slow.steps} "
+            f"steps, and on the usual link at {_shown(slow.usual)}; most rates are within a factor of "
+            f"{slow.factor:.1f}. It takes {_time(took)} of a step of {_time(found.wall_nanos)}.",
             _EVIDENCE,
             "Look at the network between the two tasks, and at how busy the source is, which has to copy the tensors "
             "that it sends; or place the variables or ops so that the two exchange less.",
         )
 
 
-def _held_up(found: ClusterSummary) -> Iterator[Finding]:
-    """The task that spends most time doing nothing while tensors are on their way to it."""
-    bare = {task.task: round(task.transfer_nanos * (1 - (task.overlap or 0))) for task in found.tasks}
-    task = max(found.tasks, key=lambda task: bare[task.task])
-    if bare[task.task] >= WORTHWHILE * found.wall_nanos:
-        yield Finding(
-            f"Tensors are on their way to {task.task} for {_time(task.transfer_nanos)} of a step of "
-            f"{_time(found.wall_nanos)}, and for {_time(bare[task.task])} of that it computes nothing.",
-            _EVIDENCE,
-            "Send less (half precision, or larger batches for the same variables), or send earlier; or let the task "
-            "begin with ops that need none of these tensors.",
-        )
-
-
-def _rate(link: LinkSummary) -> float:
-    return link.bytes * _NANOS_A_SECOND / link.transfer_nanos
+def _held_up(held: HeldUpSummary) -> Finding:
+    return Finding(
+        f"For {_time(held.nanos)} of a step of {_time(held.wall_nanos)} no task computes while tensors are on their "
+        f"way to {held.task}.",
+        _EVIDENCE,
+        "Send less (half precision, or larger batches for the same variables), or send earlier; or let the task begin "
+        "with ops that need none of these tensors.",
+    )
 
 
 def _shown(rate: float) -> str:
@@ -101,7 +94,7 @@ _FIX = (
 def parameter_servers(profile: ProfileData) -> Iterator[Finding]:
     """A finding if one parameter server holds many more parameters, and one if it works much longer."""
     steady = SteadySteps.of(profile)
-    held = _Loads.of(profile, profile.nodes.parameters)
+    held = _Loads.of(profile, profile.nodes.parameters, lambda nodes: int(profile.nodes.parameters[nodes].sum()))
     if held.are_unbalanced and held.most >= FEWEST_PARAMETERS:
         yield Finding(
             f"Parameter server {held.largest} holds {written_count(held.most)} parameters, and the "
@@ -110,7 +103,7 @@ def parameter_servers(profile: ProfileData) -> Iterator[Finding]:
             held.evidence("params"),
             _FIX,
         )
-    worked = _Loads.of(profile, steady.nanos)
+    worked = _Loads.of(profile, steady.nanos, lambda nodes: steady.busy(steady.of_nodes(nodes)))
     if worked.are_unbalanced and steady.of_wall(worked.most) >= WORTHWHILE:
         yield Finding(
             f"Parameter server {worked.largest} works for {steady.shown(worked.most)} a step, and the "
@@ -122,19 +115,19 @@ def parameter_servers(profile: ProfileData) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Loads:
-    """The load of each server by some measure of nodes."""
+    """The load of each server, and the values of nodes that make it."""
 
     profile: ProfileData
     values: Integers
     loads: dict[str, int]
 
     @classmethod
-    def of(cls, profile: ProfileData, values: Integers) -> _Loads:
+    def of(cls, profile: ProfileData, values: Integers, load: Callable[[Flags], int]) -> _Loads:
         loads: dict[str, int] = {}
         for device in profile.nodes.devices:
             server = _SERVER.match(device)
             if server is not None:
-                loads[server[0]] = int(values[_is_on(profile, server[0])].sum())
+                loads[server[0]] = load(_is_on(profile, server[0]))
         return cls(profile, values, loads)
 
     @property

@@ -134,10 +134,11 @@ def costliest(profile: ProfileData) -> Iterator[str]:
     """
     if not profile.steps:
         return
-    options = SteadySteps.of(profile).options
+    steady = SteadySteps.of(profile)
+    options = steady.options
     yield from op_types(_costliest_view(profile, "op", options))
     yield from _nodes(profile, options)
-    if profile.has_traces:
+    if profile.traces_in(steady.steps.tolist()).are_known:
         yield from _lines(_costliest_view(profile, "code", options))
 
 
@@ -201,10 +202,27 @@ def _last_of_each_node(node: Indices) -> Integers:
     return result
 
 
+def accelerator_use(profile: ProfileData) -> Iterator[str]:
+    """A report for each accelerator: the share of the steady steps in which any of its kernels ran."""
+    steady = SteadySteps.of(profile)
+    for code in np.unique(steady.device[steady.is_on_stream]).tolist():
+        utilization = steady.busy(steady.device == code) / max(steady.wall.length, 1)
+        device = profile.nodes.devices[code].partition("/stream")[0]
+        yield f"device: {device} {'' if utilization >= LOW else 'low '}utilization: {utilization:.2f}"
+
+
 def operations(profile: ProfileData) -> Iterator[str]:
     """A report for each kind of op that is used and has a faster equivalent."""
-    nodes = profile.nodes
-    if any("BatchNorm" in name for name in nodes.names) and "FusedBatchNorm" not in nodes.type_names:
+    yield from _operations(profile, is_fused="FusedBatchNorm" in profile.nodes.type_names)
+
+
+def slower_operations(profile: ProfileData) -> Iterator[str]:
+    """As `operations`, which knows no `FusedBatchNormV3`, by which TensorFlow 2 normalises all batches."""
+    yield from _operations(profile, is_fused=any("FusedBatchNorm" in name for name in profile.nodes.type_names))
+
+
+def _operations(profile: ProfileData, *, is_fused: bool) -> Iterator[str]:
+    if any("BatchNorm" in name for name in profile.nodes.names) and not is_fused:
         yield "Maybe use faster FusedBatchNorm instead of BatchNorm"
     if _has_channels_last_on_accelerator(profile):
         yield "Found operation using NHWC data_format on GPU. Maybe NCHW is faster."

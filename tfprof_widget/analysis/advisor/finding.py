@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfprof_widget.lib.errors import value_error
 from tfprof_widget.profiles.options import TABS, Options
+
+# The command and options that show at the prompt, as far as text can, what a tab of the widget shows.
+_TYPED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "timeline": ("scope", {"output": "timeline:outfile=timeline.json"}),
+    "workers": ("scope", {"order_by": "micros", "select": ["micros", "device"]}),
+}
 
 
 @dataclass(frozen=True)
@@ -17,7 +24,7 @@ class Evidence:
     >>> print(Evidence("op", {"order_by": "micros", "show_name_regexes": ["Pad"]}))
     op -order_by micros -show_name_regexes Pad
     >>> print(Evidence("timeline", selection=("loss",)))
-    timeline (loss)
+    scope -output timeline:outfile=timeline.json
     """
 
     view: str
@@ -26,17 +33,20 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if self.view not in TABS:
-            raise ValueError(f"view has no {self.view!r}; choose from {', '.join(TABS)}")
+            raise value_error(f"view has no {self.view!r}; choose from {', '.join(TABS)}")
         Options.of(**self.options)
 
     def __str__(self) -> str:
-        """The view and options as they are typed on the command line, followed by the rows."""
-        return " ".join([self.view, *self._flags(), *([f"({', '.join(self.selection)})"] if self.selection else [])])
+        """The line to type at the prompt `tfprof>`; for a timeline it writes a file that browsers show."""
+        command, options = _TYPED.get(self.view, (self.view, {}))
+        return " ".join([command, *_flags({**options, **self.options})])
 
-    def _flags(self) -> Iterator[str]:
-        for name, value in self.options.items():
-            text = ",".join(value) if isinstance(value, list | tuple) else str(value)
-            yield f"-{name} {shlex.quote(text)}"
+
+def _flags(options: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in options.items():
+        words = value if isinstance(value, list | tuple) else [value]
+        text = ",".join(str(word).replace(",", r"\x2c") for word in words)  # commas part the words of a list
+        yield f"-{name} {shlex.quote(text)}"
 
 
 @dataclass(frozen=True)
@@ -54,4 +64,7 @@ class Finding:
     fix: str
 
     def __str__(self) -> str:
-        return f"{self.cause}\n  fix: {self.fix}\n  see: {self.evidence}"
+        lines = [self.cause, f"fix: {self.fix}", f"see: {self.evidence}"]
+        if self.evidence.selection:
+            lines.append(f"rows: {', '.join(self.evidence.selection)}")
+        return "\n  ".join(lines)

@@ -10,15 +10,24 @@ from typing import Any
 
 from tfprof_widget.analysis.advisor.cluster import cluster, parameter_servers
 from tfprof_widget.analysis.advisor.costliest import (
+    accelerator_use,
     accelerator_utilization,
     costliest,
     expensive_operations,
     operations,
+    slower_operations,
 )
 from tfprof_widget.analysis.advisor.finding import Finding
 from tfprof_widget.analysis.advisor.slow_ops import flop_rate, initializers, layout, placement, precision, tiny_kernels
-from tfprof_widget.analysis.advisor.waiting import device_idle, input_bound, retracing, transfers
-from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.analysis.advisor.waiting import (
+    device_idle,
+    eager_ops,
+    input_bound,
+    python_between,
+    retracing,
+    transfers,
+)
+from tfprof_widget.lib.errors import ProfileWarning, shortened, value_error
 from tfprof_widget.lib.messages import AdviceProto
 from tfprof_widget.lib.text import visible_lines
 from tfprof_widget.profiles.data import ProfileData
@@ -36,6 +45,7 @@ NOT_PUBLIC = "JobChecker"
 OWN: Mapping[str, Checker] = {
     "ClusterChecker": cluster,
     "DeviceIdleChecker": device_idle,
+    "EagerOpsChecker": eager_ops,
     "FlopRateChecker": flop_rate,
     "InitializerChecker": initializers,
     "InputBoundChecker": input_bound,
@@ -43,6 +53,7 @@ OWN: Mapping[str, Checker] = {
     "ParameterServerChecker": parameter_servers,
     "PlacementChecker": placement,
     "PrecisionChecker": precision,
+    "PythonChecker": python_between,
     "RetracingChecker": retracing,
     "TinyKernelChecker": tiny_kernels,
     "TransferChecker": transfers,
@@ -77,12 +88,18 @@ WORDS: Mapping[str, Words] = {
         "Idle devices",
         "long stretches of a step in which an accelerator, or else the host, does nothing",
     ),
+    "EagerOpsChecker": Words(
+        "Ops one by one",
+        "a loop whose ops Python starts one by one, where a tf.function would run them as a graph; it needs a capture",
+    ),
     "FlopRateChecker": Words(
         "Slow products",
         "matrix products and convolutions at a small part of the best rate on their device",
     ),
     "InitializerChecker": Words("Initializers", "initializers of variables among what was measured"),
-    "InputBoundChecker": Words("Waiting for input", "steps in which nothing runs until their input is there"),
+    "InputBoundChecker": Words(
+        "Waiting for input", "steps in which nothing runs, or before which Python waits, until their input is there"
+    ),
     "LayoutChecker": Words("Transposing and padding", "time spent to bring tensors into another layout or size"),
     "ParameterServerChecker": Words(
         "Balance of parameter servers",
@@ -90,6 +107,10 @@ WORDS: Mapping[str, Words] = {
     ),
     "PlacementChecker": Words("Placement", "matrix products and convolutions on a CPU beside an accelerator"),
     "PrecisionChecker": Words("Precision", "float64, and on accelerators float32 where half precision would do"),
+    "PythonChecker": Words(
+        "Python between steps",
+        "time of the cell between one step and the next that callbacks or other Python take; it needs a capture",
+    ),
     "RetracingChecker": Words("Retracing", "functions that many calls have to trace anew"),
     "TinyKernelChecker": Words("Tiny ops", "steps that spend their time to start ops which are over in a moment"),
     "TransferChecker": Words("Copies and waits", "steps that wait for tensors on their way between devices and hosts"),
@@ -119,19 +140,25 @@ def advise_on(profile: ProfileData, options: Mapping[str, Mapping[str, str]]) ->
 def _check(options: Any) -> None:
     names = sorted([*CHECKERS, NOT_PUBLIC])
     if not isinstance(options, Mapping):
-        raise ValueError(
-            f"options is {options!r}, but must be a dict from the names of checkers to their options; "
+        raise value_error(
+            f"options is {shortened(repr(options), 40)}, but must be a dict from the names of checkers to {{}}; "
             f"the checkers are {', '.join(names)}"
         )
     for name, of_checker in options.items():
         if name not in names:
-            raise ValueError(f"there is no checker {name!r}; choose from {', '.join(names)}")
+            raise value_error(f"there is no checker {shortened(repr(name), 40)}; choose from {', '.join(names)}")
         if not isinstance(of_checker, Mapping) or of_checker:
-            raise ValueError(f"the options of {name} are {of_checker!r}, but it takes none: give {{}}")
+            raise value_error(f"the options of {name} are {of_checker!r}, but it takes none: give {{}}")
 
 
-# For the widget: steady steps only, exact to the nanosecond, and graph nodes where native tfprof names scopes.
-FOR_PEOPLE = {**CHECKERS, "ExpensiveOperationChecker": costliest}
+# For the widget: steady steps only, exact to the nanosecond, graph nodes where native tfprof names scopes, and ops that
+# are newer than native tfprof.
+FOR_PEOPLE = {
+    **CHECKERS,
+    "AcceleratorUtilizationChecker": accelerator_use,
+    "ExpensiveOperationChecker": costliest,
+    "OperationChecker": slower_operations,
+}
 
 
 @dataclass(frozen=True)

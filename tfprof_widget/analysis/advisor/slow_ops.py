@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.advisor.waiting import INPUT
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
+from tfprof_widget.engine.code import forward_name
 from tfprof_widget.engine.measures import measures
+from tfprof_widget.ingest.flops.node_reader import NodeReader, Shapes
 from tfprof_widget.ingest.parts.nodes import definitions_of
 from tfprof_widget.lib.arrays import Flags
-from tfprof_widget.lib.text import written_count
+from tfprof_widget.lib.text import is_of_library, written_count
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
 
@@ -20,36 +28,94 @@ PADS = r"(Mirror)?Pad(V2)?(Grad)?"
 
 
 def layout(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if transposing takes much of the op time, and one if padding does."""
+    """A finding if transposing takes much of the op time, and one if padding for convolutions or of the input does."""
     steady = SteadySteps.of(profile)
     yield from _found(
         steady,
-        TRANSPOSES,
+        steady.ops(TRANSPOSES),
         "to transpose tensors, which computes nothing",
         "Keep one layout from the input on (data_format of all convolutions and poolings the same), and give "
         "tf.matmul transpose_a or transpose_b instead of a transposed tensor.",
     )
     yield from _found(
         steady,
-        PADS,
+        _pads_to_avoid(steady),
         "to pad tensors, and what follows computes on the padding",
         "Let the convolution pad (padding='SAME'), pad once in the input pipeline, and make batches of sequences "
         "of similar length: tf.data's bucket_by_sequence_length.",
     )
 
 
-def _found(steady: SteadySteps, ops: str, what: str, fix: str) -> Iterator[Finding]:
-    nodes = steady.ops(ops)
+_CONVOLUTIONS = r"_?(Mkl|Fused|Native)*(Conv([23]D)?|DepthwiseConv2dNative|(Max|Avg)Pool(3D)?)(V2)?( \+ .*)?"
+_INPUTS = INPUT + r"|Placeholder\w*|_?Arg"
+_HANDS_ON = r"Identity|Cast|Reshape|ExpandDims|Transpose"
+_MOST_HANDED_ON = 4
+
+
+def _pads_to_avoid(steady: SteadySteps) -> Flags:
+    """The pads for a convolution or pooling and those of the input; the gradient of a slice is a pad that has to be."""
+    edges = steady.profile.nodes.inputs
+    target, source = np.repeat(np.arange(len(edges)), np.diff(edges.start)), edges.values
+    target, source = target[source >= 0], source[source >= 0]
+    hands_on = steady.ops(_HANDS_ON)
+    avoidable, given = steady.ops(_CONVOLUTIONS), steady.ops(_INPUTS)
+    for _ in range(1 + _MOST_HANDED_ON):
+        feeds, fed = np.zeros((2, len(edges)), np.bool_)
+        feeds[source[avoidable[target]]] = True
+        fed[target[given[source]]] = True
+        avoidable |= feeds & hands_on
+        given |= fed & hands_on
+    return steady.ops(PADS) & (feeds | fed)
+
+
+def _found(steady: SteadySteps, nodes: Flags, what: str, fix: str) -> Iterator[Finding]:
     if steady.share(nodes) >= WORTHWHILE:
         options = {**steady.options, "order_by": "micros", "show_name_regexes": steady.op_names(nodes)}
+        maker = _maker_of_most(steady, nodes)
         yield Finding(
             f"{steady.share(nodes):.0%} of the op time is spent {what}.",
             Evidence("op", options),
-            fix,
+            _FIX_OF_LIBRARY.format(maker) if maker else fix,
         )
 
 
-PRODUCTS = r"_?(Mkl|Fused|Native)*(Batch)?(MatMul|Conv[123]D|Einsum|DepthwiseConv2dNative)(V[23])?(Backprop\w*)?"
+_FIX_OF_LIBRARY = (
+    "Most of these ops are made in {} and not by your code, so that no layout of yours avoids them. Larger batches or "
+    "layers make the products weigh more; jit_compile=True lets XLA fuse such ops with others."
+)
+
+_PASSED_ON = re.compile(
+    r"/tensorflow/python/|/keras/src/(ops|backend|utils|tree)/|/tf_keras/src/(backend\.py|utils/)"
+    r"|/site-packages/(optree|tree|wrapt)/|/lib/python[\d.]+/\w+\.py$"
+)
+"""Files whose functions make ops, or call functions that make them, on behalf of who calls them."""
+
+
+def _maker_of_most(steady: SteadySteps, nodes: Flags) -> str:
+    """The file of a library's layer in which most of the time of some nodes is made; empty if the user's code does it.
+
+    A gradient is made by whoever made the op it is the gradient of. Nodes without a stack count as the user's.
+    """
+    profile, found = steady.profile, Counter[str]()
+    traces, names = profile.traces_in(steady.steps.tolist()), profile.nodes.names
+    for row in np.flatnonzero(nodes & (steady.nanos > 0)).tolist():
+        forward = forward_name(names[row])
+        of = traces.forward.get(row, bisect_left(names, forward) if forward else row)
+        of = of if of < len(names) and names[of] == (forward or names[of]) else row
+        stack = int(traces.stack[of])
+        frames = traces.stacks[stack].tolist()[::-1] if stack >= 0 else []
+        files = (traces.strings[traces.file[frame]].replace("\\", "/") for frame in frames)
+        maker = next((file for file in files if not _PASSED_ON.search(file)), "")
+        found[maker if is_of_library(maker) else ""] += int(steady.nanos[row])
+    ours = found.pop("", 0)
+    most = found.most_common(1)
+    return "/".join(most[0][0].split("/")[-3:]) if most and found.total() > ours else ""
+
+
+PRODUCTS = (
+    r"_?(Mkl|Fused|Native)*(Batch)?(MatMul|Conv[123]D|Einsum|DepthwiseConv2dNative)(V[23])?(Backprop\w*)?"
+    r"( \+ .*)?"  # a fused kernel is named by its parts
+)
 FLOAT32_PRODUCTS = 0.2
 """The least share of the op time for a finding; half precision saves at best half of it, a tenth of the op time."""
 
@@ -114,19 +180,48 @@ FEWEST_FLOAT_OPS = 1_000_000
 """An op with fewer takes microseconds, and its rate depends on the time to start it."""
 
 
+MOST_OF_A_CORE = 320.0
+"""Float operations a nanosecond: two units that multiply and add 16 numbers at 5 GHz, as in the fastest of cores."""
+
+MOST_CORES = 512
+"""More than a host has."""
+
+MOST_OF_AN_ACCELERATOR = 5_000_000.0
+"""Float operations a nanosecond: no accelerator does five quadrillion a second."""
+
+FEWEST_ON_A_HOST = 3
+"""In a capture, so many executions of an op on a host tell its rate: one or two may have been interrupted."""
+
+LEAST_SHARE_TO_COMPARE = 0.001
+"""A product with a smaller share of the op time may have done less than it counts."""
+
+
 def flop_rate(profile: ProfileData) -> Iterator[Finding]:
-    """A finding for each product that takes much of the time, at a small part of the best rate on its device."""
+    """A finding for each product that takes much of the time, at a small part of the best rate on its device.
+
+    A rate that no device has is a wrong count, and nothing is compared with it. Of several executions of a node the
+    median counts, for any of them may have been interrupted.
+    """
     steady = SteadySteps.of(profile)
-    nodes, nanos = profile.nodes, steady.nanos
-    counted = steady.ops(PRODUCTS) & (nodes.float_ops >= FEWEST_FLOAT_OPS) & (nanos > 0)
-    rate = nodes.float_ops * steady.runs / np.maximum(nanos, 1)
+    if not steady.are_steps:
+        return
+    nodes, total = profile.nodes, float(steady.nanos.sum())
+    counted = steady.ops(PRODUCTS) & (nodes.float_ops >= FEWEST_FLOAT_OPS) & (steady.nanos > 0)
+    each = _usual_nanos(steady, counted)
+    nanos = each * steady.runs
+    rate = nodes.float_ops / np.maximum(each, 1)
     best = np.zeros(len(nodes.devices) + 1)
-    np.maximum.at(best, nodes.device[counted], rate[counted])
-    slow = counted & (nanos >= WORTHWHILE * nanos.sum()) & (rate < SLOW * best[nodes.device])
-    for row in np.flatnonzero(slow)[np.argsort(-nanos[slow], kind="stable")].tolist():
+    compared = counted & (rate <= _most(profile)[nodes.device]) & (nanos >= LEAST_SHARE_TO_COMPARE * total)
+    np.maximum.at(best, nodes.device[compared], rate[compared])
+    is_fast = rate >= SLOW * best[nodes.device]
+    was_held_up = each * len(steady.steps) > (steady.clock or np.inf)  # no op takes longer than the step that it is in
+    is_seen = (steady.runs >= FEWEST_ON_A_HOST) | _on_accelerator(steady) | (not profile.main_kind)
+    slow = counted & ~is_fast & ~was_held_up & is_seen & (nanos >= WORTHWHILE * total)
+    slowest = np.flatnonzero(slow)[np.argsort(-nanos[slow], kind="stable")].tolist()
+    for row in _unlike(profile, slowest, np.flatnonzero(compared & is_fast).tolist()):
         name, op = nodes.names[row], nodes.ops[nodes.op[row]]
         yield Finding(
-            f"{name} ({op}) takes {nanos[row] / nanos.sum():.0%} of the op time at {_written(rate[row])}, while "
+            f"{name} ({op}) takes {nanos[row] / total:.0%} of the op time at {_written(rate[row])}, while "
             f"other products on this device reach {_written(best[nodes.device[row]])}.",
             Evidence(
                 "scope",
@@ -136,6 +231,40 @@ def flop_rate(profile: ProfileData) -> Iterator[Finding]:
             "Look at its shapes, type and layout: if a dimension is one or a few, the device waits for memory (make "
             "larger batches); the fast kernels may need sizes that are multiples of 8, another type or another layout.",
         )
+
+
+def _usual_nanos(steady: SteadySteps, counted: Flags) -> NDArray[np.float64]:
+    """The time of one execution of each counted node: the median, or the mean if an execution has several rows."""
+    found = steady.nanos / np.maximum(steady.runs, 1)
+    rows = steady.of_nodes(counted)
+    node, duration = steady.node[rows], steady.duration[rows]
+    order = np.lexsort((duration, node))
+    ran, first, count = np.unique(node[order], return_index=True, return_counts=True)
+    is_whole = count == steady.runs[ran]
+    found[ran[is_whole]] = duration[order][first + (count - 1) // 2][is_whole]
+    return found
+
+
+def _unlike(profile: ProfileData, slow: list[int], fast: list[int]) -> list[int]:
+    """The slow nodes, without those that do what a fast one does: then neither shape, type nor layout is at fault."""
+    reader, nodes = NodeReader(profile), profile.nodes
+
+    def does(row: int) -> tuple[str, int, Shapes]:
+        op = reader.op(row)
+        return op, int(nodes.device[row]), reader.input_shapes(row, op)
+
+    of_fast = {does(row) for row in fast} if slow else set()
+    return [row for row in slow if does(row) not in of_fast or not does(row)[-1]]
+
+
+def _most(profile: ProfileData) -> NDArray[np.float64]:
+    """What each device can do at most, in float operations a nanosecond; the last entry is of nodes without a device.
+
+    A capture was made here, or on a machine like this one; of other profiles the machine is not known.
+    """
+    cores = os.cpu_count() or MOST_CORES if profile.main_kind else MOST_CORES
+    is_cpu = [re.search(r"(^|[/:])cpu:\d+$", device) is not None for device in profile.nodes.devices]
+    return np.where([*is_cpu, False], cores * MOST_OF_A_CORE, MOST_OF_AN_ACCELERATOR)
 
 
 def _written(float_ops_a_nano: float) -> str:
@@ -152,25 +281,31 @@ FEWEST = 100
 """If starting fewer tiny ops than this takes much of a step, the step is short anyway."""
 
 MOST_OF_THE_STEP = 0.25
-"""The least ratio of the starts of all threads, added up, to the wall time; threads start ops at the same time."""
+"""The least share of the starts in the time of the step."""
 
 
 def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if much of the steps is spent on starting ops that take longer to start than to run."""
+    """A finding if much of the steps is spent on starting ops that take longer to start than to run.
+
+    Starting an op takes less on some machines: all starts together take at most what other ops leave of a step.
+    """
     steady = SteadySteps.of(profile)
+    if not steady.are_steps:
+        return
     on_stream, counts = steady.is_on_stream, ~steady.of_nodes(steady.is_data)
-    kernels = int(np.count_nonzero((steady.duration < KERNEL_START_NANOS) & on_stream & counts))
-    ops = int(np.count_nonzero((steady.duration < CPU_START_NANOS) & ~on_stream & counts))
-    count = (kernels + ops) // max(len(steady.steps), 1)
-    starting = kernels * KERNEL_START_NANOS + ops * CPU_START_NANOS
+    kernels = (steady.duration < KERNEL_START_NANOS) & on_stream & counts
+    ops = (steady.duration < CPU_START_NANOS) & ~on_stream & counts
+    count = int(np.count_nonzero(kernels | ops)) // max(len(steady.steps), 1)
+    most = int(np.count_nonzero(kernels)) * KERNEL_START_NANOS + int(np.count_nonzero(ops)) * CPU_START_NANOS
+    others = steady.busy(counts & ~kernels & ~ops)
+    starting = min(most, max(steady.clock - round(others * steady.untraced_share), 0))
     if count >= FEWEST and steady.of_wall(starting) >= MOST_OF_THE_STEP:
-        whole = steady.shown(steady.wall.length)
         yield Finding(
-            f"A step runs {count:,} ops that take longer to start than to run: starting them takes some "
-            f"{steady.shown(starting)} on all threads together, and the step takes {whole} by the clock.",
+            f"A step runs {count:,} ops that take longer to start than to run: of the {steady.shown(steady.clock)} of "
+            f"a step by the clock, up to {steady.shown(starting)} are spent on starting and running them.",
             Evidence("op", {**steady.options, "order_by": "occurrence", "select": ["occurrence", "micros"]}),
             "Give each op more to do (larger batches, one op in place of a Python loop), or let XLA fuse them: "
-            "tf.function(jit_compile=True).",
+            "tf.function(jit_compile=True), or global_jit_level in the config of a session.",
         )
 
 

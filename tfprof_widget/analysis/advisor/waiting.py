@@ -1,18 +1,21 @@
-"""Finds steps that wait, and functions that are built again and again."""
+"""Finds steps that wait or are waited for, ops that run one by one, and functions that are built again and again."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
+from tfprof_widget.ingest.parts.names import EAGER_SCOPE
 from tfprof_widget.lib.arrays import Flags
 from tfprof_widget.lib.intervals import Intervals
-from tfprof_widget.profiles.data import WARM_UP, ProfileData
+from tfprof_widget.lib.text import written_seconds
+from tfprof_widget.profiles.data import EAGER, FIRST, CellTimes, Doing, ProfileData, PythonTime, kind_of_steps
 
 ACCELERATOR_GAP_NANOS = 100_000
 """In shorter gaps the host launches kernels, one by one."""
@@ -25,27 +28,65 @@ IDLE_SHARE = 0.2
 
 
 def device_idle(profile: ProfileData) -> Iterator[Finding]:
-    """A finding for each accelerator with long idle gaps; without accelerators, one for gaps in which no op runs."""
+    """A finding for accelerators with long idle gaps; without accelerators, one for gaps in which no op runs.
+
+    While something is copied to or from an accelerator, it is not idle: `transfers` tells of that.
+    """
     steady = SteadySteps.of(profile)
+    if not steady.are_steps:
+        return
+    found: list[_Idle] = []
     streams = np.unique(steady.device[steady.is_on_stream]).tolist()
     for code in streams:
-        device = profile.nodes.devices[code]
-        yield from _idle_found(steady, steady.device == code, device.partition("/stream")[0], ACCELERATOR_GAP_NANOS)
+        name = profile.nodes.devices[code].partition("/stream")[0]
+        rows = steady.device == code
+        gaps = steady.wall.without(steady.during(rows)).without(steady.copies(name))
+        found.append(_idle(steady, rows, name, gaps, ACCELERATOR_GAP_NANOS))
     if not streams and not profile.misses_accelerator_stream:
-        yield from _idle_found(steady, np.ones(len(steady.node), np.bool_), "the host", HOST_GAP_NANOS)
+        everything = np.ones(len(steady.node), np.bool_)
+        gaps = steady.wall.without(steady.during(everything))
+        found.append(_idle(steady, everything, "the host", gaps, HOST_GAP_NANOS))
+    idle = sorted((each for each in found if steady.of_wall(each.nanos) >= IDLE_SHARE), key=lambda each: -each.nanos)
+    if idle:
+        yield _idle_found(steady, *idle)
 
 
-def _idle_found(steady: SteadySteps, rows: Flags, device: str, least: int) -> Iterator[Finding]:
-    gaps = steady.wall.without(steady.during(rows)).at_least(least)
-    if steady.of_wall(gaps.length) < IDLE_SHARE:
-        return
-    yield Finding(
-        f"For {steady.shown(gaps.length)} of {steady.shown(steady.wall.length)} ({steady.of_wall(gaps.length):.0%}) "
-        f"of the steps nothing runs on {device}.",
-        Evidence("timeline", steady.options, _around(steady, gaps, rows)),
-        "Look at what ends where the longest gap begins and what starts where it ends: Python between them "
-        "(tf.py_function, callbacks), a wait for input or for another device, or a lock.",
+class _Idle(NamedTuple):
+    """The time in which nothing ran on a device, by the clock, and the rows and gaps of it."""
+
+    device: str
+    nanos: int
+    rows: Flags
+    gaps: Intervals
+
+
+def _idle(steady: SteadySteps, rows: Flags, device: str, gaps: Intervals, least: int) -> _Idle:
+    gaps = gaps.at_least(round(least / max(steady.untraced_share, 1e-9)))  # tracing makes gaps longer
+    if steady.untraced_share < 1:  # a gap that is longer than a whole step is not in most of them
+        gaps = gaps.at_most(steady.wall.length // max(len(steady.steps), 1))
+    return _Idle(device, steady.of_clock(gaps.length, rows), rows, gaps)
+
+
+def _idle_found(steady: SteadySteps, most: _Idle, *others: _Idle) -> Finding:
+    """The finding on the device that is idle for longest; it tells how many others are idle, and for how long."""
+    around = _around(steady, most.gaps, most.rows)
+    also = ""
+    if others:
+        least = steady.of_wall(others[-1].nanos)
+        also = f", and for {least:.0%} of them or more on {len(others)} other{'s' if len(others) > 1 else ''}"
+    # Of a step with a graph, eager ops are those of the loop that calls it: between them Python works.
+    return Finding(
+        f"For {steady.shown(most.nanos)} of {steady.shown(steady.clock)} ({steady.of_wall(most.nanos):.0%}) "
+        f"of the steps nothing runs on {most.device}{also}.",
+        Evidence("timeline", steady.options, around),
+        _FIX_OF_PYTHON["calls"] if any(name.startswith(f"{EAGER_SCOPE}/") for name in around) else _FIX_OF_IDLE,
     )
+
+
+_FIX_OF_IDLE = (
+    "Look at what ends where the longest gap begins and what starts where it ends: Python between them "
+    "(callbacks, Python functions of the graph), a wait for input or for another device, or a lock."
+)
 
 
 def _around(steady: SteadySteps, gaps: Intervals, rows: Flags) -> tuple[str, ...]:
@@ -63,22 +104,177 @@ INPUT = r".*IteratorGetNext\w*|.*Queue(TryDequeue|Dequeue)\w*|Reader(Read|ReadUp
 INPUT_SHARE = 0.2
 """From this share on TensorFlow's own analysis of input pipelines calls a step highly input-bound."""
 
+_PYTHON_STAGE = re.compile(r"Generator(Dataset)?|(Eager|Stateless)?PyFunc\w*|NumpyFunction")
+"""The ops of tf.data that run Python: the items of a generator or a keras.utils.Sequence, or a tf.py_function."""
+
 
 def input_bound(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if for much of the steps only ops that fetch input ran."""
+    """A finding if for much of the steps only ops that fetch input ran, and one if Python waits for it between them."""
     steady = SteadySteps.of(profile)
     fetches = steady.ops(INPUT)
-    if not fetches.any():
+    fix = _FIX_OF_INPUT[_makes_input_in_python(steady, fetches)]
+    yield from _between_found(profile, steady, fix)
+    if not fetches.any() or not steady.are_steps:
         return
-    waited = steady.alone(steady.of_nodes(fetches | steady.is_data))
+    of_input = steady.of_nodes(fetches | steady.is_data)
+    waited = steady.of_clock(steady.alone(of_input), ~of_input)
     if steady.of_wall(waited) >= INPUT_SHARE:
         yield Finding(
-            f"Steps wait for their input: for {steady.shown(waited)} of {steady.shown(steady.wall.length)} "
+            f"Steps wait for their input: for {steady.shown(waited)} of {steady.shown(steady.clock)} "
             f"({steady.of_wall(waited):.0%}) nothing runs but what fetches it.",
             Evidence("timeline", steady.options, steady.costliest(fetches)),
-            "Let tf.data work ahead and on several threads: end the pipeline in .prefetch(tf.data.AUTOTUNE), give its "
-            ".map() num_parallel_calls=tf.data.AUTOTUNE, and .cache() what is the same in every epoch.",
+            fix,
         )
+
+
+_FIX_OF_INPUT = {
+    False: "Let tf.data work ahead and on several threads: end the pipeline in .prefetch(tf.data.AUTOTUNE), give its "
+    ".map() num_parallel_calls=tf.data.AUTOTUNE, and .cache() what is the same in every epoch.",
+    True: "Python makes the items, one at a time: let each make more of a batch with less work. Give a "
+    "keras.utils.Sequence or PyDataset several workers (workers=4, use_multiprocessing=True); write what a generator "
+    "or tf.py_function does with ops of TensorFlow, or do it before training; give another loop its items by "
+    "tf.data.Dataset.from_generator(...).prefetch(tf.data.AUTOTUNE), which makes them while steps run.",
+}
+"""What to do for input, by whether Python code makes its items."""
+
+
+def _makes_input_in_python(steady: SteadySteps, fetches: Flags) -> bool:
+    """Whether Python makes the input: no op fetches it, or a stage of tf.data runs Python.
+
+    Such a stage is that of a generator, of a keras.utils.Sequence or of a tf.py_function.
+    """
+    nodes = steady.profile.nodes
+    stages = {nodes.ops[op] for op in np.unique(nodes.op[steady.is_data]).tolist()}
+    return any(_PYTHON_STAGE.fullmatch(stage) for stage in stages) or not (stages or fetches.any())
+
+
+def _between_found(profile: ProfileData, steady: SteadySteps, fix: str) -> Iterator[Finding]:
+    times = profile.times
+    if times is None:
+        return
+    waited = next((each for each in times.between or times.outside if each.doing == "input"), None)
+    if waited is not None and waited.seconds >= INPUT_SHARE * times.seconds:
+        yield Finding(
+            f"Python waits for the next batch for {_of_cell(waited.seconds, times)}{_at(waited)}: no step runs then.",
+            Evidence("timeline", steady.options),
+            fix,
+        )
+
+
+def _of_cell(seconds: float, times: CellTimes) -> str:
+    share = seconds / times.seconds
+    return f"{written_seconds(seconds)} of the {written_seconds(times.seconds)} of the cell ({share:.0%})"
+
+
+def _at(time: PythonTime) -> str:
+    """The line of it with its preposition, if the line is known."""
+    return f", mostly at {time.place}" if time.place else ""
+
+
+_FIX_OF_PYTHON: Mapping[Doing, str] = {
+    "callback": "Let the callback do less, or do it every so many batches, or at the end of an epoch.",
+    "python": "Do less there: make batches ahead with tf.data, and print, plot, log and save every so many steps only.",
+    "freed": "Leave the loop once and not in every epoch: one iterator over all of them, such as that of "
+    "dataset.repeat(epochs), with .prefetch(tf.data.AUTOTUNE) last; or a smaller buffer in .shuffle().",
+    "calls": "Give each call more to do: larger batches, several steps in one tf.function or session run, or for fit "
+    "compile(steps_per_execution=...).",
+}
+
+
+def python_between(profile: ProfileData) -> Iterator[Finding]:
+    """A finding if Python took much of the cell between its steps, by what Python did most of that time."""
+    times = profile.times
+    found = [each for each in times.between if each.doing in _FIX_OF_PYTHON] if times is not None else []
+    seconds = sum(each.seconds for each in found)
+    if times is None or not found or seconds < IDLE_SHARE * times.seconds:
+        return
+    most = max(found, key=lambda each: each.seconds)
+    what = (
+        f"mostly because leaving the loop at {most.place} frees the iterator of its dataset, with all that its shuffle "
+        "buffer holds"
+        if most.doing == "freed"
+        else f"for Python is at work between one step and the next{_at(most)}"
+    )
+    yield Finding(
+        f"No step runs for {_of_cell(seconds, times)}, {what}.",
+        Evidence("timeline", SteadySteps.of(profile).options),
+        _FIX_OF_PYTHON[most.doing],
+    )
+
+
+FEWEST_EAGER = 10
+"""To give a graph its arguments takes a few eager ops, too."""
+
+MOSTLY = 0.8
+"""The least share of eager ops in a step without a graph."""
+
+
+def eager_ops(profile: ProfileData) -> Iterator[Finding]:
+    """A finding if ops run one by one in a loop for much of the cell, and one if those of a step do.
+
+    There is none if the ops' own work takes nearly all of that time.
+    """
+    yield from _eager_loop(profile)
+    yield from _eager_step(SteadySteps.of(profile))
+
+
+def _eager_step(steady: SteadySteps) -> Iterator[Finding]:
+    """A finding on steps that would be a graph, had the user not asked to run functions eagerly."""
+    own = ~steady.of_nodes(steady.is_data)
+    eager = np.array([name.startswith(f"{EAGER_SCOPE}/") for name in steady.profile.nodes.names], np.bool_)
+    rows = steady.of_nodes(eager)
+    count = int(np.count_nonzero(rows)) // max(len(steady.steps), 1)
+    python = steady.of_clock(steady.wall.length, own)
+    is_eager = count >= FEWEST_EAGER and np.count_nonzero(rows) >= MOSTLY * np.count_nonzero(own)
+    if steady.are_steps and is_eager and steady.of_wall(python) >= WORTHWHILE:
+        yield Finding(
+            f"A step runs its {count:,} ops one by one: for {steady.shown(python)} of {steady.shown(steady.clock)} "
+            f"({steady.of_wall(python):.0%}) of the steps no op runs, and Python starts the next one.",
+            Evidence("op", {**steady.options, "order_by": "micros"}),
+            "Compile the model without run_eagerly=True, and leave out tf.config.run_functions_eagerly(True): then a "
+            "step runs as one graph. That saves at most this time of Python.",
+        )
+
+
+_FIX_OF_LIBRARY = (
+    "Call the library's function through tf.function (generate = tf.function(model.generate)), or by the library's own "
+    "option for that (jit_compile=True, or no run_eagerly=True)"
+)
+
+
+def _eager_loop(profile: ProfileData) -> Iterator[Finding]:
+    times, eager = profile.times, profile.steps_named(EAGER)
+    found = next((each for each in times.outside if each.doing == "ops"), None) if times is not None else None
+    if times is None or found is None or not found.place or not eager:
+        return
+    outside = sum(each.seconds for each in times.outside)
+    ran = min(_share_of_ops(SteadySteps(profile, np.array(eager, np.int64))) * outside, found.seconds)
+    if found.seconds < IDLE_SHARE * times.seconds or found.seconds - ran < WORTHWHILE * times.seconds:
+        return
+    if found.by_library:
+        where, fix = f"a loop of the library that is called at {found.place}", _FIX_OF_LIBRARY
+    elif found.function:
+        where, fix = f"the function {found.function} at {found.place}", "Decorate this function with @tf.function"
+    else:
+        where = f"the loop at {found.place}"
+        fix = "Make what this loop repeats a function, decorated with @tf.function"
+    yield Finding(
+        f"Ops run one by one for {_of_cell(found.seconds, times)}, mostly in {where}. The ops themselves take "
+        f"some {written_seconds(ran)} of that; the rest is Python, which starts each op.",
+        Evidence("op", {"run_name_regexes": [re.escape(EAGER)], "order_by": "micros"}),
+        f"{fix}: TensorFlow then runs its ops as one graph. That saves at most the "
+        f"{written_seconds(found.seconds - ran)} of Python.",
+    )
+
+
+def _share_of_ops(eager: SteadySteps) -> float:
+    """The share of ops in the recorded time between steps, without ops of input, which mostly wait."""
+    profile = eager.profile
+    others = SteadySteps(profile, np.array([*set(range(len(profile.steps))) - {*eager.steps.tolist()}], np.int64))
+    counts = ~eager.of_nodes(eager.is_data | eager.ops(INPUT + "|MakeIterator|.*Dataset.*"))
+    between = eager.wall.without(others.wall)
+    ran = between.length - between.without(eager.during(counts)).length
+    return ran / max(between.length, 1)
 
 
 COPIES = r"(?i).*memcpy.*|Copy(Host)?"
@@ -88,7 +284,8 @@ WAITS = r"_(Host)?(Send|Recv)(V2)?|_?X[lL][aA](Send|Recv).*|Recv"
 def transfers(profile: ProfileData) -> Iterator[Finding]:
     """A finding for copies, and one for sends and receives, that much of the steps wait for."""
     steady = SteadySteps.of(profile)
-    yield from _transfers_found(
+    of_devices = list(_copies_found(steady))
+    yield from of_devices or _transfers_found(
         steady,
         steady.of_nodes(steady.ops(COPIES)) | _on_copying_lines(steady),
         "copies between host and device",
@@ -104,13 +301,44 @@ def transfers(profile: ProfileData) -> Iterator[Finding]:
     )
 
 
+def _copies_found(steady: SteadySteps) -> Iterator[Finding]:
+    """A finding for each accelerator that computes nothing for much of the steps while tensors are copied."""
+    for code in np.unique(steady.device[steady.is_on_stream]).tolist() if steady.are_steps else ():
+        device = steady.profile.nodes.devices[code].partition("/stream")[0]
+        own = (steady.device == code) & steady.moves
+        rows = (steady.device == code) & ~own
+        idle = steady.wall.without(steady.during(rows))
+        waited = steady.of_clock(idle.length - idle.without(steady.copies(device)).length, rows)
+        if steady.of_wall(waited) >= WORTHWHILE:
+            yield Finding(
+                f"{device} waits for copies: for {steady.shown(waited)} of {steady.shown(steady.clock)} "
+                f"({steady.of_wall(waited):.0%}) of the steps tensors are copied, and it computes nothing.",
+                Evidence("timeline", steady.options),
+                _FIX_OF_OWN_COPIES if 2 * steady.during(own).length > waited else _FIX_OF_COPIES,
+            )
+
+
+_FIX_OF_COPIES = (
+    "Copy the next batch while this one is computed: end the pipeline in "
+    "tf.data.experimental.prefetch_to_device(device), or in .prefetch(2) under a tf.distribute strategy; "
+    "feed smaller types (uint8 pictures), and fetch results every so many steps only."
+)
+_FIX_OF_OWN_COPIES = (
+    "The program copies by ops of its own, and waits for them: keep in the device's memory what is soon used again, "
+    "offload less to the host's, and let other ops run between the start of a copy and its end."
+)
+"""What to do where kernels or ops of XLA, such as `copy-done`, take most of the time in which data are copied."""
+
+
 def _transfers_found(steady: SteadySteps, moves: Flags, what: str, fix: str) -> Iterator[Finding]:
-    waited = steady.alone(moves) if moves.any() else 0
+    if not moves.any() or not steady.are_steps:
+        return
+    waited = steady.of_clock(steady.alone(moves), ~moves)
     if steady.of_wall(waited) >= WORTHWHILE:
         nodes = np.zeros(len(steady.profile.nodes), np.bool_)
         nodes[steady.node[moves]] = True
         yield Finding(
-            f"Steps wait for {what}: for {steady.shown(waited)} of {steady.shown(steady.wall.length)} "
+            f"Steps wait for {what}: for {steady.shown(waited)} of {steady.shown(steady.clock)} "
             f"({steady.of_wall(waited):.0%}) nothing else runs.",
             Evidence("timeline", steady.options, steady.costliest(nodes)),
             fix,
@@ -133,14 +361,15 @@ FEWEST = 3
 
 def retracing(profile: ProfileData) -> Iterator[Finding]:
     """A finding for each function of whose recorded calls many had to trace it."""
-    calls = Counter(name.removesuffix(WARM_UP) for name in profile.step_names)
-    traced = Counter(name.removesuffix(WARM_UP) for name in profile.step_names if name.endswith(WARM_UP))
+    calls = Counter(map(kind_of_steps, profile.step_names))
+    traced = Counter(kind_of_steps(name) for name in profile.step_names if name.endswith(FIRST))
     for name, count in traced.items():
         if count >= FEWEST and count >= WORTHWHILE * calls[name]:
+            firsts = [re.escape(name + mark) for mark in FIRST if name + mark in profile.step_names]
             yield Finding(
                 f"{name} was traced in {count} of {calls[name]} recorded calls, and tracing takes many times as long "
                 "as a call.",
-                Evidence("scope", {"run_name_regexes": [re.escape(name + WARM_UP)], "order_by": "micros"}),
+                Evidence("scope", {"run_name_regexes": firsts, "order_by": "micros"}),
                 "Give tensors instead of Python numbers, make batches of one size (drop_remainder=True) or give "
                 "@tf.function an input_signature with None for what varies, and create it outside of loops.",
             )

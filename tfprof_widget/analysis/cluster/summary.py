@@ -8,21 +8,25 @@ from typing import Any, final
 
 import numpy as np
 
-from tfprof_widget.analysis.cluster.clocks import UNKNOWN, Clocks, Producers
+from tfprof_widget.analysis.cluster.clocks import UNKNOWN, Clocks
+from tfprof_widget.analysis.cluster.exchanges import Producers
 from tfprof_widget.analysis.cluster.routes import (
+    FEWEST_STEPS,
     LinkSummary,
+    SlowLink,
     Straggler,
     Traffic,
     TransferSummary,
     links,
+    longest_held_up,
+    slow_link,
     straggler,
     traffic,
-    waited_for,
 )
 from tfprof_widget.analysis.cluster.tasks import Balance, HeldVariables, Tasks, balance, held, may_be_cluster
-from tfprof_widget.analysis.cluster.waits import Activity, Overlap, Waits, overlaps
+from tfprof_widget.analysis.cluster.waits import Activity, Overlap, Waits, held_up, overlaps, waited_for
 from tfprof_widget.lib.arrays import Integers
-from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileData
+from tfprof_widget.profiles.data import EAGER, FIRST, ProfileData
 from tfprof_widget.profiles.devices import job_of_task
 
 _MOST_NAMED = 3
@@ -59,7 +63,11 @@ def notes(activity: Activity, lost: int) -> Iterator[str]:
     if lost:
         yield (
             f"TensorFlow did not record {lost:,} transfers of tensors that it made, as it does at times; they count as "
-            "the recorded ones of the same tensors do. What others waited for a task is without them."
+            "the recorded ones of the same tensors do, from when their tensors were made."
+        )
+    if len(moments) < FEWEST_STEPS:
+        yield (
+            f"A straggler or a slow link is named from {FEWEST_STEPS} steps on; in {len(moments):,} it may be chance."
         )
     others = len(profile.steps) - len(activity.steps)
     if others:
@@ -103,10 +111,20 @@ class TaskSummary:
 
 @dataclass(frozen=True)
 class StragglerSummary:
-    """The task that the others wait for, and a text that says how long."""
+    """The task that the others wait for, a text that says how long, and whether its ops take longer, too."""
 
     task: str
     text: str
+    works_longer: bool
+
+
+@dataclass(frozen=True)
+class HeldUpSummary:
+    """The task for whose tensors the whole cluster stands still, for how long of a step of how long; medians."""
+
+    task: str
+    nanos: int
+    wall_nanos: int
 
 
 @final
@@ -123,6 +141,8 @@ class ClusterSummary:
     transfers_left_out: int
     parameter_balance: Balance | None
     straggler: StragglerSummary | None
+    slow_link: SlowLink | None
+    held_up: HeldUpSummary | None
     steps: int
     wall_nanos: int
     notes: tuple[str, ...]
@@ -135,7 +155,7 @@ class ClusterSummary:
             "transfers": [asdict(each) for each in self.transfers],
             "transfers_left_out": self.transfers_left_out,
             "parameter_balance": asdict(self.parameter_balance) if self.parameter_balance else None,
-            "straggler": asdict(self.straggler) if self.straggler else None,
+            "straggler": {"task": self.straggler.task, "text": self.straggler.text} if self.straggler else None,
             "steps": self.steps,
             "notes": list(self.notes),
         }
@@ -167,7 +187,7 @@ def _busiest(profile: ProfileData) -> list[int]:
 
 
 def _rank(profile: ProfileData, steps: list[int], took: Any) -> tuple[bool, float]:
-    return not profile.step_names[steps[0]].endswith(WARM_UP), float(took[steps].sum())
+    return not profile.step_names[steps[0]].endswith(FIRST), float(took[steps].sum())
 
 
 def _summary(activity: Activity) -> ClusterSummary:
@@ -176,17 +196,23 @@ def _summary(activity: Activity) -> ClusterSummary:
     tasks_of = range(len(Tasks.of(activity.profile)))
     walls = [sum(activity.wall[moment, task] for moment in moments) // count for task in tasks_of]
     wall = max(walls, default=0)
-    waited = waited_for(activity, waits) // count
+    by_moment = waited_for(activity, waits)
+    waited = np.rint(by_moment.summed.sum(axis=0) / count).astype(np.int64)
     moved = traffic(activity.profile, waits, activity.steps)
     tasks = _tasks(activity, moved, overlaps(activity, waits), walls, waited)
-    late = straggler([task.task for task in tasks], waited, wall)
+    # The median, as that of the waits: a few steps that were held up count for little in both.
+    usual = int(np.median([max(activity.wall[moment, task] for task in tasks_of) for moment in moments] or [0]))
+    late = straggler([task.task for task in tasks], by_moment.longest, activity.paces(), usual)
+    held = longest_held_up(held_up(activity, waits), usual)
     return ClusterSummary(
         tasks=tasks,
-        links=links(moved.transfers),
+        links=links(moved.transfers, moved.in_use),
         transfers=moved.transfers[:MOST_TRANSFERS],
         transfers_left_out=max(len(moved.transfers) - MOST_TRANSFERS, 0),
         parameter_balance=balance({task.task: HeldVariables(task.variables, task.parameters) for task in tasks}),
-        straggler=None if late is None else _described(late, tasks, wall),
+        straggler=None if late is None else _described(late, tasks, usual),
+        slow_link=slow_link(activity.profile, waits, len(moments)),
+        held_up=None if held is None else HeldUpSummary(tasks[held.task].task, held.nanos, usual),
         steps=len(moments),
         wall_nanos=wall,
         notes=tuple(notes(activity, moved.lost)),
@@ -216,7 +242,8 @@ def _tasks(
                 sent_bytes=sum(link.bytes for link in by_link if link.source == name),
                 received_bytes=sum(link.bytes for link in by_link if link.target == name),
                 transfer_nanos=coming[task].transfer_nanos // count,
-                wait_nanos=moved.waited[task],
+                # What was lost of the transfers is made up by the others' mean, which may be too much.
+                wait_nanos=min(moved.waited[task], max(walls[task] - busy, 0)),
                 overlap=coming[task].share,
                 offset_nanos=int(np.median(offsets)) if moments else 0,
                 offset_error_nanos=int(np.median(errors)) if moments and not (errors == UNKNOWN).any() else None,
@@ -232,9 +259,10 @@ def _described(late: Straggler, tasks: Sequence[TaskSummary], wall: int) -> Stra
     usual = sum(each.operation_nanos for each in like) // len(like)
     return StragglerSummary(
         task.task,
-        f"Each of the others waits for {task.task} {_millis(late.beyond_nanos)} of a step of {_millis(wall)} "
-        f"({late.beyond_nanos / max(wall, 1):.0%}) longer than for others of its job. "
+        f"Others wait for {task.task} {_millis(late.beyond_nanos)} (± {_millis(late.spread_nanos)}) of a step of "
+        f"{_millis(wall)} ({late.beyond_nanos / max(wall, 1):.0%}) longer than for the others of its job. "
         f"Its ops take {_millis(task.operation_nanos)} a step, theirs {_millis(usual)} on average.",
+        2 * (task.operation_nanos - usual) >= late.beyond_nanos,
     )
 
 

@@ -145,6 +145,8 @@ class Balance:
 def held(profile: ProfileData) -> dict[str, HeldVariables]:
     """The variables of each task: a variable is on the device that it ran on, or else the one that the graph asks for.
 
+    Those of functions have neither. They are on the only task of the profile, if there is one only.
+
     >>> from tfprof_widget.demo import demo_profile
     >>> held(demo_profile())
     {'/job:localhost/replica:0/task:0': HeldVariables(variables=4, parameters=101770)}
@@ -157,6 +159,9 @@ def held(profile: ProfileData) -> dict[str, HeldVariables]:
     for row, device in zip(rows.tolist(), nodes.device[rows].tolist(), strict=True):
         name = nodes.devices[device] if device != ABSENT else asked.get(nodes.names[row], "")
         tasks.setdefault(task_of_device(name), []).append(int(nodes.parameters[row]))
+    used = {task_of_device(nodes.devices[device]) for device in set(nodes.device.tolist()) - {ABSENT}} - {""}
+    if "" in tasks and len(used) == 1:
+        tasks.setdefault(next(iter(used)), []).extend(tasks.pop(""))
     return {task: HeldVariables(len(sizes), sum(sizes)) for task, sizes in tasks.items()}
 
 

@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tfprof_widget.analysis.cluster.clocks import (
-    Clocks,
-    Collectives,
-    Producers,
-    aligned_start_nanos,
-    aligned_transfer_nanos,
-)
+from tfprof_widget.analysis.cluster.clocks import Clocks, aligned_start_nanos, aligned_transfer_nanos
+from tfprof_widget.analysis.cluster.exchanges import Collectives, Producers, is_between_tasks
 from tfprof_widget.analysis.cluster.tasks import Tasks
 from tfprof_widget.lib.arrays import LARGEST_INTEGER, Flags, Integers
 from tfprof_widget.lib.intervals import Intervals
@@ -27,6 +23,17 @@ Key = tuple[int, int]
 
 _MOVES = re.compile(r"_(Host)?(Send|Recv)(V2)?|Collective\w*|Nccl\w*|(?i:memcpy)\w*|RecvTensor", re.ASCII)
 _NOTHING = Intervals(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """For how many nanoseconds a task computes in the median step, and in a step in which nothing holds its ops up.
+
+    For the latter, each op takes as long as the quickest execution of its node on this task.
+    """
+
+    usual: float
+    quickest: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +71,42 @@ class Activity:
     @cached_property
     def operation_nanos(self) -> Integers:
         """The time of each task's ops, added up as in a view: on its devices, and on all streams of accelerators."""
-        devices = self.profile.nodes.devices
-        counted = (canonical(devices) | accelerator_streams(devices))[self.profile.executions.device[self._rows]]
         sums = np.zeros(len(self._tasks), np.int64)
-        rows = self._rows[counted]
+        rows = self._counted
         np.add.at(sums, self._tasks.of_execution[rows], self.profile.executions.duration_nanos[rows])
         return sums
+
+    @cached_property
+    def quickest_nanos(self) -> Integers:
+        """What each task's ops would have taken, had each execution been as quick as the quickest of its node there.
+
+        The rest of their time they may have been held up: by other processes that had the processor, or by each other.
+        """
+        rows = self._counted
+        took = self.profile.executions.duration_nanos[rows]
+        key = self._tasks.of_execution[rows] * len(self.profile.nodes) + self.profile.executions.node[rows]
+        least = np.full(len(self._tasks) * len(self.profile.nodes), LARGEST_INTEGER)
+        np.minimum.at(least, key, took)
+        sums = np.zeros(len(self._tasks), np.int64)
+        np.add.at(sums, self._tasks.of_execution[rows], least[key])
+        return sums
+
+    def paces(self) -> tuple[Pace, ...]:
+        """How long each task computes in a step, and how long it would if nothing held its ops up."""
+        found = []
+        for task, (took, least) in enumerate(zip(self.operation_nanos, self.quickest_nanos, strict=True)):
+            busy = [self.of(moment, task).length for moment in self.moments]
+            share = float(least) / max(float(took), 1.0)
+            found.append(Pace(float(np.median(busy or [0])), share * sum(busy) / max(len(busy), 1)))
+        return tuple(found)
+
+    @cached_property
+    def _counted(self) -> Integers:
+        """The rows of the executions that count for op time."""
+        devices = self.profile.nodes.devices
+        counted = (canonical(devices) | accelerator_streams(devices))[self.profile.executions.device[self._rows]]
+        rows: Integers = self._rows[counted]
+        return rows
 
     def of(self, moment: int, task: int) -> Intervals:
         """When a task computed at a moment."""
@@ -242,3 +279,119 @@ def overlaps(activity: Activity, waits: Waits) -> list[Overlap]:
         computing = coming.shared(activity.of(int(moment[rows[0]]), task))
         found[task] = Overlap(found[task].transfer_nanos + coming.length, found[task].computing_nanos + computing)
     return found
+
+
+def held_up(activity: Activity, waits: Waits) -> NDArray[np.float64]:
+    """For how long tensors of other tasks were on their way to each task while no task computed.
+
+    A row for each moment, a column for each task. What is on its way while any task computes may wait for the
+    processor that the two share, or for work that is not done yet: it holds nobody up for sure.
+    """
+    profile, tasks = activity.profile, Tasks.of(activity.profile)
+    moment, target = tasks.moment[profile.transfers.step[waits.transfer]], tasks.of_target[waits.transfer]
+    apart = is_between_tasks(profile)[waits.transfer]
+    found = np.zeros((len(activity.moments), len(tasks)), np.float64)
+    for own, each in zip(found, activity.moments, strict=True):
+        ran = [activity.of(each, task) for task in range(len(tasks))]
+        computed = Intervals.of(np.concatenate([of.start for of in ran]), np.concatenate([of.end for of in ran]))
+        for task in range(len(tasks)):
+            rows = np.flatnonzero(apart & (moment == each) & (target == task))
+            own[task] = Intervals.of(waits.begin[rows], waits.end[rows]).without(computed).length
+    return found
+
+
+_SHORTEST = 0.001
+"""A task that stands still for a smaller share of a step does not wait: its next op is being scheduled."""
+
+_ROOM = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class WaitedFor:
+    """For how long others waited for each task: a row for each moment, a column for each task.
+
+    `summed` adds up over those that waited, and `longest` is the time of the one that waited longest in each stretch:
+    the time for which the task kept anyone waiting, whether one other task waited or all did.
+    """
+
+    summed: NDArray[np.float64]
+    longest: NDArray[np.float64]
+
+
+def waited_for(activity: Activity, waits: Waits) -> WaitedFor:
+    """For how long others waited for each task.
+
+    A task waits when it stands still and a tensor that it gets in this step is not made yet. It waits for all tasks
+    that have to make such a tensor, and each of them gets an equal part of the time. If such a task waits itself, its
+    part goes to the tasks that it waits for.
+    """
+    both = np.zeros((2, len(activity.moments), len(Tasks.of(activity.profile))), np.float64)
+    for place, (length, idle, missing) in enumerate(_stretches(activity, waits)):
+        for some in np.array_split(np.arange(len(length)), 1 + len(length) * both.shape[2] ** 2 // _ROOM):
+            both[:, place] += _shared_out(length[some], idle[:, some], missing[:, :, some])
+    return WaitedFor(*both)
+
+
+def _shared_out(length: Integers, idle: Flags, missing: Flags) -> NDArray[np.float64]:
+    """The time for which each task is waited for in some stretches, summed over those that wait, and the longest."""
+    owed: Flags = idle[:, None, :] & missing  # waiting task, task waited for, stretch
+    waiting: Flags = np.any(owed, axis=1)
+    shares = owed / np.maximum(owed.sum(axis=1, keepdims=True), 1)
+    count = len(idle)
+    passed_on = np.where(waiting[:, None, :], shares, np.eye(count)[:, :, None]).transpose(2, 0, 1)
+    for _ in range(count.bit_length()):
+        passed_on = passed_on @ passed_on
+    # Time that is left goes in circles between waiting tasks, which only wrong clocks cause.
+    blamed = np.where(waiting.T[:, :, None] & ~waiting.T[:, None, :], passed_on, 0)
+    return np.stack([length @ blamed.sum(axis=1), length @ blamed.max(axis=1)])
+
+
+def _stretches(activity: Activity, waits: Waits) -> Iterator[tuple[Integers, Flags, Flags]]:
+    """Each moment cut into stretches without change: their length, who stood still, and who missed a tensor of whom."""
+    tasks, transfers = Tasks.of(activity.profile), activity.profile.transfers
+    lost = _lost(activity, waits)
+    moment = np.append(tasks.moment[transfers.step[waits.transfer]], lost[0])
+    source = np.append(waits.cause, lost[1])
+    target = np.append(tasks.of_target[waits.transfer], lost[2])
+    begin_of = np.append(waits.begin, lost[3])
+    for each in activity.moments:
+        wall = max(activity.wall[each, task] for task in range(len(tasks)))
+        rows = np.flatnonzero((moment == each) & (source != target))
+        last = np.zeros((len(tasks), len(tasks)), np.int64)
+        np.maximum.at(last, (target[rows], source[rows]), begin_of[rows])
+        gaps = [activity.of(each, task).gaps(int(wall * _SHORTEST)) for task in range(len(tasks))]
+        bounds = np.unique(np.concatenate([last[last > 0], *(np.append(gap.start, gap.end) for gap in gaps)]))
+        begin, end = bounds[:-1], bounds[1:]
+        idle = np.array([gap.covers(begin) for gap in gaps])
+        yield end - begin, idle, last[:, :, None] > begin
+
+
+def _lost(activity: Activity, waits: Waits) -> Integers:
+    """The moment, source, target and begin of each transfer that was not recorded: it began when its tensor was made.
+
+    Mostly the last transfers of a step are lost, and so those that others waited for.
+    """
+    profile, tasks = activity.profile, Tasks.of(activity.profile)
+    transfers, executions = profile.transfers, profile.executions
+    rows = waits.transfer[transfers.node[waits.transfer] >= 0]
+    columns = transfers.node[rows], tasks.of_source[rows], tasks.of_target[rows], transfers.step[rows]
+    came: dict[tuple[int, int, int], set[int]] = {}
+    for node, source, target, step in zip(*(column.tolist() for column in columns), strict=True):
+        came.setdefault((node, source, target), set()).add(step)
+    sent, chosen = np.zeros(len(profile.nodes), np.bool_), np.zeros(len(profile.steps), np.bool_)
+    sent[[node for node, _, _ in came]], chosen[list(activity.steps)] = True, True
+    ran = np.flatnonzero(sent[executions.node] & chosen[executions.step] & (executions.start_nanos > 0))
+    began = aligned_start_nanos(profile)[ran]
+    ended = began + np.minimum(executions.duration_nanos[ran], LARGEST_INTEGER - began)
+    made: dict[tuple[int, int], dict[int, int]] = {}
+    where = executions.node[ran], tasks.of_execution[ran], executions.step[ran], ended
+    for node, task, step, end in zip(*(column.tolist() for column in where), strict=True):
+        ends = made.setdefault((node, task), {})
+        ends[step] = max(end, ends.get(step, 0))
+    lost = [
+        (int(tasks.moment[step]), source, target, end)
+        for (node, source, target), steps in came.items()
+        for step, end in made.get((node, source), {}).items()
+        if step not in steps
+    ]
+    return np.array(lost, np.int64).reshape(-1, 4).T

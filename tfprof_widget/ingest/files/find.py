@@ -12,7 +12,8 @@ from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning, value_error
+from tfprof_widget.lib.urls import file_system, is_url, reason, refusal
 
 
 def natural_order(name: str) -> list[tuple[int, str]]:
@@ -34,8 +35,8 @@ def patterns(directory: str) -> tuple[str, ...]:
 
     >>> patterns("/logs/plugins/profile/2024_05_17_10_30_00")
     ('*.xplane.pb*',)
-    >>> patterns("/logs")
-    ('plugins/profile/*/*.xplane.pb*', '*/plugins/profile/*/*.xplane.pb*')
+    >>> len(patterns("/logs"))
+    3
     """
     parts = PurePosixPath(directory.replace("\\", "/")).parts
     files = f"*{SUFFIXES[0]}*"
@@ -43,7 +44,7 @@ def patterns(directory: str) -> tuple[str, ...]:
         return (files,)
     if parts[-2:] == _PROFILES:
         return (f"*/{files}",)
-    return (f"plugins/profile/*/{files}", f"*/plugins/profile/*/{files}")
+    return tuple(f"{above}plugins/profile/*/{files}" for above in ("", "*/", "*/*/"))
 
 
 def of_newest_run(names: Iterable[str], directory: str) -> set[str]:
@@ -104,7 +105,12 @@ class File:
         try:
             return self.fetch()
         except Exception as error:  # file systems may raise any error
-            raise ProfileError(f"cannot read {self.name!r}: {_reason(error)}; check it, and try again") from None
+            way_out = "check it, and try again"
+            if self.name.startswith("memory://"):
+                way_out = (
+                    "memory:// is of one process: write the files where the workers of the cluster can read them too"
+                )
+            raise ProfileError(f"cannot read {self.name!r}: {reason(error)}; {way_out}") from None
 
 
 def find_files(source: Source) -> list[File]:
@@ -129,9 +135,9 @@ def _found(path: AnyPath) -> Iterator[File]:
         raise ProfileError(f"source: got {type(path).__name__}; {_WAY_OUT}")
     name = fspath(path)
     try:
-        found = list(_remote(name) if "://" in name else _local(name))
+        found = list(_remote(name) if is_url(name) else _local(name))
     except (OSError, ValueError) as error:
-        raise ProfileError(f"cannot read {name!r}: {_reason(error)}; {_WAY_OUT}") from None
+        raise ProfileError(f"cannot read {name!r}: {reason(error)}; {_WAY_OUT}") from None
     if not found:
         raise ProfileError(f"cannot read {name!r}: there is no such file; {_WAY_OUT}")
     yield from sorted(found, key=lambda file: natural_order(file.name))
@@ -143,7 +149,7 @@ def _local(name: str) -> Iterator[File]:
         inside = _of_profiler(path) or [each for each in path.iterdir() if _is_visible_file(each)]
         yield from (_local_file(each, is_chosen=False) for each in inside)
         if not inside:
-            raise ValueError("the directory holds no files")
+            raise value_error("the directory holds no files")
     elif path.exists():
         yield _local_file(path, is_chosen=True)
     elif has_magic(name):
@@ -171,16 +177,9 @@ def _local_file(path: Path, *, is_chosen: bool) -> File:
 
 
 def _remote(url: str) -> Iterator[File]:
-    """The files of a URL that fsspec knows of: memory://, s3://, gs://, https:// ..."""
+    """The files of a URL: memory://, s3://, gs://, https:// ..."""
+    system, path = file_system(url, "read")
     try:
-        from fsspec.core import url_to_fs
-    except ImportError:
-        raise ProfileError(
-            f"cannot read {url!r}: URLs are read by fsspec, which is not installed; "
-            "run `pip install 'tfprof-widget[distributed]'`, or copy the file here"
-        ) from None
-    try:
-        system, path = url_to_fs(url)
         if "*" in path:
             entries = [entry for entry in system.glob(path, detail=True).values() if entry["type"] == "file"]
         elif system.isdir(path):
@@ -190,12 +189,8 @@ def _remote(url: str) -> Iterator[File]:
             entries = [system.info(path)]
     except FileNotFoundError:
         return
-    except ImportError as error:  # fsspec's error names the package for this kind of URL
-        raise ProfileError(
-            f"cannot read {url!r}: {_reason(error)}; install the package that is named there, and try again"
-        ) from None
     except Exception as error:  # each file system has errors of its own
-        raise ProfileError(f"cannot read {url!r}: {_reason(error)}; check the URL and your access to it") from None
+        raise refusal(url, "read", error) from None
     is_directory = "*" not in path and system.isdir(path)
     for entry in entries:
         yield _remote_file(system, entry, is_chosen=not is_directory)
@@ -216,8 +211,3 @@ def _remote_file(system: Any, entry: dict[str, Any], *, is_chosen: bool) -> File
 
 def _fetched(system: Any, path: str) -> bytes:
     return bytes(system.cat_file(path))
-
-
-def _reason(error: BaseException) -> str:
-    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return str(reason).rstrip(".; ")

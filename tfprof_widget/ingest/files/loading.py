@@ -4,59 +4,90 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import fspath
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.files.find import AnyPath, File, Source, find_files, run_of
-from tfprof_widget.ingest.files.reading import RUN, Advance, FilePart, FoundFiles, content_of, named, progress
+from tfprof_widget.ingest.files.reading import (
+    RUN,
+    Advance,
+    DamagedFiles,
+    FilePart,
+    FoundFiles,
+    content_of,
+    named,
+    progress,
+)
 from tfprof_widget.ingest.files.recognise import KINDS, Content
 from tfprof_widget.ingest.flops.counting import count_float_ops
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.merging.merge import given_to_worker, merged
 from tfprof_widget.ingest.saved_profile import by_worker
-from tfprof_widget.ingest.xspace.reader import TraceTable, read_steps, read_xspace
-from tfprof_widget.ingest.xspace.resolve import notes_on
-from tfprof_widget.lib.errors import ProfileError, ProfileWarning
+from tfprof_widget.ingest.xspace.events import notes_on
+from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
+from tfprof_widget.ingest.xspace.steps import read_steps
+from tfprof_widget.lib.errors import ProfileError, ProfileWarning, warn_user
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
+from tfprof_widget.profiles.devices import RESTRICTED_COUNTERS
 
 if TYPE_CHECKING:
     from tfprof_widget.ingest.parts.runs import NodeNames
     from tfprof_widget.lib.messages import RunMetadata
 
+MOST_TOLD = 3
+"""A warning names so many of the files that were skipped."""
+
 _STEP_IN_NAME = re.compile(r"run_?meta(?:data)?[_-](\d{1,18})(?:\.\w+)*")
 
 
-def loaded(source: Source, *, checkpoint: AnyPath | None = None, client: Any = None) -> ProfileData:
+def loaded(
+    source: Source, *, checkpoint: AnyPath | None = None, client: Any = None, errors: str = "raise"
+) -> ProfileData:
     """The profile in files; `tfprof_widget.load` describes the arguments."""
+    damaged = DamagedFiles(errors)
     files = find_files(source)
-    gathered = Gathered()
     with progress("loading", 2 * sum(file.size for file in files)) as advance:
-        found = _found(files, client, gathered.names, advance)
-        _check_worth(found, files)
-        if found.of_kind("XSpace"):
-            return _of_spaces(found, checkpoint)
-        if (of_workers := profile_of_workers(found, checkpoint)) is not None:
-            return of_workers
-        for part in _add_all(found, gathered):
-            advance(f"took in {part.file.name}", part.file.size)
-        gathered.add_checkpoint(checkpoint)
-        return assemble(gathered.tables(), count_float_ops(gathered.formulas))
+        profile = _profile(files, checkpoint, client, advance, damaged)
+    _warn_of(damaged, files)
+    return assemble(profile.having(skipped=tuple(damaged.skipped))) if damaged.skipped else profile
 
 
-def _found(files: Sequence[File], client: Any, names: NodeNames, advance: Advance) -> FoundFiles:
+def _warn_of(damaged: DamagedFiles, files: Sequence[File]) -> None:
+    """Warn of the files that were skipped."""
+    number = len(damaged.skipped)
+    if number:
+        more = f"; and {number - MOST_TOLD:,} more, which `skipped` of the profile names" if number > MOST_TOLD else ""
+        warn_user(f"skipped {number:,} of {len(files):,} files: {'; '.join(damaged.skipped[:MOST_TOLD])}{more}")
+
+
+def _profile(
+    files: Sequence[File], checkpoint: AnyPath | None, client: Any, advance: Advance, damaged: DamagedFiles
+) -> ProfileData:
+    gathered = Gathered()
+    found = _found(files, client, gathered.names, advance, damaged)
+    _check_worth(found, files, damaged)
+    if found.of_kind("XSpace"):
+        return _of_spaces(found, checkpoint, damaged)
+    if (of_workers := profile_of_workers(found, checkpoint, damaged)) is not None:
+        return of_workers
+    for part in _add_all(found, gathered, damaged):
+        advance(f"took in {part.file.name}", part.file.size)
+    gathered.add_checkpoint(checkpoint)
+    return assemble(gathered.tables(), count_float_ops(gathered.formulas))
+
+
+def _found(files: Sequence[File], client: Any, names: NodeNames, advance: Advance, damaged: DamagedFiles) -> FoundFiles:
     if client is not None:
         from tfprof_widget.ingest.files.reading import read_on_dask
 
-        return read_on_dask(files, client, names, advance)
+        return read_on_dask(files, client, names, advance, damaged)
     found = FoundFiles(names)
-    for file, content in _contents(files, advance):
-        found.take(file, content)
+    for file, content in _contents(files, advance, damaged):
+        with damaged.passed_over():
+            found.take(file, content)
     return found
 
 
@@ -72,11 +103,11 @@ def load_message(path: AnyPath, kind: str) -> Any:
     if len(files) > 1:
         raise ProfileError(f"{path!r}: there are {len(files)} files, such as {files[0].name!r}; give one {kind} file")
     with progress("loading", files[0].size) as advance:
-        ((file, content),) = _contents(files, advance)
+        ((file, content),) = _contents(files, advance, DamagedFiles())
         return _message(file, content, kind)
 
 
-def load_run_metas(source: Source) -> dict[int, list[RunMetadata]]:
+def load_run_metas(source: Source, errors: str = "raise") -> dict[int, list[RunMetadata]]:
     """The RunMetadata in files by step: the number in `run_meta_<step>`, or else 0, 1, ... in their order.
 
     >>> from importlib.resources import files
@@ -84,18 +115,24 @@ def load_run_metas(source: Source) -> dict[int, list[RunMetadata]]:
     [0]
     """
     by_step: dict[int, list[RunMetadata]] = {}
-    files = find_files(source)
+    files, damaged = find_files(source), DamagedFiles(errors)
     with progress("loading", sum(file.size for file in files)) as advance:
-        runs = [(file, _message(file, content, RUN)) for file, content in _contents(files, advance)]
+        runs = []
+        for file, content in _contents(files, advance, damaged):
+            with damaged.passed_over():
+                runs.append((file, _message(file, content, RUN)))
+    _warn_of(damaged, files)
     for step, (_, run) in zip(_steps([file for file, _ in runs]), runs, strict=True):
         by_step.setdefault(step, []).append(run)
     return by_step
 
 
-def _contents(files: Sequence[File], advance: Advance) -> Iterator[tuple[File, Content]]:
-    """The content of the files; a file that was only found in a directory is passed over if it cannot be loaded."""
+def _contents(files: Sequence[File], advance: Advance, damaged: DamagedFiles) -> Iterator[tuple[File, Content]]:
+    """The content of the files; of those only found in a directory, other files than profiles are passed over."""
     for file in files:
-        content = content_of(file)
+        content = None
+        with damaged.passed_over():
+            content = content_of(file)
         advance(f"read {file.name}", file.size)
         if content is not None:
             yield file, content
@@ -110,9 +147,11 @@ def _message(file: File, content: Content, kind: str) -> Any:
     return content.message(file.name)
 
 
-def _check_worth(found: FoundFiles, files: Sequence[File]) -> None:
+def _check_worth(found: FoundFiles, files: Sequence[File], damaged: DamagedFiles) -> None:
     """Refuse files without anything to profile."""
     kinds = {part.kind for part in found.parts}
+    if not kinds and damaged.skipped:
+        raise ProfileError(f"every file was skipped; {damaged.skipped[0]}")
     if not kinds - {"OpLogProto"}:
         what = "an op log" if kinds else f"none of {', '.join(KINDS)}"
         raise ProfileError(
@@ -121,7 +160,7 @@ def _check_worth(found: FoundFiles, files: Sequence[File]) -> None:
         )
 
 
-def _of_spaces(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData:
+def _of_spaces(found: FoundFiles, checkpoint: AnyPath | None, damaged: DamagedFiles) -> ProfileData:
     """The profile of XSpaces; they have no graph, so other files cannot be loaded with them."""
 
     spaces = found.of_kind("XSpace")
@@ -134,10 +173,16 @@ def _of_spaces(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData:
             "load XSpaces, the .xplane.pb files of TensorFlow's profiler, by themselves"
         )
     with named(spaces[0].file):
-        return profile_of_spaces([(space.file.name, space.message()) for space in spaces])
+        messages = []
+        for space in spaces:
+            with damaged.passed_over():
+                messages.append((space.file.name, space.message()))
+        if not messages:
+            raise ProfileError(f"every file was skipped; {damaged.skipped[0]}")
+        return profile_of_spaces(messages)
 
 
-def _add_all(found: FoundFiles, gathered: Gathered) -> Iterator[FilePart]:
+def _add_all(found: FoundFiles, gathered: Gathered, damaged: DamagedFiles) -> Iterator[FilePart]:
     """Add what was found in the order in which kinds depend on each other: graphs, profiles, runs, op logs."""
     runs = found.of_kind(RUN)
     steps = _steps([run.file for run in runs])
@@ -150,7 +195,7 @@ def _add_all(found: FoundFiles, gathered: Gathered) -> Iterator[FilePart]:
     }
     for kind, adds in add.items():
         for part in found.of_kind(kind):
-            with named(part.file):
+            with damaged.passed_over(), named(part.file):
                 adds(part)
             yield part
     gathered.details.add(found.details)
@@ -164,12 +209,12 @@ def _steps(runs: Sequence[File]) -> list[int]:
     return steps if len(steps) == len(runs) else list(range(len(runs)))
 
 
-def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None) -> ProfileData | None:
+def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None, damaged: DamagedFiles) -> ProfileData | None:
     """The profile in saved profiles of several workers; None if no file is one."""
     profiles: list[ProfileTables] = []
     names: list[str] = []
     for part in found.of_kind("ProfileProto"):
-        with named(part.file):
+        with damaged.passed_over(), named(part.file):
             for worker, message in by_worker(part.value).items():
                 gathered = Gathered()
                 gathered.add_profile(message)
@@ -187,30 +232,31 @@ def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None) -> Profile
 
 
 def profile_of_spaces(spaces: Sequence[tuple[str, Any]]) -> ProfileData:
-    """The profile of XSpaces, given with the names of their files; files of one directory are the hosts of one run.
+    """The profile of XSpaces, given with the names of their files.
 
-    The times of the hosts are added up step by step. The steps of several runs come one after the other.
+    Files of one directory are the hosts of one run, each of which is a worker. The steps of several runs come one after
+    the other.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> profile_of_spaces([("empty.xplane.pb", XSpace())])
     Traceback (most recent call last):
         ...
-    tfprof_widget.ProfileError: empty.xplane.pb: no op of TensorFlow's is in it; ...
+    tfprof_widget.ProfileError: empty.xplane.pb: nothing that ran is in it; ...
     """
-    runs: dict[str, list[TraceTable]] = {}
+    runs: dict[str, list[tuple[str, TraceTable]]] = {}
     for name, space in spaces:
-        runs.setdefault(run_of(name), []).append(read_xspace(space, read_steps(space)))
+        host = PurePosixPath(name.replace("\\", "/")).name.partition(".xplane")[0]
+        runs.setdefault(run_of(name), []).append((host, read_xspace(space, read_steps(space))))
     traces = _one_after_another(runs)
     names = " and ".join(name for name, _ in spaces[:2]) + (" …" if len(spaces) > 2 else "")
-    gathered = Gathered()
-    gathered.add_functions([], traces)
-    tables, dropped = gathered.tables(), sum(trace.dropped for trace in traces)
-    notes = notes_on(traces, tables.compiled)
+    tables = _of_hosts(traces) if any(len(hosts) > 1 for hosts in runs.values()) else _of_traces(traces)
+    dropped = sum(trace.dropped for _, trace in traces)
+    notes = notes_on((note for _, trace in traces for note in trace.notes), tables.compiled)
     if not len(tables.executions):
-        raise ProfileError(
-            f"{names}: no op of TensorFlow's is in it; record while the program runs, with host_tracer_level 1 or more"
-            + "".join(f". {note}" for note in notes)
-        )
+        again = "record while the program runs, with host_tracer_level 1 or more. "
+        if any(RESTRICTED_COUNTERS in note for note in notes):
+            again = ""  # that would change nothing
+        raise ProfileError(f"{names}: nothing that ran is in it; {again}{'. '.join(notes)}".rstrip(". "))
     if dropped:
         notes = (*notes, f"TensorFlow's profiler dropped {dropped:,} events, by which the totals are too low")
     for note in notes:
@@ -218,19 +264,32 @@ def profile_of_spaces(spaces: Sequence[tuple[str, Any]]) -> ProfileData:
     return assemble(tables, count_float_ops("all"))
 
 
-def _one_after_another(runs: dict[str, list[TraceTable]]) -> list[TraceTable]:
+def _of_traces(traces: Iterable[tuple[str, TraceTable]]) -> ProfileTables:
+    gathered = Gathered()
+    gathered.add_functions([], [trace for _, trace in traces])
+    return gathered.tables()
+
+
+def _of_hosts(traces: Sequence[tuple[str, TraceTable]]) -> ProfileTables:
+    """The tables of several hosts: their devices have the same names, and are not the same devices."""
+    hosts = dict.fromkeys(host for host, _ in traces)
+    of_host = {host: _of_traces([each for each in traces if each[0] == host]) for host in hosts}
+    return merged([given_to_worker(host)(tables) for host, tables in of_host.items()])
+
+
+def _one_after_another(runs: dict[str, list[tuple[str, TraceTable]]]) -> list[tuple[str, TraceTable]]:
     """All traces, with new step numbers for runs that have numbers in common."""
-    found: list[TraceTable] = []
+    found: list[tuple[str, TraceTable]] = []
     taken: set[int] = set()
     for run, hosts in runs.items():
-        numbers = sorted(set().union(*(host.step.tolist() for host in hosts)))
+        numbers = sorted(set().union(*(trace.step.tolist() for _, trace in hosts)))
         new = _free(numbers, taken)
         taken.update(new)
         of_run = PurePosixPath(run).name if len(runs) > 1 else ""
-        for host in hosts:
-            names = [_named(host.step_names.get(number, ""), of_run) for number in numbers]
-            step = np.array(new, np.int32)[np.searchsorted(numbers, host.step)]
-            found.append(replace(host, step=step, step_names=dict(zip(new, names, strict=True))))
+        for host, trace in hosts:
+            names = [_named(trace.step_names.get(number, ""), of_run) for number in numbers]
+            new_of = dict(zip(numbers, new, strict=True))
+            found.append((host, trace.renumbered(new_of, dict(zip(new, names, strict=True)))))
     return found
 
 

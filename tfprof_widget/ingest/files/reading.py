@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import PurePosixPath
 from pkgutil import resolve_name
 from threading import Event, Thread
 from typing import Any, Literal
 
 from tfprof_widget.ingest.files.find import File
-from tfprof_widget.ingest.files.recognise import Content, recognise
+from tfprof_widget.ingest.files.recognise import Content, UnknownFile, graph_of_meta_graph, recognise
 from tfprof_widget.ingest.parts.runs import NodeNames
 from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails, read_run
-from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.messages import as_message, as_sealed
 from tfprof_widget.lib.safely import pause_gc
 from tfprof_widget.lib.text import visible
@@ -68,24 +71,62 @@ class FoundFiles:
             return read_run(as_sealed(content.value, RUN, "run_meta"), self.details).over(self.names)
 
 
+_NAMED_AS_PROFILES = re.compile(
+    r"(run_?meta(data)?([_-]\d+)?|profile_\d+)(\.(pb|pbtxt|binpb|gz))*|.*\.xplane\.pb(\.gz)?"
+)
+"""The names under which this package, native tfprof and TensorFlow's profiler write files."""
+
+
 def content_of(file: File) -> Content | None:
-    """The content of a file; None if the file was not chosen and cannot be loaded."""
+    """The content of a file; None if it was only found in a directory, and nothing says that it is of a profile."""
     data = file.read()
     try:
         return recognise(data, file.name)
-    except ProfileError:
-        if file.is_chosen:
-            raise
+    except UnknownFile as error:
+        if file.is_chosen and (graph := graph_of_meta_graph(data)) is not None:
+            return Content("GraphDef", graph)
+        if file.is_chosen or _NAMED_AS_PROFILES.fullmatch(PurePosixPath(file.name.replace("\\", "/")).name):
+            raise ProfileError(str(error)) from None
         return None
+
+
+@dataclass(frozen=True)
+class DamagedFiles:
+    """What becomes of files that cannot be loaded: their errors are raised, or kept in `skipped`.
+
+    >>> damaged = DamagedFiles("skip")
+    >>> with damaged.passed_over():
+    ...     raise ProfileError("run_meta_3: the file is empty; write it again")
+    >>> damaged.skipped
+    ['run_meta_3: the file is empty; write it again']
+    """
+
+    errors: str = "raise"
+    skipped: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.errors not in ("raise", "skip"):
+            raise value_error(f"errors: {self.errors!r} is no way to treat damaged files; give 'raise' or 'skip'")
+
+    @contextmanager
+    def passed_over(self) -> Iterator[None]:
+        """Read one file in the block; its error ends the block, and is raised or kept."""
+        try:
+            yield
+        except (ProfileError, ValueError) as error:
+            if self.errors == "raise":
+                raise
+            self.skipped.append(str(error))
 
 
 @contextmanager
 def named(file: File) -> Iterator[None]:
-    """Add the file's name to errors."""
+    """Add the file's name to errors that do not begin with it."""
     try:
         yield
     except (ProfileError, ValueError) as error:
-        raise ProfileError(f"{file.name}: {error}") from None
+        told = str(error)
+        raise ProfileError(told if told.startswith(file.name) else f"{file.name}: {told}") from None
 
 
 DELAY_SECONDS = 1.0
@@ -146,17 +187,23 @@ _PACKAGE = "tfprof-widget[distributed]"
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a worker found in some files: runs as columns with one list of names, and only the kinds of other files."""
+    """What a worker found in some files: runs as columns with one list of names, and only the kinds of other files.
+
+    `skipped` says which files it could not read, and why.
+    """
 
     parts: list[FilePart]
     details: RunDetails
+    skipped: list[str]
 
 
-def read_on_dask(files: Sequence[File], client: Any, names: NodeNames, advance: Advance) -> FoundFiles:
+def read_on_dask(
+    files: Sequence[File], client: Any, names: NodeNames, advance: Advance, damaged: DamagedFiles | None = None
+) -> FoundFiles:
     """The content of the files, as if they had been read here; the workers of `client` read run metadata."""
-    distributed = _checked(client)
+    distributed, damaged = _checked(client), damaged or DamagedFiles()
     batches = list(_batches(files, sum(client.nthreads().values())))
-    futures = client.map(read_batch, batches, pure=False)
+    futures = client.map(partial(read_batch, errors=damaged.errors), batches, pure=False)
     place_of = {future.key: place for place, future in enumerate(futures)}
     found: dict[int, Batch] = {}
     try:
@@ -167,34 +214,37 @@ def read_on_dask(files: Sequence[File], client: Any, names: NodeNames, advance: 
             advance(f"read {batches[place][-1].name}", sum(file.size for file in batches[place]))
     finally:
         client.cancel(futures)  # after an interrupt or an error the other batches are not needed
-    return _joined([found[place] for place in range(len(batches))], names)
+    return _joined([found[place] for place in range(len(batches))], names, damaged)
 
 
-def read_batch(files: Sequence[File]) -> Batch:
+def read_batch(files: Sequence[File], errors: str = "raise") -> Batch:
     """The batch that a worker reads and sends back.
 
     >>> batch = read_batch([File("a", 10, True, lambda: b"node { name: 'a' op: 'Add' }")])
     >>> [(part.file.name, part.kind, part.value) for part in batch.parts]
     [('a', 'GraphDef', None)]
     """
-    found = FoundFiles()
+    found, damaged = FoundFiles(), DamagedFiles(errors)
     for file in files:
-        content = content_of(file)
-        if content is not None and content.kind == RUN:
-            found.take(file, content)
-        elif content is not None:
-            found.parts.append(FilePart(file, content.kind, None))
-    return Batch(found.parts, found.details)
+        with damaged.passed_over():
+            content = content_of(file)
+            if content is not None and content.kind == RUN:
+                found.take(file, content)
+            elif content is not None:
+                found.parts.append(FilePart(file, content.kind, None))
+    return Batch(found.parts, found.details, damaged.skipped)
 
 
-def _joined(batches: Sequence[Batch], names: NodeNames) -> FoundFiles:
+def _joined(batches: Sequence[Batch], names: NodeNames, damaged: DamagedFiles) -> FoundFiles:
     joined = FoundFiles(names)
     for batch in batches:
         joined.details.add(batch.details)
+        damaged.skipped.extend(batch.skipped)
         for part in batch.parts:
-            content = None if part.kind == RUN else content_of(part.file)
-            value = content.value if content is not None else part.value.over(names)
-            joined.parts.append(replace(part, value=value))
+            with damaged.passed_over():
+                content = None if part.kind == RUN else content_of(part.file)
+                value = content.value if content is not None else part.value.over(names)
+                joined.parts.append(replace(part, value=value))
     return joined
 
 

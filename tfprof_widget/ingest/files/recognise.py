@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from google.protobuf import text_format
 
-from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.messages import as_message, message_class
 
 # How much of a message is checked: so many fields of each, and so many messages deep.
@@ -25,6 +25,10 @@ _STRING, _MESSAGE, _BYTES = 9, 11, 12
 _WIRE_TYPES = {1: _FIXED64, 6: _FIXED64, 16: _FIXED64, 2: _FIXED32, 7: _FIXED32, 15: _FIXED32}
 # Fields whose strings have no control characters; without this rule many messages would fit several kinds.
 _NAMES = frozenset({"device", "name", "node_name", "op"})
+
+
+class UnknownFile(ProfileError):
+    """Raised for a file that is none of the kinds that can be loaded, as most files in a directory may be."""
 
 
 class Field(NamedTuple):
@@ -94,7 +98,7 @@ def _fields(data: memoryview) -> Iterator[Field]:
         elif wire_type in (_FIXED64, _FIXED32):
             place += 8 if wire_type == _FIXED64 else 4
         else:
-            raise ValueError(f"there is no wire type {wire_type}")
+            raise value_error(f"there is no wire type {wire_type}")
         yield Field(number, wire_type, content, is_whole)
 
 
@@ -108,7 +112,7 @@ def _varint(data: memoryview, place: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if not byte & 0x80:
             return value, place
-    raise ValueError("a number is longer than ten bytes")
+    raise value_error("a number is longer than ten bytes")
 
 
 # The kinds in the order in which they are tried: files of an earlier kind may also fit a later one.
@@ -143,11 +147,11 @@ def recognise(data: bytes, source: str) -> Content:
     >>> recognise(b'{"traceEvents": []}', "timeline.json")
     Traceback (most recent call last):
         ...
-    tfprof_widget.ProfileError: timeline.json: this is a Chrome trace, which holds ...
+    tfprof_widget.ingest.files.recognise.UnknownFile: timeline.json: this is a Chrome trace, which holds ...
     """
     data = _unpacked(data, source)
     if not data:
-        raise ProfileError(f"{source}: the file is empty; write it again")
+        raise UnknownFile(f"{source}: the file is empty; write it again")
     text = _as_text(data)
     if text is not None:
         found = _of_text(text, source)
@@ -156,10 +160,33 @@ def recognise(data: bytes, source: str) -> Content:
     for kind in KINDS:
         if fits(data, message_class(kind).DESCRIPTOR):
             return Content(kind, data)
-    raise ProfileError(
+    raise UnknownFile(
         f"{source}: this is none of {', '.join(KINDS)}, in binary or text form; check which file it is, "
         "or whether it was cut off or changed on its way"
     )
+
+
+_META_GRAPH_INFO, _META_GRAPH_GRAPH, _META_GRAPH_FIELDS = 1, 2, 7
+
+
+def graph_of_meta_graph(data: bytes) -> bytes | None:
+    """The GraphDef in a MetaGraphDef, such as the `.meta` file of a checkpoint; None if the bytes are no MetaGraphDef.
+
+    >>> graph_of_meta_graph(b"none of these") is None
+    True
+    """
+    try:
+        fields = list(_fields(memoryview(data)))
+    except ValueError:
+        return None
+    if not fields or any(each.wire_type != _LENGTH or each.number > _META_GRAPH_FIELDS for each in fields):
+        return None
+    numbers = [each.number for each in fields]
+    if numbers.count(_META_GRAPH_INFO) != 1 or numbers.count(_META_GRAPH_GRAPH) != 1:
+        return None
+    graph = fields[numbers.index(_META_GRAPH_GRAPH)]
+    found = bytes(graph.content)
+    return found if graph.is_whole and fits(found, message_class("GraphDef").DESCRIPTOR) else None
 
 
 def _unpacked(data: bytes, source: str) -> bytes:
@@ -220,11 +247,11 @@ def _of_text(text: str, source: str) -> Content | None:
 
 def _refuse_json(text: str, source: str) -> None:
     if '"traceEvents"' in text or '"ph"' in text:
-        raise ProfileError(
+        raise UnknownFile(
             f"{source}: this is a Chrome trace, which holds times but neither the graph nor shapes and memory; "
             "load the RunMetadata, ProfileProto or .xplane.pb that it was made of, or open it in a trace viewer"
         )
-    raise ProfileError(
+    raise UnknownFile(
         f"{source}: this is JSON, and profiles are protobuf messages; "
         f"write one of {', '.join(KINDS)} by SerializeToString, or as text"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
 from functools import partial
@@ -12,13 +12,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tfprof_widget.ingest.flops.elementwise import AFTER_MAIN, BY_OUTPUT
+from tfprof_widget.ingest.flops.fused import INPUTS_WITH_BIAS, FusedAwayNodes, rows_of_types
 from tfprof_widget.ingest.flops.node_reader import NodeReader
-from tfprof_widget.ingest.flops.operation import COMPOSED, Operation, UnknownShape, computes_nothing, is_fused, main_op
+from tfprof_widget.ingest.flops.operation import Operation, UnknownShape, computes_nothing, main_op
+from tfprof_widget.ingest.flops.products import GRADIENTS_AS_RUN
 from tfprof_widget.ingest.flops.registry import count, has_formula, registered
-from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Integers
+from tfprof_widget.lib.arrays import LARGEST_INTEGER, Integers
 from tfprof_widget.lib.errors import ProfileWarning
 from tfprof_widget.lib.safely import pause_gc
 from tfprof_widget.profiles.data import ProfileTables
+
+Formulas = Literal["all", "ran", "registered", "multiply_accumulates"]
+"""Which formulas count float operations; `count_float_ops` tells what each means."""
 
 
 class Outcome(IntEnum):
@@ -36,7 +41,6 @@ class Count(NamedTuple):
     outcome: Outcome
 
 
-_INPUTS_WITH_BIAS = 3
 _NOTHING = Count(0, Outcome.COUNTED)
 _NO_FORMULA = Count(0, Outcome.NO_FORMULA)
 _NO_SHAPE = Count(0, Outcome.NO_SHAPE)
@@ -51,12 +55,12 @@ class Counter:
     'COUNTED'
     """
 
-    def __init__(self, profile: ProfileTables, *, multiply_accumulates: bool = False) -> None:
+    def __init__(self, profile: ProfileTables, *, multiply_accumulates: bool = False, as_run: bool = False) -> None:
         self.reader = NodeReader(profile)
         self.formulas = registered()
         self.faults: dict[str, str] = {}
         self._profile = profile
-        self._multiply_accumulates = multiply_accumulates
+        self._asked = {"multiply_accumulates": multiply_accumulates, "as_run": as_run}
         self._counted: dict[Any, Count] = {}
         self._simple = {op: self._of_type(op) for op in profile.nodes.ops}
 
@@ -88,11 +92,10 @@ class Counter:
             return self.count(row, last)
         if last == reader.op(row):
             return kernel
-        after = {last} | ({"BiasAdd"} if len(reader.taken_in(row)) == _INPUTS_WITH_BIAS else set())
+        after = {last} | ({"BiasAdd"} if len(reader.taken_in(row)) == INPUTS_WITH_BIAS else set())
         shapes = reader.output_shapes(row)[:1]
         alike = [Operation(op, shapes, shapes) for op in after if op in AFTER_MAIN]
-        asked = {"multiply_accumulates": self._multiply_accumulates}
-        return Count(kernel.float_ops + sum(count(each, **asked) for each in alike), Outcome.COUNTED)
+        return Count(kernel.float_ops + sum(count(each, **self._asked) for each in alike), Outcome.COUNTED)
 
     def warn(self) -> None:
         """Warn of the formulas that failed."""
@@ -122,7 +125,7 @@ class Counter:
 
     def _ask(self, row: int, op: str) -> Count:
         try:
-            float_ops = count(self.reader.operation(row, op), multiply_accumulates=self._multiply_accumulates)
+            float_ops = count(self.reader.operation(row, op), **self._asked)
             if not 0 <= float_ops <= LARGEST_INTEGER:
                 raise OverflowError(f"{float_ops} is no 64-bit count")
             return Count(float_ops, Outcome.COUNTED)
@@ -134,110 +137,16 @@ class Counter:
             return _NO_SHAPE
 
 
-def rows_of_types(profile: ProfileTables, ops: Iterable[str]) -> list[int]:
-    """The nodes of some types.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> len(rows_of_types(demo_profile(), {"MatMul"}))
-    6
-    """
-    wanted = set(ops)
-    codes = {code for code, op in enumerate(profile.nodes.ops) if op in wanted}
-    return [row for row, code in enumerate(profile.nodes.op.tolist()) if code in codes]
-
-
-_WITH_BIAS = "BackpropFilterWithBias"
-
-
-class FusedAwayNodes:
-    """Tells which nodes did not run by themselves because a fused kernel of another node did their work.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> profile = demo_profile()
-    >>> absorbed = FusedAwayNodes(profile, NodeReader(profile)).by_kernel()
-    >>> {profile.nodes.names[row]: [profile.nodes.names[each] for each in rows] for row, rows in absorbed.items()}
-    {'layer1/Relu': ['layer1/BiasAdd', 'layer1/MatMul'], 'layer2/BiasAdd': ['layer2/MatMul']}
-    """
-
-    def __init__(self, profile: ProfileTables, reader: NodeReader) -> None:
-        self._profile = profile
-        self._reader = reader
-        totals = profile.step_totals
-        ran = totals.run_count + totals.accelerator_micros > 0
-        self._start = np.searchsorted(totals.node, np.arange(len(profile.nodes) + 1)).tolist()
-        self._step = np.where(ran, totals.step, ABSENT).tolist()
-
-    def by_kernel(self) -> dict[int, list[int]]:
-        """The nodes whose work each fused kernel did, by the node of the kernel."""
-        nodes, kernels = self._profile.nodes, self._profile.kernels
-        fused = {code for code, op in enumerate(nodes.ops) if is_fused(op)}
-        rows = [row for row, code in enumerate(nodes.op.tolist()) if code in fused]
-        named = {name for name, kernel in kernels.items() if is_fused(kernel.op)}
-        rows += [row for row, name in enumerate(nodes.names) if name in named] if named else []
-        return {row: self._absorbed(row, self._reader.op(row)) for row in rows}
-
-    def ever_ran(self, row: int) -> bool:
-        """Whether a node ran in any step."""
-        return bool(self._steps(row))
-
-    def _steps(self, row: int) -> frozenset[int]:
-        steps = frozenset(self._step[self._start[row] : self._start[row + 1]])
-        return steps - {ABSENT}
-
-    def _absorbed(self, kernel: int, op: str) -> list[int]:
-        steps = self._steps(kernel)
-        if op.endswith(_WITH_BIAS):
-            return [row for row in self._of_same_gradient(kernel) if not self._steps(row) & steps]
-        if op == COMPOSED:
-            return self._composed(kernel, steps)
-        found: dict[int, None] = {}
-        waiting = [kernel] if self._reader.graph_op(kernel) != main_op(op) else []
-        has_main = not waiting
-        while waiting:
-            row = waiting.pop()
-            if self._reader.is_executed_only(row):
-                continue
-            for source in self._reader.sources(row)[0]:
-                if source == ABSENT or source in found or self._steps(source) & steps:
-                    continue
-                found[source] = None
-                if main_op(self._reader.graph_op(source)) == main_op(op):
-                    has_main = True
-                else:
-                    waiting.append(source)
-        return list(found) if has_main else []
-
-    def _composed(self, kernel: int, steps: frozenset[int]) -> list[int]:
-        """The elementwise ops of one input before the last one of a composition, as far as they did not run."""
-        found: list[int] = []
-        sources = self._reader.sources(kernel)[0]
-        while len(sources) == 1 and sources[0] != ABSENT and not self._steps(sources[0]) & steps:
-            if self._reader.graph_op(sources[0]) not in AFTER_MAIN:
-                break
-            found.append(sources[0])
-            sources = self._reader.sources(sources[0])[0]
-        return found
-
-    def _of_same_gradient(self, kernel: int) -> list[int]:
-        """The gradients of biases that are computed from the same incoming gradient as a filter's gradient."""
-        sources = self._reader.sources(kernel)[0]
-        if len(sources) < 3:
-            return []
-        nodes = self._profile.nodes
-        codes = {code for code, op in enumerate(nodes.ops) if op == "BiasAddGrad"}
-        rows = [row for row, code in enumerate(nodes.op.tolist()) if code in codes]
-        return [row for row in rows if self._reader.sources(row)[0][:1] == sources[2:3]]
-
-
-def count_float_ops(
-    formulas: Literal["all", "registered", "multiply_accumulates"], *, of_what_ran: bool = False
-) -> Callable[[ProfileTables], ProfileTables]:
+def count_float_ops(formulas: Formulas, *, of_what_ran: bool = False) -> Callable[[ProfileTables], ProfileTables]:
     """The stage that counts the float operations of nodes that have a formula and known shapes.
 
     Counts that the tables have stay, unless the user registered a formula for the op. With "registered" only the user's
-    formulas count, for nodes without a count. With "multiply_accumulates" all nodes are counted anew in
-    multiply-accumulates: products that are added up, and nothing else. With `of_what_ran`, for captures, a node that
-    ran in no recorded step counts nothing; a view would add one execution of it to what the others did.
+    formulas count, for nodes without a count. With "ran", which is for op logs, all formulas count for nodes that ran,
+    but with `timing="tfprof"` only the user's, because native tfprof adds nothing to an op log. With
+    "multiply_accumulates" all nodes are counted anew in multiply-accumulates: products that are added up, and nothing
+    else. With `of_what_ran`, for captures, a node that ran in no recorded step counts nothing; a view would add one
+    execution of it to what the others did. TensorFlow's counts of convolutions' gradients are not followed there, for
+    they are too high without padding.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -251,10 +160,12 @@ def count_float_ops(
     match formulas:
         case "registered":
             stage: Callable[[ProfileTables], ProfileTables] = _with_registered
+        case "ran":
+            stage = _with_what_ran
         case "multiply_accumulates":
-            stage = partial(_with_all, multiply_accumulates=True)
+            stage = partial(_with_all, multiply_accumulates=True, as_run=of_what_ran)
         case "all":
-            stage = _with_all
+            stage = partial(_with_all, as_run=of_what_ran)
     return (lambda tables: _of_what_ran(stage(tables))) if of_what_ran else stage
 
 
@@ -266,14 +177,14 @@ def _of_what_ran(tables: ProfileTables) -> ProfileTables:
     return tables.having(nodes=replace(tables.nodes, float_ops=float_ops))
 
 
-def _with_all(tables: ProfileTables, *, multiply_accumulates: bool = False) -> ProfileTables:
-    counter = Counter(tables, multiply_accumulates=multiply_accumulates)
+def _with_all(tables: ProfileTables, *, multiply_accumulates: bool = False, as_run: bool = False) -> ProfileTables:
+    counter = Counter(tables, multiply_accumulates=multiply_accumulates, as_run=as_run)
     known = np.zeros_like(tables.nodes.float_ops) if multiply_accumulates else tables.nodes.float_ops.copy()
     known[rows_of_types(tables, counter.formulas)] = 0
     with pause_gc():
         for row in counter.uncertain():
-            if not known[row]:
-                known[row] = counter.count(row).float_ops
+            if not known[row] or (as_run and main_op(counter.reader.op(row)) in GRADIENTS_AS_RUN):
+                known[row] = counter.count(row).float_ops or known[row]
         _give_to_kernels(tables, counter, known)
         _give_to_compiled(tables, counter, known)
     counter.warn()
@@ -289,6 +200,18 @@ def _with_registered(tables: ProfileTables) -> ProfileTables:
     known[rows] = [counter.count(row).float_ops for row in rows]
     counter.warn()
     return tables.having(nodes=replace(tables.nodes, float_ops=known))
+
+
+def _with_what_ran(tables: ProfileTables) -> ProfileTables:
+    """All formulas count what ran and what is fused away, and native tfprof's counts are kept beside."""
+    told = _with_registered(tables)
+    native, counted = told.nodes.float_ops, _with_all(told).nodes.float_ops
+    ran = np.zeros(len(native), np.bool_)
+    ran[tables.step_totals.node] = True
+    exact = np.where(ran, counted, np.minimum(counted, native))
+    if np.array_equal(exact, native):
+        return told
+    return told.having(nodes=replace(told.nodes, float_ops=exact, native_float_ops=native))
 
 
 def _give_to_kernels(profile: ProfileTables, counter: Counter, known: Integers) -> None:

@@ -1,13 +1,14 @@
-"""Counts the float operations of elementwise ops, reductions, normalization, pooling and updates."""
+"""Counts the float operations of elementwise ops, reductions, normalization, pooling, images and random numbers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import zip_longest
 from types import MappingProxyType
 
-from tfprof_widget.ingest.flops.operation import Formula, Operation
+from tfprof_widget.ingest.flops.operation import Formula, Operation, UnknownShape
 from tfprof_widget.ingest.flops.products import channels_axis
 
 # An elementary function counts 1, as TensorFlow counts Log and Pow; a function made of several counts them all.
@@ -16,7 +17,8 @@ _AN_ELEMENT: Mapping[int, tuple[str, ...]] = {
         # ops of one tensor
         *("Neg", "Abs", "ComplexAbs", "Sign", "Inv", "Reciprocal", "Square", "Sqrt", "Exp", "Expm1", "Log", "Log1p"),
         *("Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh"),
-        *("Erf", "Erfc", "Erfinv", "Ndtri", "Lgamma", "Digamma"),
+        *("Erf", "Erfc", "Erfinv", "Erfcinv", "Ndtri", "Lgamma", "Digamma", "Polygamma", "Zeta", "Betainc", "Igamma"),
+        *("Igammac", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "Conj", "Invert", "NextAfter"),
         *("Floor", "Ceil", "Round", "Rint", "IsNan", "IsInf", "IsFinite", "LogicalNot", "Relu"),
         # ops of two tensors
         *("Add", "AddV2", "Sub", "Mul", "Div", "RealDiv", "FloorDiv", "TruncateDiv", "DivNoNan", "MulNoNan"),
@@ -67,13 +69,15 @@ def _size(operation: Operation) -> int:
     return math.prod(next((size for size in each if size != 1), 1) for each in sizes)
 
 
-# TensorFlow counts these by the input, which is as large as the output; the output may be unknown.
+# TensorFlow counts these by the input, which is as large as the output; either may be unknown.
 _BY_INPUT = frozenset({"BiasAdd", "Reciprocal", "Square", "Rsqrt", "Log", "Neg"})
 
 
 def _each_input_element(count: int) -> Formula:
     def float_ops(operation: Operation) -> int:
-        return operation.input_size() * count
+        with suppress(UnknownShape):
+            return operation.input_size() * count
+        return operation.output_size * count
 
     return float_ops
 
@@ -133,6 +137,7 @@ _OF_REDUCTIONS: Mapping[str, Formula] = MappingProxyType(
         "AddN": _sum_of_tensors,
         **dict.fromkeys(("Cumsum", "Cumprod", "CumulativeLogsumexp"), _each_input),
         **dict.fromkeys(("SegmentSum", "SegmentMean", "SegmentProd", "SegmentMax", "SegmentMin"), _each_input),
+        **dict.fromkeys(("Bincount", "DenseBincount", "CollectiveReduce", "CollectiveReduceV2"), _each_input),
         **{f"UnsortedSegment{kind}": _each_input for kind in ("Sum", "Prod", "Max", "Min")},
     }
 )
@@ -284,40 +289,11 @@ _OF_POOLING: Mapping[str, Formula] = MappingProxyType(
 )
 
 
-def _each_update(operand: int, count: int) -> Formula:
+def _each_element_of(operand: int, count: int) -> Formula:
     def float_ops(operation: Operation) -> int:
         return operation.input_size(operand) * count
 
     return float_ops
-
-
-def _momentum(operation: Operation) -> int:
-    """The accumulator decays and takes the gradient (2), the variable takes its share (2, Nesterov's 4)."""
-    return operation.input_size(3) * (6 if operation.flag("use_nesterov") else 4)
-
-
-_OF_UPDATES: Mapping[str, Formula] = MappingProxyType(
-    {
-        "AssignAdd": _each_update(0, 1),
-        "AssignSub": _each_update(0, 1),
-        "AssignAddVariableOp": _each_update(1, 1),
-        "AssignSubVariableOp": _each_update(1, 1),
-        "ApplyGradientDescent": _each_update(2, 2),
-        "ResourceApplyGradientDescent": _each_update(2, 2),
-        "ApplyMomentum": _momentum,
-        "ResourceApplyMomentum": _momentum,
-        "ResourceApplyKerasMomentum": _momentum,
-        # accumulate the square (2), then rate * gradient / root (3) and subtract
-        "ApplyAdagrad": _each_update(3, 6),
-        "ResourceApplyAdagrad": _each_update(3, 6),
-        # m += (g - m) * rate (3), v += (g * g - v) * rate (4), variable -= m * rate / (root(v) + epsilon) (5)
-        "ApplyAdam": _each_update(9, 12),
-        "ResourceApplyAdam": _each_update(9, 12),
-        # mean square (4), momentum * rate + rate * g / root(ms + epsilon) (6), subtract
-        "ApplyRMSProp": _each_update(7, 11),
-        "ResourceApplyRMSProp": _each_update(7, 11),
-    }
-)
 
 
 def _each_output_element(count: int) -> Formula:
@@ -358,7 +334,11 @@ _OF_IMAGES: Mapping[str, Formula] = MappingProxyType(
             ("ResizeBilinear", "ImageProjectiveTransformV2", "ImageProjectiveTransformV3"), _each_output_element(9)
         ),
         # each element of the gradient goes to four pixels: two products and an addition
-        "ResizeBilinearGrad": _each_update(0, 12),
+        "ResizeBilinearGrad": _each_element_of(0, 12),
+        "ResizeNearestNeighborGrad": _each_element_of(0, 1),
+        "CropAndResize": _each_output_element(9),
+        # of four pixels in each of four rows, and then of the rows: four products and three additions
+        "ResizeBicubic": _each_output_element(35),
     }
 )
 
@@ -367,9 +347,12 @@ _OF_SOME_ELEMENTS: Mapping[str, Formula] = MappingProxyType(
     {
         **dict.fromkeys(("TopK", "TopKV2", "InTopK", "InTopKV2"), _each_input),
         **{
-            f"{kind}Scatter{change}": _each_update(2, 1)
+            f"{kind}Scatter{change}": _each_element_of(2, 1)
             for kind in ("", "Resource", "Tensor")
             for change in ("Add", "Sub", "Mul", "Div", "Min", "Max")
+        },
+        **{
+            f"{kind}ScatterNd{change}": _each_element_of(2, 1) for kind in ("", "Resource") for change in ("Add", "Sub")
         },
     }
 )
@@ -380,7 +363,6 @@ FLOAT_OPS: Mapping[str, Formula] = MappingProxyType(
         **_OF_REDUCTIONS,
         **_OF_NORMALIZATION,
         **_OF_POOLING,
-        **_OF_UPDATES,
         **_OF_RANDOM_NUMBERS,
         **_OF_IMAGES,
         **_OF_SOME_ELEMENTS,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfprof_widget.ingest.flops.elementwise import AFTER_MAIN
 from tfprof_widget.ingest.flops.operation import Operation, Shape, main_op
 from tfprof_widget.ingest.parts.nodes import unsealed
 from tfprof_widget.lib.arrays import ABSENT
@@ -32,6 +33,11 @@ _INPUT_WITH_BATCH = {
     "StridedSliceGrad": 4,
 }
 _MOST_NOT_SEEN = 64
+_PASS_ON = frozenset(
+    {"CheckNumerics", "DeepCopy", "EnsureShape", "Identity", "PreventGradient", "Snapshot", "StopGradient"}
+)
+"""Ops that put out what they take in; Grappler removes them, so that a run tells no shape of theirs."""
+
 _HOLD_THEIR_SHAPE = frozenset({"Variable", "VariableV2", "Placeholder", "PlaceholderV2"})
 
 
@@ -86,14 +92,31 @@ class NodeReader:
             return kernel.input_shapes
         if row in self._taken:
             return self._taken[row]
-        return self._put_out(*self.sources(row))
+        shapes = self._put_out(*self.sources(row))
+        if kernel is not None and kernel.inputs and not all(map(_is_complete, shapes)):
+            executed = self._put_out(*self._executed_sources(kernel))
+            return executed if all(map(_is_complete, executed)) else shapes
+        return shapes
 
     def _put_out(self, sources: Sequence[int], ports: Sequence[int]) -> Shapes:
         found = []
         for source, port in zip(sources, ports, strict=True):
             shapes = self.output_shapes(source) if source != ABSENT else ()
-            found.append(shapes[port] if port < len(shapes) else None)
+            found.append(self._passed_on(source, shapes[port] if port < len(shapes) else None))
         return tuple(found)
+
+    def _passed_on(self, row: int, shape: Shape) -> Shape:
+        """The shape that a node puts out, with unknown dimensions from where its tensor comes from."""
+        passed: set[int] = set()
+        while row not in (ABSENT, *passed) and not _is_complete(shape) and self.graph_op(row) in _PASS_ON:
+            passed.add(row)
+            sources, ports = self.sources(row)
+            if not sources or sources[0] == ABSENT:
+                break
+            row = sources[0]
+            shapes = self.output_shapes(row)
+            shape = merged(shape, shapes[ports[0]] if ports[0] < len(shapes) else None)
+        return shape
 
     def output_shapes(self, row: int) -> Shapes:
         """The shapes of a node's outputs: the graph's, with unknown dimensions from a run."""
@@ -140,7 +163,7 @@ class NodeReader:
         shapes = self._of_graph(row)
         if not shapes and self.op(row) in _HOLD_THEIR_SHAPE and nodes.shape[row] != ABSENT:
             shapes = [nodes.shapes[nodes.shape[row]] or None]
-        if shapes and all(shape is not None and _UNKNOWN not in shape for shape in shapes):
+        if shapes and all(map(_is_complete, shapes)):
             return tuple(shapes)
         seen = self._seen.get(row, {})
         if not seen and len(shapes) == 1:
@@ -158,7 +181,7 @@ class NodeReader:
         return self._profile.kernels.get(self._profile.nodes.names[row])
 
     def _with_batch(self, row: int, shape: Shape) -> dict[int, tuple[int, ...]]:
-        """The shape of an output whose first dimension alone is unknown: it is the batch of an input."""
+        """The shape of an output whose first dimension alone is unknown: mostly it is the batch of an input."""
         kernel = self._kernel(row)
         if kernel is None or not shape or shape[0] != _UNKNOWN or _UNKNOWN in shape[1:]:
             return {}
@@ -166,7 +189,8 @@ class NodeReader:
         took_in = kernel.input_shapes[has_batch] if has_batch < len(kernel.input_shapes) else None
         if not took_in or len(took_in) == 1 < len(shape):  # a list of sizes, such as the input of Fill
             return {}
-        return {0: (took_in[0], *shape[1:])}
+        is_transposed = len(took_in) > 1 and self.attributes(row).get("transpose_a")  # as in a weight's gradient
+        return {0: (took_in[1 if is_transposed else 0], *shape[1:])}
 
     @cached_property
     def _seen(self) -> dict[int, dict[int, tuple[int, ...]]]:
@@ -187,6 +211,8 @@ class NodeReader:
                 found.setdefault(self._rows[fed["name"]], {}).setdefault(int(fed["port"]), found[row][0])
         for name, kernel in profile.kernels.items():
             self._add_taken_in(self._rows.get(name, ABSENT), kernel, found)
+        for row in list(found):
+            self._pass_back(row, found)
         return found
 
     def _add_taken_in(self, row: int, kernel: ExecutedKernel, found: dict[int, dict[int, tuple[int, ...]]]) -> None:
@@ -202,6 +228,33 @@ class NodeReader:
             declared = self._of_graph(source)
             if port >= len(declared) or (known := declared[port]) is None or _can_be(known, shape):
                 found.setdefault(source, {}).setdefault(port, shape)
+
+    def _pass_back(self, row: int, found: dict[int, dict[int, tuple[int, ...]]]) -> None:
+        """Use the shape that a node put out, if it did not run, for where its tensor comes from.
+
+        Grappler removes a product with 1 or a sum with 0, such as those after a uniform random number.
+        """
+        shape = found[row].get(0)
+        while shape is not None and row not in self._ran and self.graph_op(row) in _PASS_ON | AFTER_MAIN:
+            sources = [
+                (source, port)
+                for source, port in zip(*self.sources(row), strict=True)
+                if source != ABSENT and self._may_put_out(source, port, shape)
+            ]
+            if len(sources) != 1 or sources[0][1] in found.setdefault(sources[0][0], {}):
+                return
+            row, port = sources[0]
+            found[row][port] = shape
+
+    def _may_put_out(self, row: int, port: int, shape: Sequence[int]) -> bool:
+        """Whether a shape completes an output of which only the first dimension, the batch, is unknown."""
+        declared = self._of_graph(row)
+        known = declared[port] if port < len(declared) else None
+        return known is not None and known[0] == _UNKNOWN and _UNKNOWN not in known[1:] and _can_be(known, shape)
+
+    @cached_property
+    def _ran(self) -> set[int]:
+        return set(self._profile.step_totals.node.tolist())
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -265,6 +318,10 @@ def merged(shape: Shape, seen: Sequence[int] | None) -> Shape:
     if seen is None or (shape is not None and not _can_be(shape, seen)):
         return shape
     return tuple(seen) if shape is None else tuple(max(pair) for pair in zip(shape, seen, strict=True))
+
+
+def _is_complete(shape: Shape) -> bool:
+    return shape is not None and _UNKNOWN not in shape
 
 
 def _can_be(shape: Sequence[int], seen: Sequence[int]) -> bool:

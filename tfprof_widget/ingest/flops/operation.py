@@ -84,6 +84,9 @@ def _known(shapes: tuple[Shape, ...], index: int) -> Dimensions:
     return shape
 
 
+JOINED = " + "
+"""Stands between the ops in the name of what a fused kernel is made of, of which the first is the main op."""
+
 COMPOSED = "_UnaryOpsComposition"
 """The kernel of several elementwise ops, one after another, which Grappler names after the last."""
 
@@ -115,9 +118,10 @@ def is_fused(op: str) -> bool:
 def main_op(op: str) -> str:
     """The op whose work is all or the main part of what a kernel does; other ops are returned as they are.
 
-    >>> main_op("_MklNativeFusedConv2D"), main_op("_MklMatMul"), main_op("_FusedBatchNormEx"), main_op("MatMul")
+    >>> main_op("_MklNativeFusedConv2D"), main_op("_MklMatMul"), main_op("_FusedBatchNormEx"), main_op("MatMul + Relu")
     ('Conv2D', 'MatMul', 'FusedBatchNormV3', 'MatMul')
     """
+    op = op.partition(JOINED)[0]
     for prefix in (*_FUSED, *_PLAIN):
         if op.startswith(prefix):
             plain = op.removeprefix(prefix)
@@ -192,7 +196,25 @@ MOVEMENT = frozenset(
         *("TensorListGather", "TensorListScatterV2", "TensorListConcatV2", "TensorListSplit", "ResizeNearestNeighbor"),
         *("TemporaryVariable", "DestroyTemporaryVariable", "StatelessRandomGetKeyCounter", "StatelessRandomGetAlg"),
         *("RandomUniformInt", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2", "LogUniformCandidateSampler"),
-        *("UniformCandidateSampler", "ScatterUpdate", "ScatterNdUpdate", "ResourceScatterNdUpdate"),
+        *(
+            "SparseSlice",
+            "SparseToDense",
+            "SparseReshape",
+            "ListDiff",
+            "UniqueWithCounts",
+            "UniqueWithCountsV2",
+            "Real",
+        ),
+        *("Imag", "Complex", "AsString", "StringSplitV2", "StringToHashBucketFast", "ParseExampleV2", "DecodeRaw"),
+        *("ParseSingleExample", "StatefulUniformInt", "RngReadAndSkip", "CollectiveBcastSendV2"),
+        *(
+            "CollectiveBcastRecvV2",
+            "CollectiveGatherV2",
+            "UniformCandidateSampler",
+            "ScatterUpdate",
+            "ScatterNdUpdate",
+            "ResourceScatterNdUpdate",
+        ),
         *("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "ReadFile", "WriteFile", "StringJoin"),
     )
 )
@@ -216,6 +238,8 @@ _ITERATORS = frozenset(
         ),
         *("ParallelInterleaveV4", "Concatenate", "Filter", "Model", "MaxIntraOpParallelism", "PrivateThreadPool"),
         *("TFRecord", "Generator", "Window", "PaddedBatchV2", "Rebatch", "AutoShard", "FiniteRange", "Options"),
+        *("MapAndBatch", "RebatchV2", "Unbatch", "Shard", "ShuffleAndRepeat", "IgnoreErrors", "AssertCardinality"),
+        *("DirectedInterleave", "GroupByWindow", "TakeWhile", "Random"),
     )
 )
 """Iterators of `tf.data`; the ops of their maps count by themselves."""

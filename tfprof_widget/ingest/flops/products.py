@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tfprof_widget.ingest.flops.operation import Dimensions, Formula, Operation
+from tfprof_widget.lib.errors import value_error
 
 
 def channels_axis(operation: Operation) -> int:
@@ -62,6 +63,12 @@ def _volume_input_gradient(operation: Operation) -> int:
 
 def _volume_filter_gradient(operation: Operation) -> int:
     return _of_gradient(operation, operation.output())
+
+
+GRADIENTS_AS_RUN: Mapping[str, Formula] = MappingProxyType(
+    {"Conv2DBackpropInput": _volume_input_gradient, "Conv2DBackpropFilter": _volume_filter_gradient}
+)
+"""What gradients of convolutions take: TensorFlow counts too many where the padding is VALID, as if it were SAME."""
 
 
 def _depthwise_input_gradient(operation: Operation) -> int:
@@ -148,7 +155,7 @@ def _expanded(written: str, shape: Dimensions) -> list[str]:
     before, ellipsis, after = written.partition(_ELLIPSIS)
     hidden = len(shape) - len(before) - len(after) if ellipsis else 0
     if hidden < 0 or len(before) + len(after) + hidden != len(shape):
-        raise ValueError(f"{written!r} does not fit the shape {shape}")
+        raise value_error(f"{written!r} does not fit the shape {shape}")
     return [*before, *(f"{_ELLIPSIS}{place}" for place in range(hidden, 0, -1)), *after]
 
 
@@ -191,6 +198,8 @@ _BESIDE_PRODUCTS: Mapping[str, Formula] = MappingProxyType(
         "MatrixSolve": _solve,
         "MatrixInverse": _inverse,
         "MatrixDeterminant": _determinant,
+        "LogMatrixDeterminant": _determinant,
+        "Lu": _determinant,
     }
 )
 _SIGMOID, _TANH = 4, 1
@@ -302,6 +311,20 @@ _BESIDE_CELLS: Mapping[str, Formula] = MappingProxyType(
 )
 
 
+def ctc_loss(operation: Operation) -> int:
+    """The probability of all alignments of labels with times, forwards and backwards, and the gradient.
+
+    Softmax and its gradient take 8 for each class at each time. Each label, and the blanks around it, is a state: two
+    sums of logarithms (5 each) and an addition forwards, as many backwards, and 6 for its share in the gradient.
+
+    >>> ctc_loss(Operation("CTCLoss", ((7, 2, 5), (3, 2), (3,), (2,)))) == 8 * 7 * 2 * 5 + 28 * 7 * (2 * 3 + 2)
+    True
+    """
+    times, batch, classes = operation.input(0)
+    states = 2 * operation.dimension(1, 0) + batch
+    return 8 * times * batch * classes + 28 * times * states
+
+
 def _transform(axes: int, each: float) -> Formula:
     """The usual 5 n log2(n) for the transform of n complex elements, and half of that for real ones."""
 
@@ -325,6 +348,12 @@ MULTIPLY_ACCUMULATES: Mapping[str, Formula] = MappingProxyType({**_OF_PRODUCTS, 
 """The multiply-accumulates by op type; each is two float operations."""
 
 FLOAT_OPS: Mapping[str, Formula] = MappingProxyType(
-    {**_BESIDE_CONVOLUTIONS, **_BESIDE_PRODUCTS, **_BESIDE_CELLS, **_OF_TRANSFORMS}
+    {
+        **_BESIDE_CONVOLUTIONS,
+        **_BESIDE_PRODUCTS,
+        **_BESIDE_CELLS,
+        **_OF_TRANSFORMS,
+        **dict.fromkeys(("CTCLoss", "CTCLossV2"), ctc_loss),
+    }
 )
 """The float operations besides multiply-accumulates; an op may have both."""

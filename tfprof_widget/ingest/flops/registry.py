@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from tfprof_widget.ingest.flops import elementwise, products
+from tfprof_widget.ingest.flops import elementwise, products, updates
 from tfprof_widget.ingest.flops.operation import Formula, Operation, computes_nothing, fused_ops, main_op
-from tfprof_widget.ingest.flops.products import MULTIPLY_ACCUMULATES
+from tfprof_widget.ingest.flops.products import GRADIENTS_AS_RUN, MULTIPLY_ACCUMULATES
+from tfprof_widget.lib.errors import value_error
 
-FLOAT_OPS: Mapping[str, Formula] = MappingProxyType({**elementwise.FLOAT_OPS, **products.FLOAT_OPS})
+FLOAT_OPS: Mapping[str, Formula] = MappingProxyType(
+    {**elementwise.FLOAT_OPS, **products.FLOAT_OPS, **updates.FLOAT_OPS}
+)
 """The formulas of float operations other than multiply-accumulates; an op type may have both."""
 
 # Formulas are registered for the whole process, as with TensorFlow. They are one immutable mapping, which is replaced
@@ -29,7 +32,7 @@ def register_flops(op: str, formula: Formula) -> Callable[[], None]:
     >>> take_back()
     """
     if not isinstance(op, str) or not op:
-        raise ValueError(f"register_flops: the op is {op!r}; give the name of its type, such as 'MatMul'")
+        raise value_error(f"register_flops: the op is {op!r}; give the name of its type, such as 'MatMul'")
     if not callable(formula):
         raise TypeError(f"register_flops: the formula of {op} is {formula!r}; give a function of an Operation")
     before = _registered.get(op)
@@ -50,17 +53,18 @@ def registered() -> Mapping[str, Formula]:
 def has_formula(op: str) -> bool:
     """Whether float operations of this op type can be counted, even if the count is 0.
 
-    >>> has_formula("_MklNativeFusedConv2D"), has_formula("_MklTranspose"), has_formula("CTCLoss")
+    >>> has_formula("_MklNativeFusedConv2D"), has_formula("_MklTranspose"), has_formula("Svd")
     (True, True, False)
     """
     main = main_op(op)
     return op in _registered or main in MULTIPLY_ACCUMULATES or main in FLOAT_OPS or computes_nothing(op)
 
 
-def count(operation: Operation, *, multiply_accumulates: bool = False) -> int:
+def count(operation: Operation, *, multiply_accumulates: bool = False, as_run: bool = False) -> int:
     """The float operations of one execution, or the number of its multiply-accumulates, each of two float operations.
 
-    Raises UnknownShape if shapes are missing, and KeyError if there is no formula.
+    With `as_run`, TensorFlow's miscounts are not followed. Raises UnknownShape if shapes are missing, and KeyError if
+    there is no formula.
 
     >>> product = Operation("MatMul", ((8, 3), (3, 5)), ((8, 5),))
     >>> count(product), count(product, multiply_accumulates=True)
@@ -74,7 +78,8 @@ def count(operation: Operation, *, multiply_accumulates: bool = False) -> int:
         if computes_nothing(operation.op):
             return 0
         raise KeyError(operation.op)
-    products = MULTIPLY_ACCUMULATES[main](operation) if main in MULTIPLY_ACCUMULATES else 0
+    of_products = {**MULTIPLY_ACCUMULATES, **GRADIENTS_AS_RUN} if as_run else MULTIPLY_ACCUMULATES
+    products = of_products[main](operation) if main in of_products else 0
     if multiply_accumulates:
         return int(products)
     others = FLOAT_OPS[main](operation) if main in FLOAT_OPS else 0

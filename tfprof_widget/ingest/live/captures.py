@@ -86,6 +86,9 @@ class Keeping(NamedTuple):
 def places(traces: Sequence[object]) -> list[bytes | None]:
     """For each trace bytes that are equal only if the frames are equal; None if the frames must be compared.
 
+    That is so where TensorFlow has written the frames out: other code may have taken the memory of the code since, and
+    then a trace of that code has the same bytes.
+
     >>> places(["no trace"])
     [None]
     """
@@ -94,7 +97,10 @@ def places(traces: Sequence[object]) -> list[bytes | None]:
     if layout is None:
         return [None] * len(traces)
     contents = _contents(traces, layout, read)
-    return [content[POINTERS] if content[:TYPE] == layout.of_cpp else None for content in contents]
+    return [
+        content[POINTERS] if content[:TYPE] == layout.of_cpp and not any(content[WRITTEN]) else None
+        for content in contents
+    ]
 
 
 def living_code(traces: Sequence[object], is_kept: Sequence[bool]) -> list[tuple[CodeType, ...] | None]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from types import FunctionType
 from typing import Any
@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.lib.messages import TensorShapeProto
+from tfprof_widget.lib.messages import NodeDef, SealedNode, TensorShapeProto
 from tfprof_widget.profiles.tables import Checkpoint
 
 CHECKPOINT_VARIABLES = "_checkpoint_variables"
@@ -252,3 +252,87 @@ def _serialized(shapes: OutputShapes) -> bytes:
             message.dim.add().size = size
     serialized: bytes = attribute.SerializeToString()
     return serialized
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable; its shape is None if the rank is unknown or it is a replica's copy; -1 is an unknown dimension."""
+
+    name: str
+    shape: tuple[int, ...] | None
+    is_trainable: bool
+
+    def node(self) -> SealedNode:
+        """The node that stands for the variable in a graph."""
+        node = NodeDef(name=self.name, op="VarHandleOp")
+        shape = node.attr["shape"].shape
+        shape.unknown_rank = self.shape is None
+        for size in self.shape or ():
+            shape.dim.add(size=size)
+        return SealedNode.FromString(node.SerializeToString())
+
+
+@dataclass
+class Variables:
+    """The variables met so far; two with one name get different names.
+
+    A mirrored variable has a copy for each replica, `kernel/replica_1` of `kernel`. A copy has no shape here, so that
+    the parameters count once.
+
+    `names` has better names than TensorFlow's for some variables, by the identity of their handles.
+    """
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    known: dict[int, tuple[Any, Variable]] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    met: set[str] = field(default_factory=set)
+
+    def captured_by(self, graph: Any) -> Iterator[tuple[Variable, str]]:
+        """The variables that a FuncGraph captures, and the names of its inputs for them."""
+        of_handle = {id(variable.handle): variable for variable in _living(graph) if hasattr(variable, "handle")}
+        self.met.update(_name_of(variable) for variable in of_handle.values())
+        for captured, placeholder in graph.captures:
+            variable = of_handle.get(id(captured))
+            if variable is not None:
+                yield self._variable(captured, variable), placeholder.op.name
+
+    def _variable(self, handle: Any, variable: Any) -> Variable:
+        found = self.known.get(id(handle))
+        if found is None:
+            # the handle is kept alive, so that no other object gets its id
+            found = self.known[id(handle)] = (handle, self._read(handle, variable))
+        return found[1]
+
+    def _read(self, handle: Any, variable: Any) -> Variable:
+        name = base = self.names.get(id(handle)) or _name_of(variable) or "variable"
+        number = 0
+        while name in self.taken:
+            number += 1
+            name = f"{base}_{number}"
+        self.taken.add(name)
+        copied = _COPY.fullmatch(_name_of(variable))
+        is_whole = variable.shape.rank is not None and (copied is None or copied[1] not in self.met)
+        shape = None if not is_whole else tuple(-1 if size is None else int(size) for size in variable.shape.as_list())
+        return Variable(name, shape, bool(variable.trainable))
+
+
+_COPY = re.compile(r"(.+)/replica_[1-9]\d*", re.ASCII | re.DOTALL)
+
+
+def _name_of(variable: Any) -> str:
+    name: str = variable.name.partition(":")[0]
+    return name
+
+
+def captures_resources(graph: Any) -> bool:
+    """Whether this is the graph of a function that captures variables or other resources."""
+    captures = getattr(graph, "captures", ())
+    return is_tf_graph(graph) and any(captured.dtype.name == "resource" for captured, _ in captures)
+
+
+def _living(graph: Any) -> Iterator[Any]:
+    """The variables of a FuncGraph that are still alive: the graph does not keep them alive."""
+    for reference in getattr(graph, "_weak_variables", ()):
+        variable = reference()
+        if variable is not None:
+            yield variable

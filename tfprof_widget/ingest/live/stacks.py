@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,10 @@ from tfprof_widget.profiles.tables import CodeStacks, Lists
 OURS = str(Path(__file__).parents[2] / "capturing")
 """The folder of the hooks, whose frames are no part of the program that they watch."""
 
+IMPORTED = (
+    "ops of an imported graph have no line of code, for what is imported does not tell where it was built: "
+    "build the graph in this program, or call write_op_log where it is built and give profile() that op_log"
+)
 CODE_IS_GONE = (
     "the code that made them has been freed, and TensorFlow does not keep it; to see lines, run "
     "%load_ext tfprof_widget before the cells that build the graph, or build it in the captured code"
@@ -39,9 +43,14 @@ def read_traces(
     is_kept = np.zeros(len(operations), np.bool_)
     for positions in kept:
         is_kept[positions.start : positions.stop] = True
-    stack, distinct, unknown = _distinct_stacks([operation.traceback for operation in operations], is_kept.tolist())
+    traces = (operation.traceback for operation in operations)
+    hashable = [tuple(trace) if isinstance(trace, list) else trace for trace in traces]  # older versions give lists
+    stack, distinct, unknown = _distinct_stacks(hashable, is_kept.tolist())
     if unknown:
         note(f"{'1 op has' if unknown == 1 else f'{unknown:,} ops have'} no line of code: {CODE_IS_GONE}")
+    lacks_most = 2 * sum(trace is None for trace in hashable) > len(hashable)
+    if lacks_most and not operations[0].graph.building_function:  # TensorFlow rewrites functions of datasets itself
+        note(IMPORTED)
     return _traces(np.array(stack, np.int32), distinct)
 
 
@@ -76,6 +85,50 @@ def _distinct_stacks(traces: Sequence[Any], is_kept: Sequence[bool]) -> tuple[li
     return stack, distinct, unknown
 
 
+Frame = tuple[str, int, str, str]
+"""The file, line, function and source of a frame."""
+
+REPLICAS = "/distribute/mirrored_run.py"
+"""TensorFlow's module that runs each replica of a MirroredStrategy in a thread of its own."""
+
+_THREADS = "threading.py"
+
+
+def from_their_callers(distinct: Sequence[Sequence[Frame]]) -> Iterator[Sequence[Frame]]:
+    """The stacks of one graph; those of replicas' threads follow the call that started the threads.
+
+    The other stacks tell of that call: those within it, as where replicas' values are reduced, have it, and what all
+    have in common stands before it. Of several such calls, it is what they have in common.
+    """
+    count = [_threading_frames(trace) for trace in distinct]
+    others = [trace for trace, threading in zip(distinct, count, strict=True) if not threading]
+    calls = [trace[: at + 1] for trace in others if (at := _first_of_replicas(trace)) is not None]
+    caller = _common(calls or others)
+    for trace, threading in zip(distinct, count, strict=True):
+        is_of_replica = bool(threading) and _first_of_replicas(trace) == threading
+        yield (*caller, *trace[threading:]) if is_of_replica and caller else trace
+
+
+def _threading_frames(trace: Sequence[Frame]) -> int:
+    """How many frames of Python's threads a stack begins with."""
+    return next((at for at, frame in enumerate(trace) if Path(frame[0]).name != _THREADS), len(trace))
+
+
+def _first_of_replicas(trace: Sequence[Frame]) -> int | None:
+    files = (frame[0].replace("\\", "/") for frame in trace)
+    return next((at for at, file in enumerate(files) if file.endswith(REPLICAS)), None)
+
+
+def _common(traces: Sequence[Sequence[Frame]]) -> Sequence[Frame]:
+    """The frames with which all stacks begin."""
+    first, *others = traces or [()]
+    same = len(first)
+    for other in others:
+        pairs = enumerate(zip(first[:same], other, strict=False))
+        same = next((at for at, (frame, others_frame) in pairs if frame != others_frame), min(same, len(other)))
+    return first[:same]
+
+
 def _traces(stack: Any, distinct: Sequence[Iterable[Any]]) -> CodeStacks:
     strings: dict[str, int] = {NONE: 0}
     frames: dict[tuple[int, int, int, int], int] = {}
@@ -85,11 +138,11 @@ def _traces(stack: Any, distinct: Sequence[Iterable[Any]]) -> CodeStacks:
     def string(text: str) -> int:
         return strings.setdefault(text, len(strings)) if text else 0
 
-    for trace in distinct:
-        for file, line, function, source in trace:
-            if file.startswith(OURS):
+    for trace in from_their_callers([tuple(trace) for trace in distinct]):
+        for path, number, name, text in trace:
+            if path.startswith(OURS):
                 continue
-            frame = (string(file), line or -1, string(function), string(source))
+            frame = (string(path), number or -1, string(name), string(text))
             values.append(frames.setdefault(frame, len(frames)))
         start.append(len(values))
     file, line, function, source = np.array(list(frames), np.int32).reshape(-1, 4).T

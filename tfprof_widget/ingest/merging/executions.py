@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tfprof_widget.ingest.join import OwnDevices, own_devices, runs_of
 from tfprof_widget.ingest.parts.transfers import nodes_of
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
+from tfprof_widget.lib.errors import value_error
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.devices import canonical
 from tfprof_widget.profiles.tables import Allocations, Executions, ExecutionTables, Outputs, RecordedRuns, Transfers
@@ -224,7 +225,7 @@ def _runs(number: int, profile: ProfileTables, codes: Codes, executions: Executi
     runs = profile.runs
     counts = (runs.count + runs.count_elsewhere).tolist()
     if sum(counts) != len(executions):
-        raise ValueError("merge: a profile does not say to which runs its executions belong; load or capture it again")
+        raise value_error("merge: a profile does not say to which runs its executions belong; load or capture it again")
     started = np.where(executions.start_nanos > 0, executions.start_nanos, NEVER)
     first = 0
     for step, size, digest in zip(codes.step[runs.step].tolist(), counts, runs.digests, strict=True):
@@ -237,7 +238,7 @@ def _check_no_run_twice(runs: Sequence[_Run], steps: MergedSteps) -> None:
     for one, other in pairwise(runs):
         if one.count and (one.step, one.digest) == (other.step, other.digest):
             worker = f" of worker {steps.workers[one.step]!r}" if steps.workers else ""
-            raise ValueError(
+            raise value_error(
                 f"step {steps.numbers[one.step]}{worker}: the same run is in two of the profiles and would count "
                 "twice; merge each profile once, and give profiles of several workers as a mapping by their names"
             )

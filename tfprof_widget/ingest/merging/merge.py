@@ -12,6 +12,8 @@ from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.join import add_up
 from tfprof_widget.ingest.merging.executions import Codes, merged_recordings, merged_steps, merged_transfers, union_of
 from tfprof_widget.ingest.merging.nodes import merged_nodes, merged_traces
+from tfprof_widget.lib.errors import value_error
+from tfprof_widget.profiles.accelerators import added_up, fullest
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
 from tfprof_widget.profiles.tables import ExecutedKernel
 
@@ -29,7 +31,7 @@ def merge(profiles: Mapping[str, ProfileData | Captured] | Iterable[ProfileData 
     if isinstance(profiles, Mapping):
         return assemble(merged(_of_workers([(worker, _checked(profile)) for worker, profile in profiles.items()])))
     if isinstance(profiles, ProfileData) or not isinstance(profiles, Iterable):
-        raise ValueError(
+        raise value_error(
             f"merge: got {profiles!r}; give a mapping of names to profiles, or a list of parts of one profile"
         )
     return assemble(merged([_checked(profile) for profile in profiles]))
@@ -40,7 +42,7 @@ def _of_workers(profiles: Sequence[tuple[str, ProfileData]]) -> list[ProfileTabl
     workers = [worker for profile in named for worker in sorted(set(profile.step_workers))]
     twice = [worker for worker, count in Counter(workers).items() if count > 1]
     if twice:
-        raise ValueError(f"merge: two of the workers are called {twice[0]!r}; give each a name of its own")
+        raise value_error(f"merge: two of the workers are called {twice[0]!r}; give each a name of its own")
     return named
 
 
@@ -48,7 +50,7 @@ def _checked(given: Any) -> ProfileData:
     """The profile that was given, or that of a capture that was given."""
     profile = getattr(given, "profile", given)
     if not isinstance(profile, ProfileData):
-        raise ValueError(f"merge: got {given!r} for a profile; tfprof_widget.load reads files")
+        raise value_error(f"merge: got {given!r} for a profile; tfprof_widget.load reads files")
     return profile
 
 
@@ -60,7 +62,9 @@ def given_to_worker(worker: str) -> Callable[[ProfileTables], ProfileTables]:
     ('host/engine 0',)
     """
     if not isinstance(worker, str) or not worker or not worker.isprintable():
-        raise ValueError(f"merge: a worker is called {worker!r}; give it a name in text, such as its host or its job's")
+        raise value_error(
+            f"merge: a worker is called {worker!r}; give it a name in text, such as its host or its job's"
+        )
 
     def give(tables: ProfileTables) -> ProfileTables:
         workers = tuple(f"{worker}/{each}" if each else worker for each in tables.workers_of_steps)
@@ -85,15 +89,18 @@ def merged(profiles: Sequence[ProfileTables]) -> ProfileTables:
     codes = [Codes(*each) for each in zip(rows, steps.codes, device_codes, shape_codes, strict=True)]
     found = merged_recordings(profiles, codes, steps, devices, len(names))
     executions = found.recorded.executions
+    nodes = merged_nodes(profiles, names, rows, shapes, shape_codes, devices, found)
+    traces, other_stacks = merged_traces(profiles, rows, len(names), steps.codes)
     return ProfileTables(
-        nodes=merged_nodes(profiles, names, rows, shapes, shape_codes, devices, found),
+        nodes=nodes,
         steps=steps.numbers,
         step_names=steps.names,
         executions=executions,
         outputs=found.recorded.outputs,
         allocations=found.recorded.allocations,
-        step_totals=add_up(executions, devices),
-        traces=merged_traces(profiles, rows, len(names)),
+        step_totals=add_up(executions, devices, nodes.device),
+        traces=traces,
+        other_stacks=other_stacks,
         graphs=_graphs(profiles),
         misses_accelerator_stream=any(profile.misses_accelerator_stream for profile in profiles),
         checkpoint=min(
@@ -106,6 +113,9 @@ def merged(profiles: Sequence[ProfileTables]) -> ProfileTables:
         transfers=merged_transfers(profiles, names, steps.codes),
         step_workers=steps.workers,
         runs=found.runs,
+        allocator_peaks=fullest(each for profile in profiles for each in profile.allocator_peaks),
+        accelerators=tuple(sorted({each for profile in profiles for each in profile.accelerators})),
+        kernel_runs=added_up(each for profile in profiles for each in profile.kernel_runs),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tfprof_widget.ingest.parts.nodes import parameters_of, types_of
 from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.devices import canonical
-from tfprof_widget.profiles.tables import CodeStacks, Executions, Lists, Nodes
+from tfprof_widget.profiles.tables import CodeStacks, Executions, Lists, Nodes, OtherStacks
 
 NOT_KNOWN = np.iinfo(np.int64).max
 Item = tuple[int, ...]
@@ -37,7 +38,12 @@ def merged_nodes(
     )
     # All devices that are some worker's own device of a node.
     node, device = _places(found.recorded.executions, devices).T
-    type_names, types = types_of(ops, op, devices, (node, device), _told_types(profiles, rows))
+    own = _first_own(found.own_device, len(names))
+    told = _told_devices(tables, rows, devices, len(names))
+    only_told = np.flatnonzero((own == ABSENT) & (told != ABSENT))
+    own[only_told] = told[only_told]
+    placed = np.concatenate([node, only_told]), np.concatenate([device, own[only_told]])
+    type_names, types = types_of(ops, op, devices, placed, _told_types(profiles, rows))
     inputs = _lists(
         [
             _items(table.inputs, recode(table.inputs.values, row), table.input_ports)
@@ -64,15 +70,18 @@ def merged_nodes(
         type_names=type_names,
         types=types,
         devices=devices,
-        device=_first_own(found.own_device, len(names)),
+        device=own,
         shapes=shapes,
         shape=known_shape,
         output_shapes=_column_of(output_shapes, 0)[0],
         inputs=_column_of(inputs, 0)[0],
         input_ports=_column_of(inputs, 1)[1],
         parameters=parameters_of(names, known_shape, shapes),
-        float_ops=_most_float_ops(tables, rows, len(names)),
+        float_ops=_most_float_ops(tables, rows, len(names), exact=True),
         identity=_identity(tables, names),
+        native_float_ops=None
+        if all(table.native_float_ops is None for table in tables)
+        else _most_float_ops(tables, rows, len(names), exact=False),
     )
 
 
@@ -108,10 +117,10 @@ def _smallest(columns: Sequence[Integers], rows: Sequence[Indices], count: int) 
     return best
 
 
-def _most_float_ops(tables: Sequence[Nodes], rows: Sequence[Indices], count: int) -> Integers:
+def _most_float_ops(tables: Sequence[Nodes], rows: Sequence[Indices], count: int, *, exact: bool) -> Integers:
     most = np.zeros(count, np.int64)
     for table, row in zip(tables, rows, strict=True):
-        most[row] = np.maximum(most[row], table.float_ops)
+        most[row] = np.maximum(most[row], table.float_ops_in(exact=exact))
     return most
 
 
@@ -121,6 +130,16 @@ def _first_own(own_device: Indices, count: int) -> Indices:
     for own in own_device[::-1]:
         device = np.where(own == ABSENT, device, own)
     return device
+
+
+def _told_devices(tables: Sequence[Nodes], rows: Sequence[Indices], devices: tuple[str, ...], count: int) -> Indices:
+    """The device that the first profile tells of each node, even if it recorded no execution there."""
+    code = {device: place for place, device in enumerate(devices)}
+    found = np.full(count, ABSENT, np.int32)
+    for table, row in zip(tables[::-1], rows[::-1], strict=True):
+        known = np.flatnonzero(table.device != ABSENT)
+        found[row[known]] = [code[table.devices[place]] for place in table.device[known].tolist()]
+    return found
 
 
 def _told_types(profiles: Sequence[ProfileTables], rows: Sequence[Indices]) -> set[tuple[int, str]]:
@@ -203,8 +222,13 @@ Frame = tuple[str, int, str, str, int]
 Stack = tuple[Frame, ...]
 
 
-def merged_traces(profiles: Sequence[ProfileTables], rows: Sequence[Indices], count: int) -> CodeStacks:
-    """Each distinct frame and stack once; if profiles differ in a node's stack, the first in order counts."""
+def merged_traces(
+    profiles: Sequence[ProfileTables], rows: Sequence[Indices], count: int, steps: Sequence[Indices]
+) -> tuple[CodeStacks, OtherStacks]:
+    """Each distinct frame and stack once; if profiles differ in a node's stack, the first in order counts.
+
+    `steps` has the merged step of each step; nodes have their other stacks in these steps.
+    """
     frames = [_frames(profile.traces) for profile in profiles]
     stacks = [_stacks(profile.traces, own) for profile, own in zip(profiles, frames, strict=True)]
     all_frames, frame_codes = union_of(frames)
@@ -224,7 +248,7 @@ def merged_traces(profiles: Sequence[ProfileTables], rows: Sequence[Indices], co
     frame_place = {frame: place for place, frame in enumerate(all_frames)}
     start = np.zeros(len(all_stacks) + 1, np.int64)
     np.cumsum([len(each) for each in all_stacks], out=start[1:])
-    return CodeStacks(
+    merged = CodeStacks(
         strings=strings,
         string_numbers=np.arange(len(strings), dtype=np.int64),
         file=_column([text_code[frame[0]] for frame in all_frames]),
@@ -237,6 +261,30 @@ def merged_traces(profiles: Sequence[ProfileTables], rows: Sequence[Indices], co
         forward=dict(sorted(forward.items())),
         live=frozenset(live),
     )
+    return merged, _merged_others(profiles, rows, steps, merged, stack_codes)
+
+
+def _merged_others(
+    profiles: Sequence[ProfileTables],
+    rows: Sequence[Indices],
+    steps: Sequence[Indices],
+    merged: CodeStacks,
+    stack_codes: Sequence[Indices],
+) -> OtherStacks:
+    """The other stacks of all profiles; a step that several profiles have is as in the last one that has others."""
+    group = np.full(1 + max((int(each.max(initial=ABSENT)) for each in steps), default=ABSENT), ABSENT)
+    of_groups: list[CodeStacks] = []
+    for profile, row, step, code in zip(profiles, rows, steps, stack_codes, strict=True):
+        others = profile.other_stacks
+        known = np.flatnonzero(others.group != ABSENT)
+        group[step[known]] = others.group[known] + len(of_groups)
+        columns = {
+            "node": row[others.node],
+            "stack": recode(others.stack, code),
+            "forward": recode(others.forward, row),
+        }
+        of_groups += replace(others, **columns).all_given_to(merged)
+    return OtherStacks.beside(merged, group.tolist(), of_groups)
 
 
 def _frames(traces: CodeStacks) -> list[Frame]:

@@ -27,7 +27,7 @@ def forward_nodes(ops: Mapping[str, str]) -> dict[str, str]:
     scopes = _by_scope(ops)
     found = {}
     for name, op in ops.items():
-        forward = _named(name, ops) or _of_tape(name, op, ops, scopes)
+        forward = named_forward(name, ops) or _of_tape(name, op, ops, scopes)
         if forward is not None:
             found[name] = forward
     return found
@@ -46,13 +46,27 @@ def _by_scope(ops: Mapping[str, str]) -> dict[str, list[str]]:
     return scopes
 
 
-def _named(name: str, ops: Mapping[str, str]) -> str | None:
-    """The forward node whose name is in the name of a node of a backward pass: `x` in `gradients/x_grad/…`."""
-    before, found, rest = name.partition(GRADIENTS)
-    forward, ended, _ = rest.partition(GRADIENT_END)
-    if not found or not ended:
-        return None
-    return next((each for each in (forward, before + forward) if each in ops), None)
+def named_forward(name: str, known: Container[str]) -> str | None:
+    """The known node whose name is in the name of a node of a backward pass: `x` in `gradients/x_grad/…`.
+
+    >>> named_forward("my_gradients/gradients/my_gradients/MatMul_grad/MatMul", {"my_gradients/MatMul"})
+    'my_gradients/MatMul'
+
+    In the backward pass of a loop the name is in scopes of that pass, and after the scope of the function.
+
+    >>> named_forward("gradient_tape/gru/gradients/while_grad/gradients/while/Mul_grad/Mul", {"gru/while/Mul"})
+    'gru/while/Mul'
+    """
+    at = name.find(GRADIENTS)
+    around = [""]
+    while at >= 0:
+        forward, ended, _ = name[at + len(GRADIENTS) :].partition(GRADIENT_END)
+        around.append(name[:at].replace(TAPE, "", 1))
+        for each in [scope + forward for scope in around] if ended else ():
+            if each in known:
+                return each
+        at = name.find(GRADIENTS, at + 1)
+    return None
 
 
 def _of_tape(name: str, op: str, ops: Mapping[str, str], scopes: Mapping[str, list[str]]) -> str | None:
@@ -154,13 +168,16 @@ def scopes_of(names: Iterable[str]) -> frozenset[str]:
 
 
 DATA_SCOPE = "tf.data"
+DATA_FUNCTION = "Dataset_"
+"""The names of the functions of `tf.data` begin so."""
+
 EAGER_SCOPE = "eager"
 
 _INLINED = re.compile(r"/_\d+/")
 _CALLS = re.compile(r"(^|/)(Stateful|Stateless)?PartitionedCall(_\d+)?(?=/)")
 _BODY = re.compile(r"^.*/(body|cond|then|else|branches)/_/")
 # Possessive groups never backtrack: else a damaged name would take exponential time.
-_WAY_OF_CALLING = re.compile(r"(?:_*+(?:inference|forward|backward)_++)*+")
+_WAY_OF_CALLING = re.compile(r"(?:__(?:inference|forward|backward)_)*+")
 _ELEMENT = re.compile(r"(?<!::Zip)\[\d+\]")
 """The number of an element or a round in an iterator's name; a number after `Zip`, that of an input, does not match."""
 
@@ -219,6 +236,8 @@ def python_name(name: str) -> str:
 
     >>> python_name("__inference_train_step_1416"), python_name("__inference___backward_helper_201_216")
     ('train_step', 'helper')
+    >>> python_name("__inference_forward_1416"), python_name("__inference___backward___call___201_216")
+    ('forward', '__call__')
     """
     if not name.startswith("__"):
         return name
@@ -228,6 +247,15 @@ def python_name(name: str) -> str:
     return "_".join(parts) or name
 
 
+def data_scope(name: str) -> str:
+    """The scope of the ops of a function of `tf.data`, from the name of the function.
+
+    >>> data_scope("__inference_Dataset_map_augment_42")
+    'tf.data/map_augment'
+    """
+    return f"{DATA_SCOPE}/{python_name(name).removeprefix(DATA_FUNCTION)}"
+
+
 def iterator_node(name: str) -> str:
     """The node of a `tf.data` iterator, the same for all elements.
 
@@ -235,6 +263,32 @@ def iterator_node(name: str) -> str:
     'tf.data/Root/Prefetch/Zip[1]/ForeverRepeat/FromTensor'
     """
     return "/".join([DATA_SCOPE, *_ELEMENT.sub("", name).split("::")[1:]])
+
+
+_RUNS_OTHERS = re.compile(
+    r"Root|Model|Options|Generator|Filter|TakeWhile|Scan|GroupBy\w*|\w*(Prefetch|Parallel|Map|Interleave|Thread)\w*"
+)
+
+
+def waits_for_others(stage: str) -> bool:
+    """Whether a stage of `tf.data` spends its own time waiting: for its threads, or for a function that it runs.
+
+    >>> [stage for stage in ("Prefetch", "ParallelMapV2", "FlatMap", "BatchV2", "Shuffle") if waits_for_others(stage)]
+    ['Prefetch', 'ParallelMapV2', 'FlatMap']
+    """
+    return _RUNS_OTHERS.fullmatch(stage) is not None
+
+
+_AHEAD = re.compile(r"(Prefetch\w*|Parallel\w*|\w*MapAndBatch\w*)(\[\d+\])?")
+
+
+def works_ahead(iterator: str) -> bool:
+    """Whether a stage of `tf.data` prepares what later steps take, as a stage after it calls it in threads of its own.
+
+    >>> works_ahead("Iterator::Root::Prefetch::BatchV2"), works_ahead("Iterator::Root::BatchV2::ParallelMapV2")
+    (True, False)
+    """
+    return any(_AHEAD.fullmatch(stage) for stage in iterator.split("::")[:-1])
 
 
 @dataclass(frozen=True)
@@ -247,19 +301,25 @@ class ExecutedNames:
 
     functions: FunctionNodes = field(default_factory=dict)
     layers: Layers = field(default_factory=Layers)
+    data: FunctionNodes = field(default_factory=dict)
 
     def node(self, function: str, key: str) -> str | None:
         """The node of an execution while `function` was called; None if no function has it."""
-        candidates = (key, *names_before_optimizer(key))
-        for nodes in (self.functions.get(function, {}), *self.functions.values()):
-            for name in candidates:
-                if name in nodes:
-                    return nodes[name]
-        return None
+        return _node_of(key, (self.functions.get(function, {}), *self.functions.values()))
+
+    def data_node(self, key: str) -> str | None:
+        """The node of an execution in a thread of `tf.data`; None if none of its functions has it."""
+        return _node_of(key, self.data.values())
 
     def unknown(self, key: str) -> str:
         """A name for an execution that no function has."""
         return self.layers.name(name_without_calls(key), ())
+
+
+def _node_of(key: str, functions: Iterable[Mapping[str, str]]) -> str | None:
+    """The node of an execution in the first of these functions that has it."""
+    candidates = (key, *names_before_optimizer(key))
+    return next((nodes[name] for nodes in functions for name in candidates if name in nodes), None)
 
 
 def may_be_node(name: str) -> bool:

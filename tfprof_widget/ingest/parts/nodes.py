@@ -57,13 +57,17 @@ class Shapes:
 
 @dataclass(frozen=True)
 class NodeTable:
-    """The nodes of a graph as they were read, in its order; `inputs` are written as in the graph."""
+    """The nodes of a graph as they were read, in its order; `inputs` are written as in the graph.
+
+    `placed` has the devices of nodes of which only kernels were recorded, and no execution on the device itself.
+    """
 
     names: list[str] = field(default_factory=list)
     ops: list[str] = field(default_factory=list)
     inputs: list[list[str]] = field(default_factory=list)
     shape: list[int] = field(default_factory=list)
     output_shapes: list[tuple[int, ...]] = field(default_factory=list)
+    placed: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, op: str) -> None:
         """Add a node of which only name and op are known."""
@@ -80,6 +84,7 @@ class NodeTable:
         self.inputs.extend(other.inputs)
         self.shape.extend(other.shape)
         self.output_shapes.extend(other.output_shapes)
+        self.placed.update(other.placed)
 
     def with_output_shapes(self, found: Mapping[str, Sequence[tuple[int, ...] | None]], shapes: Shapes) -> NodeTable:
         """These nodes with other output shapes for some of them; None is an unknown rank."""
@@ -261,7 +266,9 @@ class FunctionGraphs:
     """Functions as one graph, with an op log for its nodes and, by function, the node of each executed name.
 
     A function is a node too, because a function that XLA compiled is executed as one op. `compiled` has such functions
-    that others call, each with the nodes of its ops.
+    that others call, each with the nodes of its ops. `data` has the executed names in functions of `tf.data`. A node of
+    `mixed` stands for ops of unlike shapes, which a trace does not tell apart. `elsewhere` has, by function, the stack
+    and the forward node of each node that this function made elsewhere than the op log says.
     """
 
     definition: SealedGraph
@@ -269,3 +276,6 @@ class FunctionGraphs:
     nodes: dict[str, dict[str, str]]
     layers: Layers
     compiled: dict[str, frozenset[str]]
+    data: dict[str, dict[str, str]] = field(default_factory=dict)
+    mixed: Collection[str] = ()
+    elsewhere: Mapping[str, Mapping[str, tuple[int, str]]] = field(default_factory=dict)

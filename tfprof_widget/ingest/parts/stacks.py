@@ -5,18 +5,21 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from tfprof_widget.engine.code import forward_name
+from tfprof_widget.ingest.parts.names import named_forward
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import CodeDef, SealedCode, SealedOpLog
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.data import ProfileTables
-from tfprof_widget.profiles.tables import CodeStacks, Lists
+from tfprof_widget.profiles.tables import CodeStacks, Lists, OtherStacks
 
 FrameKey = tuple[int, int, int, int, int]
 
@@ -45,6 +48,56 @@ class StackBuilder:
     def stack(self, frames: tuple[int, ...]) -> int:
         """The index of a stack of frames, outermost first."""
         return self.stacks.setdefault(frames, len(self.stacks))
+
+    def of_lines(self, lines: Iterable[tuple[str, int, str]]) -> int:
+        """The index of a stack of lines, each with file, number and function, outermost first.
+
+        >>> builder = StackBuilder()
+        >>> builder.of_lines([("train.py", 7, "step")]), builder.of_lines([("train.py", 8, "step")])
+        (0, 1)
+        """
+        texts = {text: index for (_, text), index in self.strings.items()}
+        for file, _, function in lines:
+            for text in (file, function):
+                if text not in texts:
+                    texts[text] = self.string(len(self.strings), text)
+        return self.stack(
+            tuple(self.frame((texts[file], line, texts[function], ABSENT, 0)) for file, line, function in lines)
+        )
+
+    def common(self, stack: int, other: int) -> int:
+        """The stack of the outer frames that two stacks have in common; absent if there are none.
+
+        >>> builder = StackBuilder()
+        >>> builder.common(builder.stack((1, 2, 3)), builder.stack((1, 2, 4))) == builder.stack((1, 2))
+        True
+        """
+        if stack == other or ABSENT in (stack, other):
+            return min(stack, other)
+        frames = {number: frames for frames, number in self.stacks.items() if number in (stack, other)}
+        pairs = zip(frames[stack], frames[other], strict=False)
+        same = tuple(frame for frame, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return self.stack(same) if same else ABSENT
+
+
+@dataclass(frozen=True)
+class StacksOfSteps:
+    """The stack and the forward node of each node that was made elsewhere in these steps than op logs say, by name.
+
+    A stack may be absent, and the name of the forward node empty.
+    """
+
+    steps: frozenset[int]
+    places: Mapping[str, tuple[int, str]]
+
+    def beside(self, given: Iterable[NodeDetails]) -> StacksOfSteps:
+        """The same without nodes whose stack is given.
+
+        >>> StacksOfSteps(frozenset([0]), {"a": (1, ""), "b": (2, "")}).beside([NodeDetails(stack={"a": 0})]).places
+        {'b': (2, '')}
+        """
+        known = {name for columns in given for name in columns.stack}
+        return replace(self, places={name: place for name, place in self.places.items() if name not in known})
 
 
 @dataclass(frozen=True)
@@ -210,6 +263,50 @@ def _renamed(traces: CodeStacks, cells: dict[int, str]) -> CodeStacks:
         strings[file] = name
     of_cells = np.flatnonzero(np.isin(told.file, list(cells))).tolist()
     return replace(told, strings=tuple(strings), live=told.live.difference(of_cells))
+
+
+def place_lone_gradients(tables: ProfileTables) -> ProfileTables:
+    """Let gradients whose forward nodes have no line be at lines of their own.
+
+    Native tfprof leaves them out of the code view, and with them their time; it also takes the first `gradients/` in a
+    name for the one that gradients have. A gradient that is told to be its own forward node counts as any other node.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> demo = demo_profile()
+    >>> place_lone_gradients(demo) is demo
+    True
+    """
+    names, traces = tables.nodes.names, tables.traces
+    has_stack = (np.append(np.diff(traces.stacks.start), 0) > 0)[traces.stack]
+    rows = np.flatnonzero(has_stack).tolist()
+    told = {row: names[forward] for row, forward in traces.forward.items()}
+    forward_of = {row: told.get(row) or forward_name(names[row]) for row in rows}
+    with_lines = {names[row]: row for row in rows if forward_of[row] is None}
+    lost = [row for row in rows if forward_of[row] is not None and forward_of[row] not in with_lines]
+    found = {row: with_lines.get(named_forward(names[row], with_lines) or "", row) for row in lost}
+    return tables.having(traces=replace(traces, forward={**traces.forward, **found})) if found else tables
+
+
+def other_stacks(
+    row_of: Mapping[str, int], steps: Sequence[int], traces: CodeStacks, found: Sequence[StacksOfSteps]
+) -> OtherStacks:
+    """The stacks that nodes have in some of the steps, beside those of `traces`.
+
+    >>> traces = code_stacks({"loss": 0}, [NodeDetails(stack={"loss": 0})], StackBuilder())
+    >>> other_stacks({"loss": 0}, [5, 7], traces, [StacksOfSteps(frozenset([7]), {"loss": (1, "")})]).group.tolist()
+    [-1, 0]
+    """
+    group, of_groups = [ABSENT] * len(steps), []
+    for number, each in enumerate(found):
+        stack, forward = traces.stack.copy(), dict(traces.forward)
+        for name, (place, of) in each.places.items():
+            if name in row_of:
+                stack[row_of[name]] = place
+                forward[row_of[name]] = row_of.get(of, ABSENT)
+        told = {node: of for node, of in forward.items() if of != ABSENT}
+        of_groups.append(replace(traces, stack=stack, forward=told))
+        group = [number if step in each.steps else known for step, known in zip(steps, group, strict=True)]
+    return OtherStacks.beside(traces, group, of_groups)
 
 
 def code_stacks(row_of: Mapping[str, int], op_logs: Sequence[NodeDetails], stacks: StackBuilder) -> CodeStacks:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -20,8 +21,9 @@ Kind = Literal["op", "async op", "iterator", "eager op", "eager run", "allocatio
 PICOS_A_NANO = 1000
 DATA_THREADS = "tf_data_"
 HOST_PLANE = "/host:CPU"
+DEVICES = "/device:"
 
-_OP = re.compile(r"(?P<name>[A-Za-z0-9._][\w.\\/>-]*):(?P<type>[A-Z_]\w*)", re.ASCII)
+OP = re.compile(r"(?P<name>[A-Za-z0-9._][\w.\\/>-]*):(?P<type>[A-Z_]\w*)", re.ASCII)
 # A function that XLA compiled runs as an op with the function's name, which may have any characters: `<lambda>` is one.
 _COMPILED = re.compile(r"(?P<name>(?P<type>__[^\s:]+)):(?P=type)")
 _FIXED: dict[str, Kind] = {
@@ -32,15 +34,17 @@ _FIXED: dict[str, Kind] = {
     "MemoryAllocation": "allocation",
     "MemoryDeallocation": "release",
 }
-_PASSED_ON = frozenset({"_Arg", "_DeviceArg", "_DeviceRetval", "_HostRecv", "_HostSend", "_Recv", "_Retval", "_Send"})
+MOVING = frozenset({"_Arg", "_DeviceArg", "_DeviceRetval", "_HostRecv", "_HostSend", "_Recv", "_Retval", "_Send"})
 """Ops that the runtime adds to move values around."""
 
+_READ_OF_EVENTS = frozenset(
+    {
+        *("addr", "allocator_name", "bytes_allocated", "bytes_reserved", "eager_op", "id", "is_func"),
+        *("kernel_type", "name", "region_type", "requested_bytes", "shape", "tf_op"),
+    }
+)
+"""The stats of the host's events that are read."""
 _ITERATOR = "Iterator::"
-_GPU = re.compile(r"/device:(GPU:\d+)", re.IGNORECASE)
-_STREAM = "Stream "
-# TensorFlow 2.6 and later write `tf_op`. TensorFlow 2.2 to 2.5 wrote `annotation`: nested ops joined by `::`, each with
-# details after a `#`; a copy has a last part with details only.
-_KERNEL_OP_STATS = ("tf_op", "annotation", "name")
 _COUNT = re.compile(r"\d{1,18}")
 _DROPPED_STATS = frozenset({"dropped_traces", "dropped_events"})
 # Few words lie between the number and `dropped`, and the number fits 64 bits; a warning may have any length.
@@ -68,17 +72,6 @@ class Event(NamedTuple):
         return bool(self.stats.get("is_func"))
 
 
-class StreamEvent(NamedTuple):
-    """A kernel of an accelerator, and the op that it ran for."""
-
-    name: str
-    op: str
-    device: str
-    stream: int
-    start: int
-    duration: int
-
-
 @dataclass(frozen=True)
 class Thread:
     """A thread of the host and its useful events, outer ones first."""
@@ -93,8 +86,10 @@ class Thread:
         return self.name.startswith(DATA_THREADS)
 
 
-def host_threads(space: XSpace, profiling_started: int = 0) -> Iterator[Thread]:
+def host_threads(space: XSpace, profiling_started: int = 0, steps: Sequence[tuple[int, bool]] = ()) -> Iterator[Thread]:
     """The threads of the host, numbered in the order in which they were recorded.
+
+    `steps` are the starts of steps, sorted, each with whether the input shapes of its ops are to be read.
 
     >>> from tfprof_widget.lib.messages import XSpace
     >>> space = XSpace()
@@ -110,32 +105,14 @@ def host_threads(space: XSpace, profiling_started: int = 0) -> Iterator[Thread]:
     for plane in space.planes:
         if not plane.name.startswith(HOST_PLANE):
             continue
-        told: dict[int, int] = {}
+        seen, reader = _Seen(steps), StatReader(plane, _READ_OF_EVENTS)
         kinds = {key: known for key, each in plane.event_metadata.items() if (known := _kind(each.name))}
         for line in plane.lines:
             base = absolute_nanos(line.timestamp_ns, origin)
-            events = [_event(plane, each, base, told, *kinds[each.metadata_id]) for each in _known(line.events, kinds)]
-            events = [each for each in events if each.op not in _PASSED_ON]
+            events = [_event(reader, each, base, seen, *kinds[each.metadata_id]) for each in _known(line.events, kinds)]
+            events = [each for each in events if each.op not in MOVING]
             events.sort(key=lambda event: (event.start, -event.duration))
             yield Thread(next(number), line.display_name or line.name, events)
-
-
-def kernels(space: XSpace, profiling_started: int = 0) -> Iterator[StreamEvent]:
-    """The kernels that ran on GPUs, from the lines that are streams: other lines repeat them in other groupings."""
-    origin = profile_started(space, profiling_started)
-    for plane in space.planes:
-        device = _GPU.search(plane.name)
-        if device is None:
-            continue
-        for line in plane.lines:
-            if not (line.display_name or line.name).startswith(_STREAM):
-                continue
-            base = absolute_nanos(line.timestamp_ns, origin)
-            for event in line.events:
-                stats = read_stats(plane, [*plane.event_metadata[event.metadata_id].stats, *event.stats])
-                name, op = _kernel_op(stats, plane.event_metadata[event.metadata_id].name)
-                start = base + event.offset_ps // PICOS_A_NANO
-                yield StreamEvent(name, op, device[1].lower(), line.id, start, event.duration_ps // PICOS_A_NANO)
 
 
 def count_of(stats: Mapping[str, Any], name: str) -> int:
@@ -180,8 +157,8 @@ def _kind(name: str) -> tuple[Kind, str, str] | None:
         return fixed, "", ""
     if name.startswith(_ITERATOR):
         return "iterator", name, name.rpartition("::")[2].partition("[")[0]
-    op = _OP.fullmatch(name) or _COMPILED.fullmatch(name)
-    if op is None or op["type"] in _PASSED_ON:
+    op = OP.fullmatch(name) or _COMPILED.fullmatch(name)
+    if op is None or op["type"] in MOVING:
         return None
     return "op", op["name"], op["type"]
 
@@ -190,17 +167,25 @@ def _known(events: Iterable[XEvent], kinds: dict[int, Any]) -> Iterator[XEvent]:
     return (event for event in events if event.metadata_id in kinds)
 
 
-def _event(plane: XPlane, event: XEvent, base: int, told: dict[int, int], kind: Kind, name: str, op: str) -> Event:
-    """An event; of the many executions of one op only the earliest is read in full, for its input shapes.
+class _Seen:
+    """Counts the executions of each op in a step: of many only the 1st, 2nd, 4th, 8th … is read in full."""
 
-    Threads are read one after the other, so a later thread may have an earlier execution, which is then read in full
-    too. `told` has the start of the execution of each op that was last read in full.
-    """
+    def __init__(self, steps: Sequence[tuple[int, bool]]) -> None:
+        self._starts = [start for start, _ in steps]
+        self._counts: list[dict[int, int] | None] = [{}, *({} if is_read else None for _, is_read in steps)]
+
+    def is_to_be_read(self, key: int, start: int) -> bool:
+        counts = self._counts[bisect_right(self._starts, start)]
+        if counts is None:
+            return False
+        number = counts[key] = counts.get(key, 0) + 1
+        return not number & (number - 1)
+
+
+def _event(reader: StatReader, event: XEvent, base: int, seen: _Seen, kind: Kind, name: str, op: str) -> Event:
     start = base + event.offset_ps // PICOS_A_NANO
-    is_repeated = kind == "op" and start >= told.get(event.metadata_id, start + 1)
-    stats = {} if is_repeated or kind == "iterator" else read_stats(plane, event.stats)
-    if kind == "op" and stats:
-        told[event.metadata_id] = start
+    is_left_out = kind == "iterator" or (kind == "op" and not seen.is_to_be_read(event.metadata_id, start))
+    stats = {} if is_left_out else reader.read(event.stats)
     if kind == "async op":
         name, op = str(stats.get("name", "")), str(stats.get("kernel_type", ""))
     elif kind == "eager op":
@@ -230,15 +215,34 @@ def read_stats(plane: XPlane, stats: Iterable[Any]) -> dict[str, Any]:
     return found
 
 
-def _kernel_op(stats: dict[str, Any], kernel: str) -> tuple[str, str]:
-    """The name and type of the op that a kernel ran for; the kernel's own name if the op is not known."""
-    for key in _KERNEL_OP_STATS:
-        parts = [part.partition("#")[0] for part in str(stats.get(key, "")).split("::")]
-        op = _OP.fullmatch(next(filter(None, reversed(parts)), ""))
-        if op is not None:
-            return op["name"], op["type"]
-    # named as copies are in a RunMetadata, so that they make no nodes
-    return (kernel.upper(), kernel) if kernel.lower().startswith("memcpy") else (kernel, kernel)
+class StatReader:
+    """Reads the stats of many events of a plane that are wanted: their names are looked up once.
+
+    >>> from tfprof_widget.lib.messages import XSpace
+    >>> plane = XSpace().planes.add()
+    >>> plane.stat_metadata[1].name = "step_num"
+    >>> stat = plane.stats.add(metadata_id=1, int64_value=7)
+    >>> StatReader(plane, ["step_num"]).read([stat]), StatReader(plane, ["addr"]).read([stat])
+    ({'step_num': 7}, {})
+    """
+
+    def __init__(self, plane: XPlane, wanted: Collection[str]) -> None:
+        self._texts = {key: each.name for key, each in plane.stat_metadata.items()}
+        self._names = {key: name for key, name in self._texts.items() if name in wanted}
+
+    def read(self, stats: Iterable[Any]) -> dict[str, Any]:
+        """The stats by name."""
+        found: dict[str, Any] = {}
+        names = self._names
+        for stat in stats:
+            key = stat.metadata_id
+            if key in names:
+                field = stat.WhichOneof("value")
+                if field == "ref_value":
+                    found[names[key]] = self._texts.get(stat.ref_value, "")
+                elif field is not None:
+                    found[names[key]] = getattr(stat, field)
+        return found
 
 
 def profile_started(space: XSpace, profiling_started: int = 0) -> int:
@@ -304,6 +308,25 @@ def once_each(notes: Iterable[str]) -> tuple[str, ...]:
     for note in notes:
         found.setdefault(_NUMBER.sub("0", note), note)
     return tuple(found.values())[:MOST_NOTES]
+
+
+def notes_on(told: Iterable[str], compiled: Collection[str]) -> tuple[str, ...]:
+    """The notes that traces have, and one on the functions in them that XLA compiled.
+
+    >>> notes_on([], ["train_step"])[0].partition(",")[0]
+    "XLA compiled 'train_step' to one op"
+    """
+    notes = once_each(told)
+    if not compiled:
+        return notes
+    names = sorted(compiled)
+    said = ", ".join(map(repr, names[:MOST_NAMED])) + (" …" if len(names) > MOST_NAMED else "")
+    each = " each" if len(names) > 1 else ""
+    return (
+        *notes,
+        f"XLA compiled {said} to one op{each}, which has all the time: the ops within show none. "
+        "To see theirs, profile with jit_compile=False, which Keras's compile takes too",
+    )
 
 
 def _note(text: str) -> str:

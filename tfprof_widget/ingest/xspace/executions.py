@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tfprof_widget.ingest.parts.names import HOST, ExecutedNames, without_body_numbers
 from tfprof_widget.ingest.parts.nodes import NodeTable
 from tfprof_widget.ingest.parts.transfers import Transfer
+from tfprof_widget.ingest.xspace.accelerators import ACCELERATOR, Copy
 from tfprof_widget.ingest.xspace.events import (
     HOST_PLANE,
     PICOS_A_NANO,
@@ -23,7 +24,10 @@ from tfprof_widget.ingest.xspace.events import (
     profile_started,
     read_stats,
 )
+from tfprof_widget.lib.arrays import LARGEST_INTEGER
 from tfprof_widget.lib.messages import AttrValue, SealedAttribute, SealedGraph
+from tfprof_widget.profiles.accelerators import Allocator
+from tfprof_widget.profiles.devices import accelerator_of_allocator
 
 if TYPE_CHECKING:
     from tfprof_widget.lib.messages import XEvent, XPlane, XSpace
@@ -60,6 +64,9 @@ class _Open:
 def executions(thread: Thread) -> Iterator[OpSpan]:
     """The executions of a thread by start; ops that an eager op runs on the same thread belong to it.
 
+    An allocation on an accelerator outside of all executions is a span of the kind "allocation", with the name of its
+    op: of ops of GPUs, TensorFlow records most on the stream only.
+
     >>> inner = Event("op", "a/b", "Mul", 12, 3, {})
     >>> outer = Event("op", "a", "While", 10, 10, {})
     >>> [(each.name, each.own) for each in executions(Thread(0, "worker", [outer, inner]))]
@@ -74,6 +81,8 @@ def executions(thread: Thread) -> Iterator[OpSpan]:
         if event.kind in ("allocation", "release"):
             if around is not None:
                 around.memory.append(event)
+            elif event.kind == "allocation" and (name := str(event.stats.get("tf_op", ""))) and accelerator_of(event):
+                found.append(OpSpan(event.kind, name, "", thread, event.start, event.start, 0, memory=[event]))
             continue
         execution = _execution(event, thread, opened, around)
         opened.append(_Open(event, execution))
@@ -163,10 +172,43 @@ def record_of(event: Event) -> Record:
     Record(nanos=5000, size=-8, address=1, on_accelerator=False)
     """
     size = count_of(event.stats, "requested_bytes")
-    on_accelerator = "GPU" in str(event.stats.get("allocator_name", "")).upper()
     return Record(
-        event.start, -size if event.kind == "release" else size, count_of(event.stats, "addr"), on_accelerator
+        event.start,
+        -size if event.kind == "release" else size,
+        count_of(event.stats, "addr"),
+        bool(accelerator_of(event)),
     )
+
+
+def accelerator_of(event: Event) -> str:
+    """The accelerator whose memory an allocator's event is of, such as `gpu:0`; empty if it is the host's.
+
+    >>> accelerator_of(Event("release", "", "", 5000, 0, {"allocator_name": "GPU_0_bfc"}))
+    'gpu:0'
+    >>> accelerator_of(Event("release", "", "", 5000, 0, {"allocator_name": "gpu_host_bfc"}))
+    ''
+    """
+    return accelerator_of_allocator(str(event.stats.get("allocator_name", "")))
+
+
+def allocators_in(events: Iterable[Event], capacities: Mapping[str, int]) -> Iterator[Allocator]:
+    """How much memory each allocator had in use, by what its own events tell of all its memory.
+
+    >>> event = Event("allocation", "", "", 5000, 0, {"allocator_name": "GPU_0_bfc", "bytes_allocated": 4096})
+    >>> [(each.name, each.peak_bytes) for each in allocators_in([event], {})]
+    [('GPU_0_bfc', 4096)]
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    devices: dict[str, str] = {}
+    for event in events:
+        in_use = count_of(event.stats, "bytes_allocated") + count_of(event.stats, "bytes_reserved")
+        name = str(event.stats.get("allocator_name", ""))
+        if name and 0 < in_use <= LARGEST_INTEGER:
+            found.setdefault(name, []).append((event.start, in_use))
+            devices.setdefault(name, accelerator_of(event))
+    for name, points in found.items():
+        device = ACCELERATOR.format(devices[name]) if devices[name] else HOST
+        yield Allocator.of(name, device, capacities.get(device, 0), points)
 
 
 def held(allocations: Iterable[tuple[int, Record]], releases: Iterable[Record]) -> list[tuple[int, Record]]:
@@ -276,7 +318,7 @@ def read_exchanges(space: XSpace, profiling_started: int = 0) -> Iterator[Exchan
 
 
 def named_transfers(
-    exchanges: Sequence[tuple[int, Exchange]],
+    exchanges: Sequence[tuple[int, Exchange | Copy]],
     names: ExecutedNames,
     sizes: Callable[[Iterable[str]], Mapping[str, int]],
 ) -> Iterator[tuple[int, Transfer]]:
@@ -285,6 +327,9 @@ def named_transfers(
     known = sizes(nodes.values()) if nodes else {}
     for step, each in exchanges:
         node = nodes[each.name]
+        if isinstance(each, Copy):
+            yield step, each.as_transfer(node)
+            continue
         ends = each.source.lower(), (each.target or HOST).lower()
         transfer = Transfer(each.kind, *ends, node, each.start, each.end - each.start, known.get(node, 0))
         if transfer.is_sound:

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tfprof_widget.ingest.parts.names import python_name, without_body_numbers
+from tfprof_widget.ingest.parts.names import without_body_numbers
+from tfprof_widget.ingest.xspace.accelerators import (
+    Copy,
+    Kernel,
+    Launch,
+    read_accelerators,
+    read_streams,
+    unread_devices,
+)
 from tfprof_widget.ingest.xspace.events import (
-    HOST_PLANE,
-    PICOS_A_NANO,
+    Event,
     Kind,
-    StreamEvent,
     Thread,
-    absolute_nanos,
+    count_of,
     dropped_events,
     host_threads,
-    kernels,
-    profile_started,
     read_notes,
-    read_stats,
 )
-from tfprof_widget.ingest.xspace.executions import Exchange, Record, add_up, executions, held, read_exchanges, record_of
-from tfprof_widget.lib.arrays import LARGEST_INTEGER, NANOS_A_MICRO, Flags, Indices, Integers
+from tfprof_widget.ingest.xspace.executions import (
+    Exchange,
+    OpSpan,
+    Record,
+    accelerator_of,
+    add_up,
+    allocators_in,
+    executions,
+    held,
+    read_exchanges,
+    record_of,
+)
+from tfprof_widget.ingest.xspace.hlo import Frame
+from tfprof_widget.ingest.xspace.steps import Step, numbers_at, steps_at, steps_to_read
+from tfprof_widget.lib.arrays import NANOS_A_MICRO, Flags, Indices, Integers
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.intervals import Intervals, last_started
 from tfprof_widget.lib.messages import as_message
 from tfprof_widget.lib.safely import pause_gc
+from tfprof_widget.profiles.accelerators import Accelerator, Allocator
 
-if TYPE_CHECKING:
-    from tfprof_widget.lib.messages import XPlane, XSpace
-
-Ran = Literal["op", "data op", "eager part", "iterator", "eager run", "kernel"]
+Ran = Literal["op", "data op", "eager part", "iterator", "eager run", "kernel", "symbol"]
 """The kinds, in this order: an op of a function or session; an op of `tf.data`; an op that may belong to an eager op;
-an iterator of `tf.data`; an eager op; a kernel of an accelerator."""
+an iterator of `tf.data`; an eager op; a kernel of an accelerator; a kernel that names no op."""
 
 MEMORY = ("requested_bytes", "peak_bytes", "residual_bytes", "output_bytes", "bytes_in_use")
 
@@ -54,6 +69,15 @@ class Label(NamedTuple):
     device: str = ""
 
 
+@dataclass
+class KernelOp:
+    """An op with kernels: where Python made it, how many kernels ran for it, and their float operations as told."""
+
+    stack: tuple[Frame, ...] = ()
+    runs: int = 0
+    float_ops: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class TraceTable:
     """The executions in an XSpace, a row for each; this takes a small part of the XSpace's memory.
@@ -62,9 +86,12 @@ class TraceTable:
     their names. `memory` has a row for each execution that allocated: the execution's row, and the bytes that `MEMORY`
     names. `allocations` has a row for each allocation and for each release within the step, by any thread: the row of
     the execution that allocated, the microsecond, the bytes (negative if released), and whether on an accelerator.
-    `functions` are the runtime's names of all functions that Python called. `input_shapes` has the shapes of the first
-    execution of each op, by its executed name and type, as TensorFlow writes them. `exchanges` are transfers between
-    devices and collectives, each with the number of its step. `notes` say what went wrong.
+    `functions` are the runtime's names of all functions that Python called. `input_shapes` has the shapes that an op
+    ran with, by its executed name and type, as TensorFlow writes them, each with the steps in which most executions had
+    them. `exchanges` are transfers between devices, copies and collectives, each with the number of its step. `notes`
+    say what went wrong. `allocators` tell how much memory each allocator had in use.
+    `kernels` are the ops with kernels, by name and type. `launches` has a row for each kernel: its execution's row, an
+    index into `launched`, and the delay of its launch. `accelerators` tell what they can do.
     """
 
     labels: tuple[Label, ...]
@@ -78,32 +105,35 @@ class TraceTable:
     step_names: Mapping[int, str]
     functions: frozenset[str]
     dropped: int
-    input_shapes: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    exchanges: tuple[tuple[int, Exchange], ...] = ()
+    input_shapes: Mapping[tuple[str, str], Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    exchanges: tuple[tuple[int, Exchange | Copy], ...] = ()
     notes: tuple[str, ...] = ()
+    allocators: tuple[Allocator, ...] = ()
+    kernels: Mapping[tuple[str, str], KernelOp] = field(default_factory=dict)
+    launches: Integers = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    launched: tuple[Launch, ...] = ()
+    accelerators: tuple[Accelerator, ...] = ()
+
+    def renumbered(self, numbers: Mapping[int, int], names: Mapping[int, str]) -> TraceTable:
+        """The same executions in steps of other numbers, which are to have these names."""
+        known = np.array(sorted(numbers), np.int64)
+        new = np.array([numbers[number] for number in known.tolist()], np.int64)
+        shapes = {
+            key: {written: [numbers[step] for step in steps if step in numbers] for written, steps in told.items()}
+            for key, told in self.input_shapes.items()
+        }
+        exchanges = tuple((numbers[step], each) for step, each in self.exchanges if step in numbers)
+        step = new[np.searchsorted(known, self.step)].astype(np.int32)
+        return replace(self, step=step, step_names=names, input_shapes=shapes, exchanges=exchanges)
 
     @property
     def nbytes(self) -> int:
         """The bytes of the columns."""
         columns = (self.label, self.step, self.start, self.duration, self.thread, self.memory, self.allocations)
-        return sum(column.nbytes for column in columns)
+        return sum(column.nbytes for column in (*columns, self.launches))
 
 
 _RAN: dict[Kind, Ran] = {"iterator": "iterator", "eager run": "eager run"}
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of the program: what runs from its start (nanoseconds since the epoch) to the start of the next step.
-
-    A step that `is_eager` has only the ops that Python ran one by one between other steps: functions and iterators that
-    still run then belong to the step before. Several steps may have one number.
-    """
-
-    number: int
-    name: str
-    start: int
-    is_eager: bool = False
 
 
 def read_xspace(xspace: Any, steps: Sequence[Step] = (), profiling_started: int = 0) -> TraceTable:
@@ -122,24 +152,39 @@ def read_xspace(xspace: Any, steps: Sequence[Step] = (), profiling_started: int 
     with pause_gc():
         space = as_message(xspace, "XSpace", "xspace")
         rows = _Rows()
-        for thread in host_threads(space, profiling_started):
-            rows.add_thread(thread)
-        for kernel in kernels(space, profiling_started):
-            rows.add_kernel(kernel)
+        exchanges: list[Exchange | Copy] = []
         ordered = sorted(steps, key=lambda step: step.start)
+        of_memory: list[Event] = []
+        for thread in host_threads(space, profiling_started, list(steps_to_read(ordered))):
+            rows.add_thread(thread)
+            of_memory += (event for event in thread.events if event.kind in ("allocation", "release"))
+        for each in read_streams(space, profiling_started):
+            if isinstance(each, Copy):
+                exchanges.append(each)
+            else:
+                rows.add_kernel(each)
+        rows.add_loose()
         columns = rows.columns(ordered, dropped_events(space))
-        exchanges = list(read_exchanges(space, profiling_started))
-        asked = _column([each.start for each in exchanges])
-        step, _ = _steps(asked, np.zeros(len(asked), np.bool_), ordered)
-        by_step = tuple(zip(step.tolist(), exchanges, strict=True))
-        return replace(columns, exchanges=by_step, notes=read_notes(space))
+        exchanges += read_exchanges(space, profiling_started)
+        step = numbers_at(_column([each.start for each in exchanges]), ordered)
+        accelerators = read_accelerators(space)
+        return replace(
+            columns,
+            exchanges=tuple(zip(step.tolist(), exchanges, strict=True)),
+            notes=(*read_notes(space), *unread_devices(space)),
+            kernels=rows.kernels,
+            allocators=tuple(allocators_in(of_memory, {each.name: each.memory_bytes for each in accelerators})),
+            accelerators=accelerators,
+        )
 
 
 @dataclass
 class _Rows:
     """The executions as they are found; `kinds` are labels without what is only known after all are found.
 
-    `input_shapes` are those of the earliest execution, with its start: the last batch may be smaller.
+    `shapes` are the shapes that an op ran with, with its name and type; `shaped` and `shaped_since` have a row for each
+    execution of which they are known. `loose` are allocations outside of all executions, by the op's name and run;
+    `on_host` are the names of ops that the host executed, and `kernels` the ops with kernels, by name and type.
     """
 
     kinds: dict[tuple[Ran, str, str, str], int] = field(default_factory=dict)
@@ -151,23 +196,32 @@ class _Rows:
     memory: list[tuple[int, ...]] = field(default_factory=list)
     allocations: list[tuple[int, Record]] = field(default_factory=list)
     releases: list[Record] = field(default_factory=list)
-    input_shapes: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
+    shapes: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    shaped: list[int] = field(default_factory=list)
+    shaped_since: list[int] = field(default_factory=list)
     calls: list[tuple[int, str]] = field(default_factory=list)
+    loose: dict[tuple[str, int], list[OpSpan]] = field(default_factory=dict)
+    on_host: set[str] = field(default_factory=set)
+    kernels: dict[tuple[str, str], KernelOp] = field(default_factory=dict)
+    launches: list[tuple[int, int, int]] = field(default_factory=list)
+    launched: dict[Launch, int] = field(default_factory=dict)
 
     def add_thread(self, thread: Thread) -> None:
         """Add what ran on a thread of the host."""
         plain: Ran = "data op" if thread.is_of_data else "op"
         for each in executions(thread):
-            if each.memory:
-                memory = add_up(each.memory)
-                row = len(self.kind)
-                self.memory.append((row, *(getattr(memory, name.removesuffix("_bytes")) for name in MEMORY)))
-                self.allocations += [(row, record_of(event)) for event in each.memory if event.kind == "allocation"]
+            if each.kind == "allocation":
+                self.loose.setdefault((each.name, count_of(each.memory[0].stats, "id")), []).append(each)
+                continue
+            device = self._add_memory(each.memory) if each.memory else ""
+            if each.kind == "op":
+                self.on_host.add(each.name)
             if each.input_shapes:
-                key, told = (without_body_numbers(each.name), each.op), (each.start, each.input_shapes)
-                self.input_shapes[key] = min(self.input_shapes.get(key, told), told)
+                known = (without_body_numbers(each.name), each.op, each.input_shapes)
+                self.shaped.append(self.shapes.setdefault(known, len(self.shapes)))
+                self.shaped_since.append(each.start)
             self._add(
-                (_RAN.get(each.kind, plain), each.name, each.op, ""),
+                (_RAN.get(each.kind, plain), each.name, each.op, device if each.kind == "op" else ""),
                 each.start,
                 each.end,
                 max(each.own, 0),
@@ -176,9 +230,36 @@ class _Rows:
         self.releases += [record_of(event) for event in thread.events if event.kind == "release"]
         self.calls += [(event.start, event.op) for event in thread.events if event.kind == "eager op" and event.is_call]
 
-    def add_kernel(self, kernel: StreamEvent) -> None:
+    def _add_memory(self, events: Sequence[Event]) -> str:
+        """Add the memory of the next execution; gives the accelerator that it was on, if any."""
+        memory = add_up(events)
+        row = len(self.kind)
+        self.memory.append((row, *(getattr(memory, name.removesuffix("_bytes")) for name in MEMORY)))
+        self.allocations += [(row, record_of(event)) for event in events if event.kind == "allocation"]
+        return next(filter(None, map(accelerator_of, events)), "")
+
+    def add_loose(self) -> None:
+        """Add an execution for what an op allocated, if only its kernels were recorded.
+
+        It takes a nanosecond: no time at all would mean that its time is not known.
+        """
+        types = dict(self.kernels.keys())
+        for (name, _), spans in self.loose.items():
+            if name not in self.on_host:
+                first = spans[0]
+                device = self._add_memory([event for each in spans for event in each.memory])
+                kind: tuple[Ran, str, str, str] = ("op", name, types.get(name, name), device)
+                self._add(kind, first.start, first.start + 1, 1, first.thread.number)
+
+    def add_kernel(self, kernel: Kernel) -> None:
         """Add what ran on an accelerator."""
-        kind: tuple[Ran, str, str, str] = ("kernel", kernel.name, kernel.op, kernel.device)
+        op = kernel.of
+        known = self.kernels.setdefault((op.name, op.op), KernelOp(op.stack))
+        known.runs += 1
+        known.float_ops += op.float_ops
+        launch = self.launched.setdefault(kernel.launch, len(self.launched))
+        self.launches.append((len(self.kind), launch, kernel.delay))
+        kind: tuple[Ran, str, str, str] = ("symbol" if op.is_symbol else "kernel", op.name, op.op, kernel.device)
         self._add(kind, kernel.start, kernel.start + kernel.duration, kernel.duration, kernel.stream)
 
     def _add(self, kind: tuple[Ran, str, str, str], start: int, end: int, duration: int, thread: int) -> None:
@@ -192,7 +273,7 @@ class _Rows:
         """The table of all that was found; the steps are sorted."""
         start = _column(self.start)
         is_eager = self._are("eager run")
-        step, is_in_eager_step = _steps(start, is_eager, steps)
+        step, is_in_eager_step = steps_at(start, is_eager, steps)
         labels, label = self._labels(start, is_eager, is_in_eager_step)
         return TraceTable(
             labels=labels,
@@ -206,8 +287,29 @@ class _Rows:
             step_names={step.number: step.name for step in steps},
             functions=frozenset(function for _, function in self.calls),
             dropped=dropped,
-            input_shapes={key: shapes for key, (_, shapes) in self.input_shapes.items()},
+            input_shapes=self._input_shapes(steps),
+            launches=_column(self.launches).reshape(-1, 3),
+            launched=tuple(self.launched),
         )
+
+    def _input_shapes(self, steps: Sequence[Step]) -> dict[tuple[str, str], dict[str, list[int]]]:
+        """The shapes that each op ran with; of several in a step those that came most often, else first."""
+        since = _column(self.shaped_since)
+        step = numbers_at(since, steps)
+        order = np.argsort(since, kind="stable")
+        shapes = list(self.shapes)
+        seen = (step * len(shapes) + _column(self.shaped))[order]
+        codes, first, times = np.unique(seen, return_index=True, return_counts=True)
+        usual: dict[tuple[str, str], dict[int, tuple[int, int, str]]] = {}
+        for code, earliest, count in zip(codes.tolist(), first.tolist(), times.tolist(), strict=True):
+            number, (name, op, written) = code // len(shapes), shapes[code % len(shapes)]
+            of_steps = usual.setdefault((name, op), {})
+            of_steps[number] = max(of_steps.get(number, (0, 0, "")), (count, -earliest, written))
+        found: dict[tuple[str, str], dict[str, list[int]]] = {}
+        for key, of_steps in usual.items():
+            for number, (_, _, written) in of_steps.items():
+                found.setdefault(key, {}).setdefault(written, []).append(number)
+        return found
 
     def _are(self, *kinds: Ran) -> Flags:
         """Whether each execution is of one of these kinds."""
@@ -223,7 +325,7 @@ class _Rows:
         row, nanos = _column([row for row, _ in found]), _column([record.nanos for _, record in found])
         size = _column([record.size for _, record in found])
         is_accelerated = _column([record.on_accelerator for _, record in found])
-        released_in, _ = _steps(nanos, np.zeros(len(nanos), np.bool_), steps)
+        released_in = numbers_at(nanos, steps)
         is_of_step = (size >= 0) | is_eager[row] | (released_in == step[row])
         held_in_step: Integers = np.stack([row, nanos // NANOS_A_MICRO, size, is_accelerated], axis=1)[is_of_step]
         return held_in_step
@@ -261,19 +363,6 @@ def _label(known: tuple[Ran, str, str, str], function: str, *, is_part: bool) ->
     return Label("eager part" if is_part else kind, function, key, op, device)
 
 
-def _steps(start: Integers, is_eager: Flags, steps: Sequence[Step]) -> tuple[Integers, Flags]:
-    """The number of each execution's step, and whether the last step that began before it is eager."""
-    if not steps:
-        return np.zeros(len(start), np.int64), np.zeros(len(start), np.bool_)
-    at = np.maximum(last_started([step.start for step in steps], start), 0)
-    number = _column([step.number for step in steps])[at]
-    others = [step for step in steps if not step.is_eager]
-    before = last_started([step.start for step in others], start)
-    in_other = (before >= 0) & ~is_eager
-    number[in_other] = _column([step.number for step in others])[before[in_other]]
-    return number, np.array([step.is_eager for step in steps], np.bool_)[at]
-
-
 def _column(values: Iterable[Any]) -> Integers:
     try:
         return np.array(values if isinstance(values, list) else list(values), np.int64)
@@ -281,80 +370,19 @@ def _column(values: Iterable[Any]) -> Integers:
         raise ProfileError("xspace: it has a time or size beyond 2**63 - 1; it is damaged: record it again") from None
 
 
-BEFORE = "before the first step"
-
-_MARK = "step_num"
-_CALL = "EagerExecute"
-_LARGEST_STEP = 10**9
+_SHAPE = re.compile(r"\w+\[(\d{0,18}(?:,\d{0,18})*)\]")
 
 
-class _Span(NamedTuple):
-    """A possible step: a time that the program marked with a number, or a call of a function."""
+def read_input_shapes(told: str) -> tuple[tuple[int, ...] | None, ...]:
+    """The shapes in `(float[2,3];int32[])`, where a scalar is `(1,)`; None for what is no plain tensor.
 
-    start: int
-    end: int
-    name: str
-    number: int | None
-
-
-def read_steps(space: XSpace) -> tuple[Step, ...]:
-    """The steps in an XSpace, if it has any; what ran before the first one is another step.
-
-    Steps are marked by `tf.profiler.experimental.Trace` with a `step_num`, as Keras and its TensorBoard callback do.
-    They keep their numbers unless several have the same number.
+    >>> read_input_shapes("(float[2,3];int32[];)"), read_input_shapes("()")
+    (((2, 3), (1,), None), ())
     """
-    times = (span for span in _spans(space) if 0 <= span.start <= LARGEST_INTEGER)
-    found = sorted(times, key=lambda span: (span.start, -span.end))
-    spans = _outermost([span for span in found if span.number is not None] or found)
-    if not spans:
-        return ()
-    numbers = _numbers(spans)
-    before = Step(max(numbers) + 1, BEFORE, 0)
-    return (before, *(Step(number, span.name, span.start) for number, span in zip(numbers, spans, strict=True)))
+    inside = told.removeprefix("(").removesuffix(")")
+    return tuple(map(_input_shape, inside.split(";"))) if inside else ()
 
 
-def _spans(space: XSpace) -> Iterator[_Span]:
-    origin = profile_started(space)
-    for plane in space.planes:
-        if not plane.name.startswith(HOST_PLANE):
-            continue
-        told: dict[int, bool] = {}
-        for line in plane.lines:
-            base = absolute_nanos(line.timestamp_ns, origin)
-            for event in line.events:
-                if told.get(event.metadata_id, True):
-                    span = _span(plane, event, base)
-                    told.setdefault(event.metadata_id, span is not None or _name(plane, event) == _CALL)
-                    if span is not None:
-                        yield span
-
-
-def _span(plane: XPlane, event: Any, base: int) -> _Span | None:
-    """The step that an event marks, or the function that it calls; events of one name are all alike in this."""
-    stats = read_stats(plane, event.stats)
-    number = stats.get(_MARK)
-    is_mark = isinstance(number, int)
-    name = _name(plane, event)
-    if not is_mark and not (name == _CALL and stats.get("is_func")):
-        return None
-    start = base + event.offset_ps // PICOS_A_NANO
-    label = name if is_mark else python_name(str(stats.get("eager_op", "")))
-    return _Span(start, start + event.duration_ps // PICOS_A_NANO, label, int(str(number)) if is_mark else None)
-
-
-def _name(plane: XPlane, event: Any) -> str:
-    return plane.event_metadata[event.metadata_id].name
-
-
-def _outermost(spans: Iterable[_Span]) -> list[_Span]:
-    """The spans that do not begin within another span; they are sorted."""
-    found: list[_Span] = []
-    for span in spans:
-        if not found or span.start >= found[-1].end:
-            found.append(span)
-    return found
-
-
-def _numbers(spans: Sequence[_Span]) -> list[int]:
-    given = [span.number for span in spans if span.number is not None and 0 <= span.number <= _LARGEST_STEP]
-    return given if len(set(given)) == len(spans) else list(range(len(spans)))
+def _input_shape(written: str) -> tuple[int, ...] | None:
+    match = _SHAPE.fullmatch(written)
+    return None if match is None else tuple(map(int, filter(None, match[1].split(",")))) or (1,)

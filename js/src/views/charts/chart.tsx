@@ -139,7 +139,7 @@ function Marks({ label, marks, plot, areRows, onPointed }: MarksProps) {
       aria-multiselectable="true"
       style={pixels(plot, areRows)}
       onMouseLeave={(event) => onPointed(event, [])}
-      onBlur={(event) => onPointed(event, [])}
+      onFocusOut={(event) => onPointed(event, [])} // unlike blur it is heard from the marks within
     >
       {marks.map((mark, index) => (
         <div

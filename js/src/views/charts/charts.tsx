@@ -138,7 +138,8 @@ function whyEmpty(store: Store, metric: Metric): string {
   if (metric === "rate" && !profile.nodes.floatOps.some((count) => count > 0)) {
     return "No node has a FLOP formula or a known shape.";
   }
-  return "No row that is shown has a cost of its own: raise max_depth, or lower the min_* options.";
+  if (!store.evaluation.value.view?.kept) return "No row is shown: the table says why.";
+  return "No row that is shown has a cost of its own: what has is below rows that are hidden.";
 }
 
 const SCOPE_TITLES: Readonly<Record<Metric, string>> = {

@@ -51,7 +51,7 @@ const HELP: Readonly<Record<Measure, string>> = {
   accelerator_micros: "execution time on accelerators",
   cpu_micros: "execution time on CPUs",
   bytes: "bytes requested from the allocator",
-  peak_bytes: "bytes held at the peak",
+  peak_bytes: "bytes that ops held at the peak of each, added up",
   residual_bytes: "bytes still held when the op ended",
   output_bytes: "bytes of output",
   runs: "how often ops ran",
@@ -128,23 +128,23 @@ function totalColumn({ view, lead, total }: Listing): TableColumn {
   return {
     key: "total",
     title: isOp ? "cumulative" : `total ${TITLES[lead]}`,
-    help: `${HELP[lead]}, of the row and all ${isOp ? "rows after it" : "below it"}; the darker part of the bar is its own`,
+    help: `${HELP[lead]}, of the row and all ${isOp ? "rows after it; the bar is its own" : "below it; the darker part of the bar is its own"}`,
     width: LEAST_BAR,
     order: isOp ? null : orderOf(lead),
     ...numbers(lead, (row) => (total[row] as number) / unit),
   };
 }
 
-function shareColumn({ view, own, total, whole }: Listing): TableColumn {
+function shareColumn({ view, own, total, all }: Listing): TableColumn {
   const part = view.kind === "op" ? own : total;
-  const percent = (row: number): number => (whole ? (100 * (part[row] as number)) / whole : 0);
+  const percent = (row: number): number => (all ? (100 * (part[row] as number)) / all : 0);
   return {
     key: "share",
     title: "share",
-    help: "part of the whole that is shown",
+    help: "part of what all nodes cost that are accounted",
     width: 62,
     order: null,
-    text: (row) => share(part[row] as number, whole),
+    text: (row) => share(part[row] as number, all),
     full: (row) => `${percent(row)} %`,
     plain: (row) => String(percent(row)),
   };
@@ -171,7 +171,7 @@ function nodeColumns({ view }: Listing): readonly TableColumn[] {
     countColumn(
       "occurrence",
       "nodes",
-      isOp ? view.memberCount : view.definitions,
+      isOp ? view.memberCount : view.nodeCount,
       "graph nodes of the row and all below it",
     ),
   ];

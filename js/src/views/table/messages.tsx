@@ -1,8 +1,17 @@
 // What stands above or instead of the rows: the path zoomed into, or why there are none.
 
-import { type EmptyTableReason, remedyFor, whyTableIsEmpty } from "../../analysis/emptiness.ts";
+import {
+  type EmptyTableReason,
+  hiding,
+  leftOut,
+  remedyFor,
+  whyNoLine,
+  whyTableIsEmpty,
+} from "../../analysis/emptiness.ts";
+import type { View } from "../../engine/view.ts";
+import { shortTime } from "../../lib/format.ts";
 import type { Listing } from "../../state/listing.ts";
-import type { Store } from "../../state/store.ts";
+import { isTable, type Store } from "../../state/store.ts";
 import { type TableState, tableOf } from "../../state/table.ts";
 
 /** The way back from what is zoomed into, and the switch for library frames in code view. */
@@ -54,6 +63,26 @@ function Path({ state, listing }: { readonly state: TableState; readonly listing
 
 function lastPart(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1);
+}
+
+/** What the rows leave out: how many rows are hidden and what they cost, and what no row of the view can show. */
+export function LeftOut({ store }: { readonly store: Store }) {
+  const { view } = store.evaluation.value;
+  if (!view || !isTable(store.tab.value)) return null;
+  const [hidden, placeless] = leftOut(view, "micros").map((value) => value / view.unit("micros"));
+  const rows = view.of - view.kept;
+  const parts = [
+    rows > 0 && hiddenRows(view, rows, hidden as number),
+    (placeless as number) > 0 &&
+      `${view.kind === "code" ? "no line is known of" : "not in this tree:"} ${shortTime(placeless as number)} of ${shortTime(view.all("micros") / view.unit("micros"))}${view.kind === "code" ? whyNoLine(view) : ""}`,
+  ].filter(Boolean);
+  return parts.length ? <span class="left-out">{parts.join(" · ")}</span> : null;
+}
+
+function hiddenRows(view: View, rows: number, micros: number): string {
+  const count = `${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}`;
+  const time = micros > 0 ? ` with ${shortTime(micros)} of their own` : "";
+  return `${count}${time} hidden by ${hiding(view).join(", ")}`;
 }
 
 /** The reason and the ways out. */

@@ -205,7 +205,7 @@ function Cell({
         class="meter"
         style={{
           "--own-part": partOf(Math.min(own, total), listing.whole),
-          "--total-part": partOf(total, listing.whole),
+          "--total-part": partOf(listing.view.kind === "op" ? own : total, listing.whole),
         }}
       >
         {shown}

@@ -104,12 +104,22 @@ describe("keys", () => {
     expect(state.visibleTime.value).toEqual({ from: 0, to: END });
   });
 
-  test("g marks the longest time in which nothing ran, f shows what is marked", () => {
+  test("g marks the longest time in which nothing ran, m shows what is marked and f all", () => {
     press("g");
     expect(state.range.value).toEqual({ from: 100, to: 200 });
     expect(state.visibleTime.value).toEqual({ from: 0, to: 312 }); // the gap, as much on either side, and 2 % of air
-    press("Home f");
+    press("f");
+    expect(state.visibleTime.value).toEqual({ from: 0, to: END });
+    press("m");
     expect(state.visibleTime.value.to - state.visibleTime.value.from).toBe(200); // the least there is
+  });
+
+  test("m shows the chosen slice where nothing is marked", () => {
+    press("m");
+    expect(state.visibleTime.value).toEqual({ from: 0, to: END });
+    press("ArrowRight ArrowRight f m");
+    expect(chosen()).toBe("c");
+    expect(state.visibleTime.value).toEqual({ from: 198, to: 398 }); // 2 % of air before it, and the least there is
   });
 
   test("w and s zoom, a and d pan", () => {

@@ -40,11 +40,16 @@ export function zoom(state: TimelineState, factor: number): void {
   state.visibleTime.value = zoomed(state.visibleTime.value, factor, at, state.layout.value.end);
 }
 
-/** See all, or the marked range. */
-export function showAll(state: TimelineState): void {
-  const { end } = state.layout.value;
-  const range = state.range.value;
-  state.visibleTime.value = range ? around(range, end) : fitted(end);
+/** See all. */
+export function showAll({ layout, visibleTime }: TimelineState): void {
+  visibleTime.value = fitted(layout.value.end);
+}
+
+/** See the marked range, or else the chosen slice. */
+export function showMarked(state: TimelineState): void {
+  const { layout, range, current, visibleTime } = state;
+  const span = range.value ?? (current.value && state.spanOf(current.value));
+  if (span) visibleTime.value = around(span, layout.value.end);
 }
 
 /** Choose a slice and bring it into sight. */
@@ -152,9 +157,8 @@ const ACTIONS: Readonly<Record<string, (state: TimelineState, shift: boolean) =>
   a: (state) => pan(state, -PAN),
   d: (state) => pan(state, PAN),
   f: showAll,
-  Home: (state) => {
-    state.visibleTime.value = fitted(state.layout.value.end);
-  },
+  Home: showAll,
+  m: showMarked,
   ArrowRight: (state, shift) => step(state, 1, shift),
   ArrowLeft: (state, shift) => step(state, -1, shift),
   ArrowDown: (state) => cross(state, 1),

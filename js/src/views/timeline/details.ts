@@ -1,17 +1,17 @@
 // A slice, a transfer, and the use of a device, in words.
 
-import { ownFrame, stackOf } from "../../analysis/frames.ts";
+import { ownLine } from "../../analysis/frames.ts";
 import { type DeviceUse, laneNumber } from "../../analysis/lanes.ts";
 import { byteRate, placed, time } from "../../analysis/workers.ts";
 import type { Profile, StepTotals } from "../../data/profile.ts";
-import { exact, shortBytes, shortTime } from "../../lib/format.ts";
+import { exact, shortBytes, shortTime, visible } from "../../lib/format.ts";
 import type { SlicePosition } from "./geometry.ts";
 import type { TimelineState } from "./state.ts";
 
 const NANOS_A_MICRO = 1000;
 
 /** A slice's node by name, and what is known of it, label by label. */
-interface Details {
+export interface Details {
   readonly name: string;
   readonly facts: readonly (readonly [label: string, value: string])[];
 }
@@ -37,16 +37,38 @@ export function detailsOf(state: TimelineState, place: SlicePosition): Details |
     ["duration", duration === exactly ? duration : `${duration} (${exactly})`],
     ["device", state.deviceName(lane.device)],
     [track.hasThreads ? "thread" : "lane", laneNumber(track, lane)],
+    ...kernelFacts(state, name, lane.device),
     ["memory", bytes > 0 ? `${shortBytes(bytes)} requested in this step` : ""],
     ["step", steps.length > 1 ? `${steps[step]} ${stepNames[step] ?? ""}`.trim() : ""],
-    ["source", sourceOf(state.profile.value, node)],
+    ["source", sourceOf(state.profile.value, node, step)],
   ];
   return { name, facts: facts.filter(([, value]) => value) };
 }
 
-/** The same in one sentence, to be heard. */
-export function spokenSlice({ name, facts }: Details): string {
-  return [name, ...facts.map(([label, value]) => `${label} ${value}`)].join(", ");
+const MOST_KERNELS = 3;
+
+/** The kernels that ran for a node on the streams of a device, the costliest first. */
+function kernelFacts(state: TimelineState, name: string, device: number): [string, string][] {
+  const [stream, ...isStream] = (state.profile.value.nodes.devices[device] ?? "").split("/stream");
+  const { kernels = [] } = state.store.shown.accelerators ?? {};
+  return kernels
+    .filter(([node, on]) => isStream.length && node === name && on.endsWith(stream ?? ""))
+    .slice(0, MOST_KERNELS)
+    .map(([, , , kernel, grid, block, registers, shared, occupancy, runs, nanos, launches, delay], at) => [
+      at ? `kernel ${at + 1}` : "kernel",
+      [
+        `${visible(kernel)}${runs > 1 ? ` (${runs} runs)` : ""}`,
+        time(nanos),
+        grid && `grid ${grid}`,
+        block && `block ${block}`,
+        registers && `${registers} registers`,
+        shared && `${shortBytes(shared)} shared`,
+        occupancy && `occupancy ${occupancy} %`,
+        launches && `began ${time(delay / launches)} after its launch`,
+      ]
+        .filter(Boolean)
+        .join(", "),
+    ]);
 }
 
 /** What a node asked of the allocator in a step; the rows are sorted by node and then step. */
@@ -61,9 +83,9 @@ function requestedBytes({ node, step, requestedBytes }: StepTotals, sought: numb
   return node[low] === sought && step[low] === inStep ? (requestedBytes[low] as number) : 0;
 }
 
-/** The line of the user's code that made a node. */
-function sourceOf(profile: Profile, node: number): string {
-  const frame = ownFrame(stackOf(profile, node));
+/** The line of the user's code that a node is there for in a step. */
+function sourceOf(profile: Profile, node: number, step: number): string {
+  const frame = ownLine(profile, node, [step]);
   if (!frame) return "";
   const { file, line, source } = frame;
   return `${file.slice(file.lastIndexOf("/") + 1)}:${line}  ${source}`.trim();

@@ -13,9 +13,10 @@ import {
   onTimelineKey,
   showAll,
   showGap,
+  showMarked,
   zoom,
 } from "./actions.ts";
-import { detailsOf, rangeText, spokenSlice, useText } from "./details.ts";
+import { type Details, detailsOf, rangeText, useText } from "./details.ts";
 import { headHeight, heightOf } from "./geometry.ts";
 import { canvasSizeOf, paintOnChange } from "./paint.ts";
 import { type TimelineState, timelineStateOf } from "./state.ts";
@@ -126,16 +127,25 @@ function DetailsCard({ state }: { readonly state: TimelineState }) {
   if (!details) return null;
   return (
     <div ref={card} class="card" popover="manual" aria-hidden="true" style={besides(pointed.value)}>
-      <b>{details.name}</b>
+      <Told details={details} />
+    </div>
+  );
+}
+
+/** A slice's name, and below it what is known of it. */
+function Told({ details: { name, facts } }: { readonly details: Details }) {
+  return (
+    <>
+      <b>{name}</b>
       <dl>
-        {details.facts.map(([label, value]) => (
+        {facts.map(([label, value]) => (
           <div key={label}>
             <dt>{label}</dt>
             <dd>{value}</dd>
           </div>
         ))}
       </dl>
-    </div>
+    </>
   );
 }
 
@@ -158,6 +168,9 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
         <Tool name="zoom out" keys="s" act={() => zoom(state, 2)} text="−" />
         <Tool name="fit" keys="f" act={() => showAll(state)} text="fit" />
         <Tool name="longest gap" keys="g" act={() => showGap(state)} text="gap" />
+        {state.range.value && (
+          <Tool name="zoom to what is marked" keys="m" act={() => showMarked(state)} text="marked" />
+        )}
       </fieldset>
       {state.layout.value.steps.length > 1 && (
         <fieldset aria-label="steps">
@@ -180,7 +193,7 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
       )}
       <span class="hint">
         drag: pan · shift + drag: mark · ctrl or ⌘ + wheel: zoom (wheel alone once focused) · keys: w s a d,
-        arrows, Enter, f, g, [ ], n
+        arrows, Enter, f, g, m, [ ], n
       </span>
     </div>
   );
@@ -217,7 +230,7 @@ function ChosenLine({ state }: { readonly state: TimelineState }) {
           ))}
         </p>
       )}
-      {details && <p>{spokenSlice(details)}</p>}
+      {details && <Told details={details} />}
       {!range && !details && <p class="dim">Click a slice, or press an arrow key, to see what it is.</p>}
     </div>
   );

@@ -7,14 +7,16 @@ import { shortBytes, shortCount } from "../../lib/format.ts";
 import type { Store } from "../../state/store.ts";
 import { ScrollSideways } from "../../ui/tables.tsx";
 import { CompareWorkers } from "./compare.tsx";
+import { DeviceTable } from "./device_steps.tsx";
 import { LinkTable, TransferTable } from "./transfers.tsx";
 
-/** What there is to see of several workers, tasks and transfers; for one process alone why there is nothing. */
+/** What there is to see of several workers, accelerators, tasks and transfers; for one process alone why there is nothing. */
 export function WorkersPanel({ store }: { readonly store: Store }) {
-  const { cluster, profile } = store.shown;
+  const { accelerators, cluster, profile } = store.shown;
   const isCompared = hasSeveralWorkers(profile);
   return (
     <div class="workers">
+      {accelerators && <DeviceTable store={store} accelerators={accelerators} />}
       {isCompared && <CompareWorkers store={store} />}
       {cluster && (
         <>
@@ -29,7 +31,7 @@ export function WorkersPanel({ store }: { readonly store: Store }) {
           ))}
         </>
       )}
-      {!isCompared && !cluster && (
+      {!isCompared && !cluster && !accelerators?.devices.length && (
         <p>
           All that was recorded is one process's, and nothing went between devices.
           tfprof_widget.merge(profiles) puts several workers into one profile, and a run against a cluster has

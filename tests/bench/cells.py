@@ -1,0 +1,113 @@
+"""Times cells of five seconds under %%tfprof beside the same cells without it, and hooks of runs that are not traced.
+
+Cells alternate, in a process for each program. Beside the time by the clock stands the time that the process took of
+the processors, which other work on the machine changes less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import process_time, thread_time
+
+from tests.bench import children
+from tests.bench.finding import Finding, of_medians
+from tests.bench.gauges import seconds
+from tests.bench.overhead import cell_seconds, shell_with
+from tests.bench.target import AtMost, TimesMore
+from tfprof_widget.api.capture import capture
+
+WHOLE = TimesMore(1.05)
+SECONDS = 5.0
+ROUNDS = 5
+
+CALLS = 20_000
+OF_SESSION_RUN, OF_FUNCTION_CALL = AtMost(3e-6), AtMost(5e-6)
+
+
+def findings(cell_seconds: float = SECONDS) -> Iterator[Finding]:
+    """The findings on hooks, and on cells that take about so many seconds."""
+    yield from children.call(of_hooks)
+    for what in PROGRAMS:
+        yield from children.call(of_cell, what, cell_seconds)
+
+
+def of_cell(what: str, length: float) -> list[Finding]:
+    """What profiling adds to a cell of a program; to be called in a process of its own."""
+    from tests.bench import programs
+
+    name, arguments = PROGRAMS[what]
+    work: Callable[[int], object] = getattr(programs, name)(*arguments)
+    steps = _steps_of(work, length)
+    plain, profiled = [], []
+    with shell_with(work=lambda: work(steps)) as shell:
+
+        def both(cell: str) -> tuple[float, float]:
+            began = process_time()
+            return cell_seconds(shell, cell), process_time() - began
+
+        for _ in range(1 + ROUNDS):
+            plain.append(both("work();"))
+            profiled.append(both("%%tfprof --out prof\nwork();"))
+    found = []
+    for place, (by, target) in enumerate((("by the clock", WHOLE), ("of the processors", None))):
+        other, ours = ([each[place] for each in taken[1:]] for taken in (plain, profiled))
+        found.append(of_medians(f"cell of {what}, {by}", 0, other, ours, target))
+    return found
+
+
+def _steps_of(work: Callable[[int], object], length: float) -> int:
+    """How many steps take about so many seconds; to begin takes some time too, whatever the number of steps."""
+    work(20)
+    steps, taken = 50, seconds(work, 50)
+    while taken < length / 4:
+        steps *= 2
+        taken = seconds(work, steps)
+    return max(round(steps * length / taken), 2)
+
+
+def of_hooks() -> list[Finding]:
+    """What hooks take for an untraced run of which TensorFlow does nothing; to be called in a process of its own."""
+    import tensorflow as tf
+    from tensorflow.python.client import session as client
+    from tensorflow.python.eager.polymorphic_function import atomic_function, polymorphic_function
+
+    with tf.Graph().as_default():
+        output = tf.constant(1.0)._as_tf_output()
+        session = tf.compat.v1.Session()
+    function = tf.function(lambda: tf.constant(1.0))
+    atomic = function.get_concrete_function()._inference_function
+    client.BaseSession._call_tf_sessionrun = lambda self, *_: None
+    atomic_function.AtomicFunction.call_flat = lambda self, *_: None
+    polymorphic_function.Function.__call__ = lambda self: atomic.call_flat()
+    found = []
+    for what, call, target in (
+        ("session run", lambda: session._call_tf_sessionrun(None, {}, [output], [], None), OF_SESSION_RUN),
+        ("call of a tf.function", function, OF_FUNCTION_CALL),
+    ):
+        plain, hooked = [], []
+        for _ in range(ROUNDS):
+            plain.append(_of_one(call))
+            with capture(steps=(10**9, None)):
+                _of_one(call)
+                hooked.append(_of_one(call))
+        found.append(of_medians(f"hooks of an untraced {what}", 0, plain, hooked, target))
+    return found
+
+
+def _of_one(call: Callable[[], object]) -> float:
+    began = thread_time()
+    for _ in range(CALLS):
+        call()
+    return (thread_time() - began) / CALLS
+
+
+PROGRAMS: dict[str, tuple[str, tuple[float, ...]]] = {
+    "session runs of 0.2 ms": ("session", (0.2e-3,)),
+    "session runs of 0.6 ms": ("session", (0.6e-3,)),
+    "session runs of 5 ms": ("session", (5e-3,)),
+    "tf.function calls of 0.2 ms": ("function", (0.2e-3,)),
+    "a Keras fit, dense": ("dense", ()),
+    "a Keras fit, convolutions": ("convolution", ()),
+    "a Keras fit, LSTM": ("recurrent", ()),
+}
+"""The cells, each with the name of its function in `programs` and what that takes."""
