@@ -187,10 +187,11 @@ def test_the_training_of_a_queue_fed_program_is_shown() -> None:
 def test_head_and_view_name_one_figure() -> None:
     """It is the sum of what was recorded of the steps shown, by their number."""
     square, product = tf.function(tf.square), tf.function(lambda x: tf.matmul(x, x))
+    few, many = tf.ones([4]), tf.ones([600, 600])  # made here, they are no eager ops of the cell
     with tfprof.capture(trace_all=True) as prof:
         for _ in range(6):
-            square(tf.ones([4]))
-            product(tf.ones([600, 600]))
+            square(few)
+            product(many)
     profile = prof.profile
     steps = [place for place, name in enumerate(profile.step_names) if name == "<lambda>"]
     shown = np.isin(profile.executions.step, steps)

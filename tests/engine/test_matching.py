@@ -11,6 +11,7 @@ import re2
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from tests.slow.share import share
 from tfprof_widget.engine.matching import Names, compiled
 
 ANY_TEXT = st.text(st.sampled_from("abA/_.-:^$()[]{}*+?|\\0 \t\n\r\0é日\u017f"), max_size=6)
@@ -43,7 +44,7 @@ def is_valid(regex: str) -> bool:
     return True
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=share(3000, 600), deadline=None)
 @given(NAMES, REGEXES)
 @example(["a", "a\nb", "b"], "a")
 @example(["a\nb"], ".*")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,15 @@ def ran(steps: int, name: str = "a") -> str:
     return f"{name} = Op() {';'.join(['1us'] * steps)} | a.py:1:f"
 
 
+@cache
+def _drawn(sketch: str) -> Profile:
+    """The profile of a sketch, which takes seconds to make if it has thousands of steps."""
+    return profile_of(sketch)
+
+
 def with_totals(sketch: str, **columns: list[int]) -> Profile:
     """The profile of a sketch with other totals: those of the first node step by step, then the next; 0 after all."""
-    profile = profile_of(sketch)
+    profile = _drawn(sketch)
     totals = profile.step_totals
     order = np.lexsort((totals.step, totals.node))
     changed: dict[str, Any] = {}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench import cutting
 from tests.bench.overhead import cell_seconds, shell_with
 from tests.slow.share import share
 
@@ -35,7 +36,7 @@ MEASURED = {
 
 
 def test_areas_are_measured(tmp_path: Path) -> None:
-    areas = share(list(MEASURED), ["graph", "views"])
+    areas = share(list(MEASURED), ["views"])
     report = tmp_path / "report.json"
     shutil.copy(ROOT / "docs" / "scaling.md", tmp_path)
     small = ["--nodes", "100", "--steps", "4", "--seconds", "0.1", "--scales", "1000,3000", "--docs", str(tmp_path)]
@@ -51,6 +52,13 @@ def test_areas_are_measured(tmp_path: Path) -> None:
     assert all(finding["other"] > 0 and finding["ours"] > 0 for finding in findings)
     assert finished.stdout.count("\n| ") == len(findings) + 1
     assert finished.returncode == (0 if all(finding["passes"] for finding in findings) else 1)
+
+
+@pytest.mark.skipif(share(False, True), reason="it opens a browser and waits for its charts: make test-slow")
+def test_cutting_is_measured() -> None:
+    found = list(cutting.findings(nodes=400, steps=3))
+    assert [finding.what.partition(":")[0] for finding in found] == ["cut", "cut", *["cut page"] * 3]
+    assert all(finding.ours > 0 for finding in found)
 
 
 def test_a_cell_that_fails_is_no_measurement() -> None:

@@ -162,15 +162,21 @@ def test_interrupt_takes_the_work_back(client: Any, written: Path) -> None:
     assert client.futures == {}
 
 
-def test_workers_without_the_package(client: Any, written: Path) -> None:
-    client.run(hide_package)
-    try:
-        with pytest.raises(
-            ProfileError, match=r"^client: the worker tcp://.* cannot import tfprof_widget .*pip install"
-        ):
-            tfprof.load(written, client=client)
-    finally:
-        client.run(show_package)
+def test_workers_without_the_package(mortal: Any, written: Path) -> None:
+    """The workers have no other work: a task that reached them without the package would end them."""
+    mortal.run(hide_package)
+    with pytest.raises(ProfileError, match=r"^client: the worker tcp://.* cannot import tfprof_widget .*pip install"):
+        tfprof.load(written, client=mortal)
+
+
+def test_a_cluster_without_workers(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfprof_widget.ingest.files.reading.IDLE_SECONDS", 0.01)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+        pytest.raises(ProfileError, match=r"^client: the cluster has no worker.*; start workers"),
+    ):
+        tfprof.load(written, client=client)
 
 
 def test_workers_with_another_version(client: Any, written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +217,3 @@ def hide_package() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "tfprof_widget"]:
         del sys.modules[name]
     sys.modules["tfprof_widget"] = None  # type: ignore[assignment]
-
-
-def show_package() -> None:
-    """Let this process import tfprof_widget again."""
-    del sys.modules["tfprof_widget"]

@@ -51,12 +51,12 @@ def fits() -> Callable[[], Any]:
 KINDS: dict[str, tuple[Callable[[], Callable[[], Any]], float]] = {
     "sessions": (sessions, 1.0),
     "functions": (functions, 1.0),
-    "fits": (fits, share(0.15, 0.6)),
+    "fits": (fits, 0.15),
 }
 
 
 @pytest.mark.timeout(1200)  # a busy machine needs longer for so many fits
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", share(list(KINDS), ["sessions", "functions"]))
 def test_memory_is_flat(kind: str) -> None:
     """In a process of its own: the memory of one in which thousands of tests ran is not that of captures."""
     ran = subprocess.run(

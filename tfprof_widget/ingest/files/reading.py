@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -181,6 +181,8 @@ def _is_watched() -> bool:
 
 BATCHES_A_THREAD = 4
 MOST_BYTES_A_BATCH = 2**26
+IDLE_SECONDS = 60.0
+"""If no batch comes for so long, it is asked whether the cluster has workers at all."""
 
 _PACKAGE = "tfprof-widget[distributed]"
 
@@ -207,7 +209,7 @@ def read_on_dask(
     place_of = {future.key: place for place, future in enumerate(futures)}
     found: dict[int, Batch] = {}
     try:
-        for future in distributed.as_completed(futures):
+        for future in _finished(futures, client, distributed):
             place = place_of[future.key]
             found[place] = _result(future, batches[place], distributed)
             future.release()  # its worker need not keep the batch
@@ -215,6 +217,23 @@ def read_on_dask(
     finally:
         client.cancel(futures)  # after an interrupt or an error the other batches are not needed
     return _joined([found[place] for place in range(len(batches))], names, damaged)
+
+
+def _finished(futures: Iterable[Any], client: Any, distributed: Any) -> Iterator[Any]:
+    """The futures in the order in which they finish; Dask would wait for ever for the first worker of a cluster."""
+    left = set(futures)
+    while left:
+        try:
+            done = distributed.wait(left, timeout=IDLE_SECONDS, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            if client.nthreads():
+                continue
+            raise ProfileError(
+                f"client: the cluster has no worker, and none came within {IDLE_SECONDS:g} s; start workers, see the "
+                "logs of those that ended, or load without a client"
+            ) from None
+        yield from done
+        left -= done
 
 
 def read_batch(files: Sequence[File], errors: str = "raise") -> Batch:
