@@ -31,7 +31,7 @@ test: lint chromium pprof $(STATIC) ## run the linters and all the tests, and of
 
 .PHONY: test-slow
 test-slow: FUZZ_SECONDS := 20
-test-slow: fuzz matrix ## hunt for faults: fuzzing, interrupts at every line, load, the long differential, the matrix
+test-slow: fuzz matrix .hosts/.stamp paper ## hunt for faults: fuzzing, interrupts at every line, load, the long differential, the matrix
 	TFPROF_SLOW=300 $(BIN)/python -m pytest $(TWO_AT_A_TIME) --timeout 3600 tests/slow
 
 .PHONY: lint
@@ -69,6 +69,10 @@ fuzz: .venv/develop node_modules/.stamp ## hunt for faults in everything that re
 	$(BIN)/python -m tests.slow.fuzz --seconds $(FUZZ_SECONDS) --keep .fuzz
 	VITE_FUZZ_RUNS=10000 npx vitest run --dir js/fuzz
 
+.PHONY: hosts
+hosts: .venv/develop chromium paper .hosts/.stamp $(STATIC) ## show results in Voilà, marimo, books, Word and LaTeX
+	TFPROF_SLOW=1 $(BIN)/python -m pytest tests/slow/hosts
+
 .PHONY: soak
 soak: .venv/develop $(STATIC) ## capture for an hour
 	TFPROF_SLOW=3600 $(BIN)/python -m pytest --timeout 0 -s tests/slow/load
@@ -80,8 +84,12 @@ mutants: .venv/develop ## break the engine in 2,000 ways and see the tests notic
 	$(BIN)/mutmut results
 
 .PHONY: bench
-bench: .venv/develop chromium $(STATIC) ## measure speed and memory beside native tfprof, and the widget in Chromium
+bench: .venv/develop .venv-xprof/installed chromium $(STATIC) ## measure speed and memory beside native tfprof and xprof
 	$(BIN)/python -m tests.bench
+
+.PHONY: noise
+noise: .venv/develop ## run cells again and again, count how often comparisons are wrong, and write docs/noise.md
+	$(BIN)/python -m tests.noise
 
 .PHONY: lab
 lab: .venv/lab $(STATIC) ## open JupyterLab on notebooks/quickstart.ipynb
@@ -112,6 +120,14 @@ chromium: ## install Chromium from Debian where it is missing
 	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium > /dev/null; } \
 	|| { echo "The browser tests need Chromium, and apt-get cannot install it here: install it yourself."; exit 1; }
 
+.PHONY: paper
+paper: ## install what makes Word documents, PDFs and pictures from Debian where it is missing
+	@which inkscape pandoc pdfimages rsvg-convert soffice xelatex > /dev/null \
+	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+	fonts-liberation inkscape libreoffice-writer librsvg2-bin lmodern pandoc poppler-utils \
+	texlive-fonts-recommended texlive-latex-extra texlive-plain-generic texlive-xetex > /dev/null; } \
+	|| { echo "Reports on paper need pandoc, LaTeX, LibreOffice and Inkscape, and apt-get cannot install them here."; exit 1; }
+
 .PHONY: pprof
 pprof: ## install Go's pprof from Debian where it is missing
 	@command -v go > /dev/null \
@@ -132,7 +148,8 @@ lock: ## pin the newest fitting versions in constraints.txt and package-lock.jso
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .venv .fuzz .matrix demo dist mutants node_modules tfprof_widget/_protos tfprof_widget/static js/charts.json
+	rm -rf .venv .venv-xprof .fuzz .hosts .matrix .noise demo dist mutants node_modules js/charts.json
+	rm -rf tfprof_widget/_protos tfprof_widget/static
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -152,6 +169,12 @@ $(PROTOS): .venv/pip pyproject.toml hatch_build.py hatch_readme.py protos/compil
 	$(INSTALL) --group test --group lint
 	touch $@
 
+# xprof has dependencies that nothing else here needs, so it has an environment of its own.
+.venv-xprof/installed:
+	$(PYTHON) -m venv .venv-xprof
+	.venv-xprof/bin/python -m pip --disable-pip-version-check -qq install xprof
+	touch $@
+
 .venv/notebooks: $(PROTOS)
 	$(INSTALL) --group notebooks
 	touch $@
@@ -160,12 +183,18 @@ $(PROTOS): .venv/pip pyproject.toml hatch_build.py hatch_readme.py protos/compil
 	$(INSTALL) --group lab
 	touch $@
 
+# Apart from .venv, as these programs need other versions of what both need.
+.hosts/.stamp: .venv/pip tests/slow/hosts/requirements.txt $(PROTOS)
+	$(PYTHON) -m venv --clear .hosts
+	$(PIP) --python .hosts install --requirement tests/slow/hosts/requirements.txt --editable ".[export]"
+	touch $@
+
 .venv/charts: $(PROTOS)
 	$(INSTALL) --group charts
 	touch $@
 
-$(STATIC): .venv/charts node_modules/.stamp $(wildcard js/*.mjs) $(shell find js/src -type f) tfprof_widget/widget/charts.py
-	$(BIN)/python -m tfprof_widget.widget.charts js/charts.json
+$(STATIC): .venv/charts node_modules/.stamp $(wildcard js/*.mjs) $(shell find js/src -type f) $(wildcard tfprof_widget/charts/*.py)
+	$(BIN)/python -m tfprof_widget.charts.kinds js/charts.json
 	npm run --silent build
 	touch $@
 

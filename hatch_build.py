@@ -64,7 +64,7 @@ def bundle(root: Path) -> None:
     node, npm = tools()
     for command in (
         (npm, "ci"),
-        (sys.executable, "-m", "tfprof_widget.widget.charts", "js/charts.json"),
+        (sys.executable, "-m", "tfprof_widget.charts.kinds", "js/charts.json"),
         (node, "js/build.mjs"),
     ):
         done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

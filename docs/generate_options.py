@@ -112,7 +112,7 @@ NOTEBOOK_HEAD = """\
 
 `%%tfprof` and `%tfprof` take these too; `tfprof_widget.capture()` takes `name`, `overhead`, `every`, `steps`,
 `collectives`, and `all` as `trace_all`. Only one of `overhead`, `every`, `steps` and `all` can be given.
-Without `view`, text shows the op view and the widget opens with the scope view.
+Without `view`, text shows the op view and the widget opens with the overview.
 """
 COMMAND_LINE_HEAD = """\
 ## Only on the command line

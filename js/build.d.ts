@@ -1,7 +1,11 @@
 // What the build puts in, and the types of packages that have none of their own.
 
-/** The specifications of tfprof_widget/widget/charts.py by name, compiled to Vega by js/compiled_charts.mjs. */
-declare const COMPILED_CHARTS: Readonly<Record<string, object>>;
+/** The specifications of tfprof_widget/charts/ by name, compiled to Vega by js/compiled_charts.mjs, and their themes. */
+declare const COMPILED_CHARTS: {
+  readonly page: Readonly<Record<string, object>>;
+  readonly alone: Readonly<Record<string, object>>;
+  readonly themes: Readonly<Record<"light" | "dark", Readonly<Record<string, string>>>>;
+};
 /** Tells this version of the sources from all others. */
 declare const SOURCES_HASH: string;
 

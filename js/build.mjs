@@ -2,7 +2,7 @@
 // results, and the notices of those whose code is in them.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { transform } from "esbuild";
@@ -79,6 +79,8 @@ const packed = ({ contents }, licences) =>
 
 mkdirSync(destination, { recursive: true });
 writeFileSync(`${destination}/THIRD_PARTY_NOTICES.txt`, notices(modules(widget, panels, charts, opener)));
+// What Python draws charts with, by the same specifications.
+copyFileSync("js/charts.json", `${destination}/charts.json`);
 writeFileSync(`${destination}/widget.js`, widget.contents);
 writeFileSync(`${destination}/panels.js.gz`, packed(panels, notices(modules(widget, panels, opener))));
 writeFileSync(`${destination}/charts.js.gz`, packed(charts, notices(modules(charts))));

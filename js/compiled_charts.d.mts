@@ -1,1 +1,5 @@
-export function compiledCharts(specifications: Readonly<Record<string, unknown>>): Record<string, object>;
+export function compiledCharts(specifications: {
+  readonly page: Readonly<Record<string, unknown>>;
+  readonly alone: Readonly<Record<string, unknown>>;
+  readonly themes: object;
+}): typeof COMPILED_CHARTS;

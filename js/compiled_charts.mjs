@@ -12,14 +12,19 @@ const TRANSFORMS = new Set([
 // Operators of Vega's dataflow itself.
 const OPERATORS = new Set(["operator"]);
 
-/** The specifications by name, compiled; a transform that the chart library leaves out is an error. */
-export function compiledCharts(specifications) {
+/** The specifications of pages and of pictures by name, compiled, and the themes of pictures. */
+export function compiledCharts({ page, alone, themes }) {
+  return { page: compiled(page), alone: compiled(alone), themes };
+}
+
+/** Specifications by name, compiled; a transform that the chart library leaves out is an error. */
+function compiled(specifications) {
   const charts = Object.entries(specifications).map(([name, spec]) => {
-    const { spec: compiled } = compile(spec);
-    const missing = transformsOf(compiled).filter((each) => !TRANSFORMS.has(each) && !OPERATORS.has(each));
+    const { spec: vega } = compile(spec);
+    const missing = transformsOf(vega).filter((each) => !TRANSFORMS.has(each) && !OPERATORS.has(each));
     if (missing.length)
       throw new Error(`the chart ${name} needs transforms that js/src/charts.ts lacks: ${missing}`);
-    return [name, compiled];
+    return [name, vega];
   });
   return Object.fromEntries(charts);
 }

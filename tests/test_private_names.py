@@ -25,7 +25,7 @@ from tfprof_widget.api.profile import Profile
 from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.ingest.live.captures import POINTERS, places
 from tfprof_widget.ingest.parts.names import DATA_SCOPE, EAGER_SCOPE, without_body_numbers
-from tfprof_widget.ingest.xspace.events import read_stats
+from tfprof_widget.ingest.xspace.space import read_stats
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.messages import XSpace
 from tfprof_widget.lib.private_names import _PLACE, PrivateName, gone_names, private_names
@@ -277,7 +277,7 @@ TOUCHING = ("capturing", "ingest.live", "magic", "parallel")
 """Rooms in which a string that is written as a private name is one: they handle objects of other packages."""
 
 NO_NAMES_OF_OTHERS = {
-    "_replace": "named tuples offer it",
+    **dict.fromkeys(("_asdict", "_fields", "_make", "_replace"), "named tuples offer it"),
     "_checkpoint_variables": "a type of tfprof's",
     "_output_shapes": "an attribute that as_graph_def(add_shapes=True) writes",
     "_tfprof_widget_patch": "our own mark",

@@ -6,10 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tfprof_widget.analysis.account.budget import TimeBudget
     from tfprof_widget.analysis.coverage import FlopsCoverage, flops_coverage
     from tfprof_widget.api.capture import capture, last
-    from tfprof_widget.api.profile import Profile, View, load, merge
+    from tfprof_widget.api.comparison import Comparison, compare
+    from tfprof_widget.api.guard import Regression, assert_no_regression
+    from tfprof_widget.api.history import History, history
+    from tfprof_widget.api.profile import Profile, load, merge
+    from tfprof_widget.api.race import Race, race
     from tfprof_widget.api.result import Capture
+    from tfprof_widget.api.view import View
     from tfprof_widget.ingest.flops.operation import Operation
     from tfprof_widget.ingest.flops.registry import register_flops
     from tfprof_widget.lib.errors import ProfileError, ProfileWarning
@@ -39,8 +45,10 @@ __all__ = [
     "TRAINABLE_VARS_PARAMS_STAT_OPTIONS",
     "AdviceProto",
     "Capture",
+    "Comparison",
     "FlopsCoverage",
     "GraphNodeProto",
+    "History",
     "MultiGraphNodeProto",
     "OpLogProto",
     "Operation",
@@ -50,17 +58,24 @@ __all__ = [
     "ProfileOptionBuilder",
     "ProfileWarning",
     "Profiler",
+    "Race",
+    "Regression",
+    "TimeBudget",
     "View",
     "__version__",
     "advise",
+    "assert_no_regression",
     "capture",
     "capture_engines",
+    "compare",
     "flops_coverage",
+    "history",
     "last",
     "load",
     "merge",
     "print_model_analysis",
     "profile",
+    "race",
     "register_flops",
     "write_op_log",
 ]
@@ -70,6 +85,14 @@ _HOMES = {
     "__version__": "lib.version",
     "Capture": "api.result",
     "capture": "api.capture",
+    "Comparison": "api.comparison",
+    "compare": "api.comparison",
+    "History": "api.history",
+    "Race": "api.race",
+    "race": "api.race",
+    "Regression": "api.guard",
+    "assert_no_regression": "api.guard",
+    "history": "api.history",
     "capture_engines": "parallel.joining",
     "last": "api.capture",
     "load": "api.profile",
@@ -88,7 +111,8 @@ _HOMES = {
     "ProfileError": "lib.errors",
     "ProfileOptionBuilder": "option_builder",
     "ProfileWarning": "lib.errors",
-    "View": "api.profile",
+    "TimeBudget": "analysis.account.budget",
+    "View": "api.view",
 }
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from tfprof_widget.api.profile import Profile, View
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.view import View
 from tfprof_widget.engine.evaluate import check_options, evaluate
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.flops.counting import count_float_ops

@@ -13,7 +13,7 @@ STAMP = HERE / "stamp.json"
 # What is seen: the front end, the charts and the head line that Python writes for it, and the scripts here.
 SEEN = (
     "js/src/**/*",
-    "tfprof_widget/widget/charts.py",
+    "tfprof_widget/charts/*.py",
     "tfprof_widget/capturing/recording.py",
     "docs/screenshots/*.py",
 )

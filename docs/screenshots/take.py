@@ -26,6 +26,7 @@ WINDOW = {"width": 1360, "height": 900}
 PIXELS_A_POINT = 2  # for sharp screens
 COLOURS = 256  # which a PNG says in a byte a pixel
 EPOCHS = 6
+TRACED = 8  # a step of so many: on a busy machine few would be
 STEPS_SERVED = 30
 # Gradients of normalization are many rows of little news.
 FOLDED = ("gradient_tape/classifier/norm_1", "gradient_tape/classifier/norm_2")
@@ -52,7 +53,7 @@ def main() -> None:
 
 def classified() -> tfprof.Capture:
     """The training of the classifier."""
-    with tfprof.capture(name="train a small classifier") as prof:
+    with tfprof.capture(name="train a small classifier", every=TRACED) as prof:
         classifier.train(EPOCHS)
     print(prof.measurement.sentence())
     return prof
@@ -74,8 +75,14 @@ def opened(browser: Browser, page: Path, scheme: Scheme) -> Iterator[Screen]:
         yield Screen(tab).until_ready()
 
 
+def overview(screen: Screen) -> None:
+    """What is seen first."""
+    screen.until(lambda: len(screen.marks("Time by op type")) > 1, True)
+
+
 def widget(screen: Screen) -> None:
     """What costs most, with a slider moved and an op selected down to its line of code."""
+    screen.look_at("scope")
     screen.type_number("min_micros", "300")
     for name in FOLDED:
         screen.row(name).locator(".twist").click()
@@ -98,7 +105,7 @@ def workers(screen: Screen) -> None:
 
 # What is photographed of each capture.
 PICTURES: dict[str, dict[str, Callable[[Screen], None]]] = {
-    "classifier": {"widget": widget, "timeline": timeline},
+    "classifier": {"overview": overview, "widget": widget, "timeline": timeline},
     "servers": {"workers": workers},
 }
 

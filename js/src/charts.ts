@@ -20,7 +20,8 @@ import {
 } from "vega-transforms";
 import { View } from "vega-view";
 import { bound, mark, overlap, render, viewlayout } from "vega-view-transforms";
-import type { ChartContent, ChartData, ChartLibrary, Drawing, Lines, PlotBox } from "./state/bundles.ts";
+import type { ChartData, StandingChart } from "./analysis/chart_content.ts";
+import type { ChartLibrary, Drawing, DrawnContent, Lines, PlotBox } from "./state/bundles.ts";
 
 // js/compiled_charts.mjs refuses a specification that needs another one.
 Object.assign(
@@ -31,7 +32,7 @@ Object.assign(
 );
 
 export const draw: ChartLibrary["draw"] = async (place, name, content, onPointed, onPlot) => {
-  const spec = COMPILED_CHARTS[name];
+  const spec = COMPILED_CHARTS.page[name];
   if (!spec)
     throw new Error(`there is no chart ${name}: the widget and its charts are of different versions`);
   const style = getComputedStyle(place);
@@ -49,10 +50,13 @@ export function viewOf(spec: object): View {
   return new View(parse(spec, {}, { ast: true }), { expr: expressionInterpreter, renderer: "svg" });
 }
 
+// In pixels, as in views/timeline/paint.ts.
+const PAPER_WIDTH = 660;
+
 /** A chart on the screen: takes new rows and sizes one at a time, the last one first. */
 class Chart implements Drawing {
   #isRunning = false;
-  #waiting: ChartContent | undefined;
+  #waiting: DrawnContent | undefined;
   #isResized = false;
   #isOver = false;
 
@@ -62,13 +66,21 @@ class Chart implements Drawing {
     readonly onPlot: (plot: PlotBox) => void,
   ) {}
 
-  async start(content: ChartContent): Promise<void> {
+  /** Fit the text of a page right now, which cannot wait. */
+  readonly #print = (): void => {
+    if (this.view.width() > PAPER_WIDTH) this.view.width(PAPER_WIDTH).run();
+  };
+  readonly #printed = (): void => this.fit();
+
+  async start(content: DrawnContent): Promise<void> {
+    addEventListener("beforeprint", this.#print);
+    addEventListener("afterprint", this.#printed);
     showIn(this.view, content);
     await this.view.runAsync();
     this.#tellPlot();
   }
 
-  show(content: ChartContent): void {
+  show(content: DrawnContent): void {
     this.#waiting = content;
     void this.#run();
   }
@@ -83,15 +95,9 @@ class Chart implements Drawing {
 
   finalize(): void {
     this.#isOver = true;
+    removeEventListener("beforeprint", this.#print);
+    removeEventListener("afterprint", this.#printed);
     this.view.finalize();
-  }
-
-  toSvg(surface: string): Promise<string> {
-    return this.#standing(surface, () => this.view.toSVG());
-  }
-
-  toPng(surface: string, scale: number): Promise<string> {
-    return this.#standing(surface, () => this.view.toImageURL("png", scale));
   }
 
   async #run(): Promise<void> {
@@ -111,21 +117,56 @@ class Chart implements Drawing {
     const [left, top] = this.view.origin();
     this.onPlot({ left, top, width: this.view.width(), height: this.view.height() });
   }
+}
 
-  /** On a page a chart has the page behind it, alone it needs a surface of its own. */
-  async #standing<Made>(surface: string, make: () => Promise<Made>): Promise<Made> {
-    const usual = this.view.background();
-    this.view.background(surface);
-    try {
-      return await make();
-    } finally {
-      this.view.background(usual);
-    }
+/** A compiled specification that stands alone, filled. */
+interface CompiledChart {
+  readonly title: object;
+  readonly data?: readonly { readonly name: string }[];
+  readonly signals?: readonly { readonly name: string }[];
+}
+
+/** The whole specification of a chart that stands alone, as tfprof_widget/charts/kinds.py describes it. */
+export function filled(
+  { spec: name, data, height, width, signals, title, subtitle }: StandingChart,
+  theme: keyof typeof COMPILED_CHARTS.themes,
+): object {
+  const colours = COMPILED_CHARTS.themes[theme];
+  const spec = coloured(COMPILED_CHARTS.alone[name], (each) => colours[each] as string) as CompiledChart;
+  return {
+    ...spec,
+    width,
+    height,
+    title: { ...spec.title, text: title, subtitle },
+    ...(spec.data && {
+      data: spec.data.map((each) => (each.name in data ? { ...each, values: data[each.name] } : each)),
+    }),
+    ...(spec.signals && {
+      signals: spec.signals.map((each) =>
+        each.name in signals ? { ...each, value: signals[each.name] } : each,
+      ),
+    }),
+  };
+}
+
+export const toSvg: ChartLibrary["toSvg"] = (chart, theme) =>
+  drawn(filled(chart, theme), (view) => view.toSVG());
+
+export const toPng: ChartLibrary["toPng"] = (chart, theme, scale) =>
+  drawn(filled(chart, theme), (view) => view.toImageURL("png", scale));
+
+/** What is made of a chart that nobody sees. */
+async function drawn(spec: object, make: (view: View) => Promise<string>): Promise<string> {
+  const view = viewOf(spec);
+  try {
+    return await make(view);
+  } finally {
+    view.finalize();
   }
 }
 
 /** Give a view its rows and height, to be drawn when it runs next. */
-export function showIn(view: View, { data, height }: ChartContent): void {
+export function showIn(view: View, { data, height }: DrawnContent): void {
   for (const [name, rows] of Object.entries(copied(data))) view.data(name, rows);
   view.height(height);
 }

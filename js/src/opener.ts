@@ -21,6 +21,14 @@ interface WidgetModule {
 
 // A kernel that is there draws the same result by then, and the saved one stays closed.
 const PATIENCE_MILLISECONDS = 1200;
+// A page that is still being read has its results in it, and no kernel, unless a server of Jupyter is behind it.
+const mayHaveKernel =
+  document.readyState !== "loading" || document.getElementById("jupyter-config-data") !== null;
+// Whether the page's policy has refused a script.
+let isForbidden = false;
+document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
+  isForbidden ||= effectiveDirective.startsWith("script-src");
+});
 
 // Results of versions before this one have other parts, and openers of their own.
 const UNOPENED = '[data-tfprof]:not([data-opened]):has(> [data-part="panels"])';
@@ -28,9 +36,21 @@ const UNOPENED = '[data-tfprof]:not([data-opened]):has(> [data-part="panels"])';
 for (const block of document.querySelectorAll<HTMLElement>(UNOPENED)) {
   block.dataset.opened = "";
   open(block).catch((reason: unknown) => {
-    const note = block.appendChild(document.createElement("p"));
-    note.textContent = `tfprof: this browser cannot open the live page, so the static one stays (${String(reason)})`;
+    // What was refused is told in a task of its own.
+    setTimeout(() => {
+      const note = block.appendChild(document.createElement("p"));
+      note.textContent = whyStatic(reason);
+    });
   });
+}
+
+function whyStatic(reason: unknown): string {
+  if (!isForbidden)
+    return `tfprof: this browser cannot open the result, so only this part is shown (${reason})`;
+  return (
+    "tfprof: the policy of this page (Content-Security-Policy, script-src) lets no further script in, so only this part " +
+    "of the result is shown. widget.save_report(path) writes a page with sliders."
+  );
 }
 
 async function open(block: HTMLElement): Promise<void> {
@@ -83,12 +103,13 @@ function hideComplaint(block: HTMLElement): void {
 
 /** Whether a live widget draws the same result, now or soon. */
 async function isLive(id: string): Promise<boolean> {
-  const until = performance.now() + PATIENCE_MILLISECONDS;
-  while (performance.now() < until) {
-    if (document.querySelector(`[data-tfprof-live="${id}"]`)) return true;
+  const isThere = () => document.querySelector(`[data-tfprof-live="${id}"]`) !== null;
+  const until = performance.now() + (mayHaveKernel ? PATIENCE_MILLISECONDS : 0);
+  while (!isThere()) {
+    if (performance.now() >= until) return false;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  return false;
+  return true;
 }
 
 function savedModel(traits: Record<string, unknown>): Model {

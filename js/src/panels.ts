@@ -8,13 +8,18 @@ import { readFrames } from "./state/listing.ts";
 import type { Panels } from "./state/store.ts";
 import drawings from "./styles/drawings.css";
 import filters from "./styles/filters.css";
+import history from "./styles/history.css";
+import media from "./styles/media.css";
+import overview from "./styles/overview.css";
 import panelStyles from "./styles/panels.css";
 import workers from "./styles/workers.css";
 import { AdvicePanel } from "./views/advice.tsx";
 import { Charts } from "./views/charts/charts.tsx";
 import { CutLine } from "./views/cut_graph.tsx";
 import { Filters } from "./views/filters.tsx";
+import { HistoryPanel } from "./views/history/history.tsx";
 import { MemoryPanel } from "./views/memory.tsx";
+import { OverviewPanel } from "./views/overview/overview.tsx";
 import { SelectionPanel } from "./views/selection.tsx";
 import { StepChoice, StepFacts } from "./views/steps.tsx";
 import { EmptyTable, LeftOut, ZoomPath } from "./views/table/messages.tsx";
@@ -33,9 +38,11 @@ export const panels: Panels["panels"] = {
   EmptyTable,
   ExportMenu,
   Filters,
+  HistoryPanel,
   LeftOut,
   MemoryPanel,
   MiniTimeline,
+  OverviewPanel,
   SelectionPanel,
   StepChoice,
   StepFacts,
@@ -45,4 +52,12 @@ export const panels: Panels["panels"] = {
 };
 
 /** Their styles, which apply after those of the widget. */
-export const style: Panels["style"] = [filters, panelStyles, drawings, workers].join("\n");
+export const style: Panels["style"] = [
+  filters,
+  panelStyles,
+  media,
+  history,
+  drawings,
+  workers,
+  overview,
+].join("\n");

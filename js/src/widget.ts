@@ -49,12 +49,23 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
       moduleOf<ChartLibrary>,
     ),
   });
+  // Jupyter marks the views whose kernel is gone.
+  const hear = (): void => {
+    store.isHeard.value = !el.closest(".jupyter-widgets-disconnected");
+  };
+  model.on("comm_live_update", hear);
+  // Slides would take keys for their own that nothing in here has a use for.
+  place.addEventListener("keydown", (event) => {
+    if (/^(Arrow|Page|Home|End|.$)/.test(event.key) && !event.ctrlKey && !event.metaKey)
+      event.stopPropagation();
+  });
   const unfollow = followTheme(place);
   hideSavedCopy(el, String(model.get("_id") ?? ""));
   draw(h(Frame, { store }), content);
   return () => {
     draw(null, content);
     unfollow();
+    model.off("comm_live_update", hear);
     store.dispose();
     place.remove();
   };

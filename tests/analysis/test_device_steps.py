@@ -224,7 +224,7 @@ def on_tpu(*ops: tuple[str, int]) -> Profile:
 
 def test_advice_on_a_tpu_that_waits_for_its_own_copies() -> None:
     (found,) = findings(on_tpu(("fusion.1", 3000), ("copy-done.4", 7000)))
-    assert found.cause.startswith("/device:tpu:0 waits for copies: for 7us of 10us (70%) of the steps")
+    assert found.cause.startswith("/device:tpu:0 waits for copies: for 7 µs of 10 µs (70%) of the steps")
     assert "by ops of its own" in found.fix
 
 

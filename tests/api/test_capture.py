@@ -55,7 +55,16 @@ def test_memory_of_functions_on_the_cpu_is_said_to_be_too_low() -> None:
         for _ in range(3):
             double(tf.constant(1.0))
     assert prof.measurement.warnings.count(CPU_MEMORY) == 1
-    assert f"note: {CPU_MEMORY}" in prof.text()
+    assert f"note: {CPU_MEMORY}" in prof.text(select=("micros", "bytes"))
+
+
+def test_what_is_missing_of_bytes_is_not_told_where_none_are_shown() -> None:
+    double = tf.function(lambda x: x + x)
+    with capture(trace_all=True) as prof:
+        for _ in range(3):
+            double(tf.constant(1.0))
+    assert CPU_MEMORY not in prof.text()
+    assert CPU_MEMORY in prof.text("scope", select=("peak_bytes",))
 
 
 def test_memory_of_sessions_is_complete() -> None:

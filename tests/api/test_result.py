@@ -18,11 +18,11 @@ from tests.sketches import profile_of
 from tfprof_widget.analysis.steady import StepUse
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.result import Capture
-from tfprof_widget.capturing.gaps import times_of_cell
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording, joined
 from tfprof_widget.capturing.sampling import Every
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.profiles.data import CellTimes, ProfileTables, PythonTime
+from tfprof_widget.profiles.cell import CellTimes, PythonTime
+from tfprof_widget.profiles.data import ProfileTables
 
 
 @pytest.fixture(scope="module")
@@ -216,12 +216,10 @@ def test_traced_runs_that_were_slowed_are_told(profile: Profile) -> None:
 
 def test_lines_of_cells_are_named_as_in_the_notebook() -> None:
     seen = (PythonTime("callback", 2.0, "/tmp/ipykernel_7/12.py", 3), PythonTime("python", 1.0, "/home/me/train.py", 9))
-    told = CellTimes(9.0, outside=seen, between=seen[1:])
-    times = times_of_cell(told, 0.4, lambda file: ("Cell", "In[6]") if "ipykernel" in file else None)
-    assert times is not None
+    told = CellTimes.of({"python": 9}, outside=seen, between=seen[1:])
+    times = told.named(lambda file: "In[6]" if "ipykernel" in file else file)
     assert [each.place for each in times.outside] == ["In[6]:3", "train.py:9"]
     assert [each.place for each in times.between] == ["train.py:9"]
-    assert times.step_seconds == 0.4
 
 
 def test_a_tab_of_the_widget_is_asked_for_like_a_view(profile: Profile) -> None:

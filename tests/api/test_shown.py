@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.capturing.tallies import Choice, KindTally
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.cell import FIRST_RUN, TRACED
 from tfprof_widget.profiles.data import EAGER, EARLY, FIRST_PART, PARTIAL, SHORTER, WARM_UP
 
 
@@ -61,6 +63,13 @@ def test_eager_ops_that_set_up_or_make_inputs_are_not_shown_first(eager: list[st
         (KindOfRun(EAGER, 1, 1, 0.0, _seconds(eager), 0.0, untraced=0, warm_ups=0), kind("fit", 5, 0.005)),
     )
     assert capture.profile.main_kind == shown
+
+
+def test_eager_ops_are_named_where_nothing_else_ran() -> None:
+    """Else the head reads as if a run had been traced."""
+    eager = KindOfRun(EAGER, 1, 1, 8.0, 1.0, 0.0, untraced=0, warm_ups=0)
+    alone = captured(f"e = Conv2D() {'+'.join(['50000us'] * 20)}", (EAGER,), (eager,))
+    assert "shown eager ops, 100 % of the cell" in alone.text()
 
 
 def _seconds(executions: list[str]) -> float:
@@ -110,10 +119,18 @@ def test_tracing_is_told_to_slow_small_ops_and_no_large_ones(micros: int, count:
     assert note.partition(": ")[2].startswith(why)
 
 
-def test_early_steps_stand_for_a_kind_only_until_later_ones_do() -> None:
+def tally_of(seconds: Sequence[float], *traced: int) -> KindTally:
+    """The tally of runs of which some are traced, given by their numbers; the first is a warm-up."""
     tally = KindTally("train")
-    for number, seconds in enumerate([5.0, 0.2, 0.08, 0.08, 0.08, 0.09]):
-        tally.add(Choice(number, traced=number in (1, 4)), seconds)
+    for number, each in enumerate(seconds):
+        tally.add(Choice(number, traced=number in traced), each)
+        tally.log.add(float(number), each)
+        tally.log.mark(FIRST_RUN * (not number) + TRACED * (number in traced))
+    return tally
+
+
+def test_early_steps_stand_for_a_kind_only_until_later_ones_do() -> None:
+    tally = tally_of([5.0, 0.2, 0.08, 0.08, 0.08, 0.09], 1, 4)
     tally.traced_steps[1] = 0.2
     tally.early_steps.add(1)
     assert tally.marked_steps() == {}
@@ -130,17 +147,13 @@ def test_step_between_two_that_are_unlike_is_the_one_like_what_was_recorded(
     first: float, traced: float, expected: float
 ) -> None:
     """Two untraced steps, one of a batch of 12, the other of 64 that takes 2 s; their mean is no step's time."""
-    tally = KindTally("train")
-    for number, seconds in enumerate([5.0, traced, first, 2.0]):
-        tally.add(Choice(number, traced=number < 2), seconds)
+    tally = tally_of([5.0, traced, first, 2.0], 0, 1)
     tally.traced_steps[1] = traced
     assert tally.runs().run_seconds == pytest.approx(expected)
 
 
 def test_a_last_batch_that_is_small_is_no_step_like_the_others() -> None:
-    tally = KindTally("train")
-    for number, seconds in enumerate([5.0, 0.08, 0.08, 0.08, 0.015]):
-        tally.add(Choice(number, traced=number in (1, 4)), seconds)
+    tally = tally_of([5.0, 0.08, 0.08, 0.08, 0.015], 1, 4)
     tally.traced_steps.update({1: 0.08, 4: 0.015})
     assert tally.shorter_steps() == {4}
     capture = captured("a = MatMul() 80000us;15000us", ("train", f"train{SHORTER}"), (tally.runs(),))
@@ -155,10 +168,8 @@ BUSY_MACHINE = [5.0, 0.25, 0.012, 0.3, 0.011, 0.2, 0.28]
     "seconds", [[5.0, 0.08, 0.027, 0.08], [5.0, 4e-3, 1e-4, 4e-3], [5.0, 0.08, 0.01], BUSY_MACHINE]
 )
 def test_steps_that_are_alike_or_too_quick_or_too_few_to_tell_are_none_shorter(seconds: list[float]) -> None:
-    tally = KindTally("train")
-    for number, each in enumerate(seconds):
-        tally.add(Choice(number, traced=True), each)
-        tally.traced_steps.update({number: each} if number else {})
+    tally = tally_of(seconds, *range(len(seconds)))
+    tally.traced_steps.update({number: each for number, each in enumerate(seconds) if number})
     assert tally.shorter_steps() == set()
 
 

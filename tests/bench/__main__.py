@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.bench import (
     cells,
     children,
+    comparing,
     cutting,
     live,
     overhead,
@@ -23,7 +24,7 @@ from tests.bench import (
 )
 from tests.bench.finding import Finding, as_json, as_table
 
-AREAS = ("import", "build", "traces", "graph", "views", "overhead", "cells", "page", "cut", "scaling")
+AREAS = ("import", "build", "traces", "graph", "views", "compare", "overhead", "cells", "page", "cut", "scaling")
 SIZES = "1000,10000,100000"
 STEPS = 1000
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -46,7 +47,7 @@ def main() -> int:
 def _findings(areas: list[str], sizes: list[int], steps: int, cell_seconds: float) -> Iterator[Finding]:
     if "import" in areas:
         yield from startup.findings()
-    for area, module in {"build": reading, "graph": live, "views": views}.items():
+    for area, module in {"build": reading, "graph": live, "views": views, "compare": comparing}.items():
         for nodes in sizes if area in areas else []:
             print(f"{area}, {nodes:,} nodes …", file=sys.stderr)
             yield from children.call(module.findings, nodes)

@@ -100,7 +100,7 @@ def _executions(node: NDArray[np.int64], step: NDArray[np.int64], nanos: NDArray
         **dict.fromkeys(
             (
                 *("peak_bytes", "residual_bytes", "output_bytes"),
-                *("temporary_bytes", "persistent_bytes", "bytes_in_use"),
+                *("temporary_bytes", "persistent_bytes", "bytes_in_use", "input_shapes"),
             ),
             zeros,
         ),

@@ -1,4 +1,4 @@
-"""Times cells of five seconds under %%tfprof beside the same cells without it, and hooks of runs that are not traced.
+"""Times cells of five seconds under %%tfprof beside the same cells without it, untraced runs, sampler and account.
 
 Cells alternate, in a process for each program. Beside the time by the clock stands the time that the process took of
 the processors, which other work on the machine changes less.
@@ -7,7 +7,7 @@ the processors, which other work on the machine changes less.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from time import process_time, thread_time
+from time import process_time, sleep, thread_time
 
 from tests.bench import children
 from tests.bench.finding import Finding, of_medians
@@ -15,6 +15,8 @@ from tests.bench.gauges import seconds
 from tests.bench.overhead import cell_seconds, shell_with
 from tests.bench.target import AtMost, TimesMore
 from tfprof_widget.api.capture import capture
+from tfprof_widget.capturing.cell_log import CellLog
+from tfprof_widget.capturing.python_sampler import PythonSampler, looking
 
 WHOLE = TimesMore(1.05)
 SECONDS = 5.0
@@ -23,10 +25,16 @@ ROUNDS = 5
 CALLS = 20_000
 OF_SESSION_RUN, OF_FUNCTION_CALL = AtMost(3e-6), AtMost(5e-6)
 
+OF_A_SECOND, DEPTH = AtMost(0.01), 50
+ACCOUNTED_STEPS = 10_000
+OF_ACCOUNT = AtMost(0.05)
+
 
 def findings(cell_seconds: float = SECONDS) -> Iterator[Finding]:
     """The findings on hooks, and on cells that take about so many seconds."""
     yield from children.call(of_hooks)
+    yield children.call(of_sampler)
+    yield children.call(of_account)
     for what in PROGRAMS:
         yield from children.call(of_cell, what, cell_seconds)
 
@@ -99,6 +107,40 @@ def _of_one(call: Callable[[], object]) -> float:
     for _ in range(CALLS):
         call()
     return (thread_time() - began) / CALLS
+
+
+def of_sampler() -> Finding:
+    """What looking at Python takes of the processors in a second; to be called in a process of its own."""
+    plain, looked_at = [], []
+    for _ in range(1 + ROUNDS):
+        plain.append(_of_a_second(DEPTH))
+        with looking(PythonSampler(), CellLog().thread_to_see):
+            looked_at.append(_of_a_second(DEPTH))
+    return of_medians("a second in which Python is looked at, of a processor", 0, plain[1:], looked_at[1:], OF_A_SECOND)
+
+
+def _of_a_second(depth: int) -> float:
+    """What the process takes of the processors while a thread waits for a second, so many calls deep."""
+    if depth:
+        return _of_a_second(depth - 1)
+    began = process_time()
+    sleep(1)
+    return process_time() - began
+
+
+def of_account() -> Finding:
+    """What the account takes, beside the steps that it is of; to be called in a process of its own."""
+    import tensorflow as tf
+
+    with tf.Graph().as_default():
+        product = tf.matmul(tf.ones([16, 16]), tf.ones([16, 16]))
+        session = tf.compat.v1.Session()
+    steps, account = [], []
+    for _ in range(1 + ROUNDS):
+        with capture() as prof:
+            steps.append(seconds(lambda: [session.run(product) for _ in range(ACCOUNTED_STEPS)]))
+        account.append(seconds(prof.time_budget))
+    return of_medians(f"account of a cell of {ACCOUNTED_STEPS:,} steps", 0, steps[1:], account[1:], OF_ACCOUNT)
 
 
 PROGRAMS: dict[str, tuple[str, tuple[float, ...]]] = {

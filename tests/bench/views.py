@@ -12,7 +12,7 @@ from tests.bench.gauges import seconds
 from tests.bench.recordings import recording
 from tests.bench.target import TimesLess
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.profiles.options import ORDERS, TIMINGS, VIEWS
+from tfprof_widget.profiles.options import ORDERS, TIMINGS
 
 TARGETS = {"scope": TimesLess(30), "graph": TimesLess(60), "op": TimesLess(60), "code": TimesLess(30)}
 SESSIONS = 5
@@ -46,7 +46,7 @@ def findings(nodes: int) -> list[Finding]:
     profile = Profile.from_protos(recorded.graph, recorded.run_meta, recorded.op_log)
     with children.Child() as child:
         child.call(native.read, nodes)
-        return [finding for view in VIEWS for finding in _of_view(view, nodes, profile, child)]
+        return [finding for view in TARGETS for finding in _of_view(view, nodes, profile, child)]
 
 
 def _of_view(view: str, nodes: int, profile: Profile, child: children.Child) -> Iterator[Finding]:

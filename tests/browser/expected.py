@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfprof_widget.api.profile import Profile, View
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.view import View
 from tfprof_widget.profiles.options import TABS
 from tfprof_widget.widget.shown import Shown
 
-# Workers are looked at where there are several.
-TABS_OF_ONE_PROCESS = tuple(tab for tab in TABS if tab != "workers")
+# Workers are looked at where there are several, and the history where runs are kept.
+TABS_OF_ONE_PROCESS = tuple(tab for tab in TABS if tab not in ("workers", "history"))
 
 
 def view_of(profile: Profile, view: str, **changes: Any) -> View:

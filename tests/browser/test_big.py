@@ -28,9 +28,9 @@ w
 """
 AT_FIRST = """
 from tfprof_widget.widget.cut_plan import Wanted
-from tfprof_widget.widget.traits import _send_rest
+from tfprof_widget.widget.traits import _send_rows
 w.step, w.selection, w.show_name_regexes, w.view = -1, [], ['.*'], 'scope'
-_send_rest(w, 0, Wanted())
+_send_rows(w, 0, Wanted())
 """
 
 

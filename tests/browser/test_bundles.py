@@ -15,6 +15,7 @@ from tests.browser.screen import Screen
 from tests.browser.watched import watched_page
 from tests.packaging.commands import ROOT, run
 from tfprof_widget.demo import demo_profile
+from tfprof_widget.lib.static_files import static_bytes
 from tfprof_widget.widget import report
 from tfprof_widget.widget.report import block
 from tfprof_widget.widget.shown import Shown
@@ -159,7 +160,7 @@ def written(path: Path, *blocks: str) -> Path:
 
 
 def test_five_results_on_a_page_parse_panels_and_charts_once(chromium: Browser, tmp_path: Path) -> None:
-    exhibit = Shown.of_profile(demo_profile())
+    exhibit = Shown.of_profile(demo_profile(), view="scope")
     file = written(tmp_path / "page.html", *(block(exhibit) for _ in range(RESULTS)))
     with watched_page(chromium) as page:
         told = parsed(page.context.new_cdp_session(page))
@@ -168,7 +169,7 @@ def test_five_results_on_a_page_parse_panels_and_charts_once(chromium: Browser, 
             screen = Screen(page, page.locator("[data-tfprof]").nth(index)).until_ready()
             draws(screen)
     lengths = [script["length"] for script in told if script["url"].startswith("blob:")]
-    widget = len(report.static_bytes("widget.js").decode())
+    widget = len(static_bytes("widget.js").decode())
     assert sum(length > LARGE for length in lengths) == 1
     assert lengths.count(widget) == RESULTS
     assert sum(widget < length <= LARGE for length in lengths) == 1
@@ -190,7 +191,7 @@ def test_a_cell_that_runs_again_and_again_leaves_little(open_profile: Opening) -
 
 
 def test_charts_lie_once_in_a_notebook(chromium: Browser, tmp_path: Path) -> None:
-    exhibit = Shown.of_profile(demo_profile())
+    exhibit = Shown.of_profile(demo_profile(), view="scope")
     alone, whole = block(exhibit, has_charts=False), block(exhibit)
     with watched_page(chromium) as page:
         page.goto(written(tmp_path / "both.html", alone, whole).as_uri())
@@ -200,7 +201,7 @@ def test_charts_lie_once_in_a_notebook(chromium: Browser, tmp_path: Path) -> Non
 
 
 def test_a_result_without_charts_stands_alone_and_gets_them_when_they_come(chromium: Browser, tmp_path: Path) -> None:
-    exhibit = Shown.of_profile(demo_profile())
+    exhibit = Shown.of_profile(demo_profile(), view="scope")
     alone, whole = block(exhibit, has_charts=False), block(exhibit)
     with watched_page(chromium) as page:
         page.goto(written(tmp_path / "alone.html", alone).as_uri())

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+from io import BytesIO
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Opening
 from tests.browser.expected import view_of
 from tests.browser.screen import Screen
 from tfprof_widget.demo import demo_profile
+from tfprof_widget.output.excerpt import shown_measures
+from tfprof_widget.output.tabular import markdown_table
 
 
 @pytest.mark.parametrize("view", ["scope", "op", "code"])
@@ -38,15 +42,47 @@ def test_chrome_trace_has_every_execution(demo: Screen) -> None:
     assert {event["pid"] for event in events} == processes
 
 
-def test_charts_are_pictures(demo: Screen) -> None:
-    demo.until(lambda: demo.marks("Time by op type")[:1], ["MatMul"])
-    svg = ElementTree.fromstring(demo.export("Chart as SVG"))
-    assert svg.tag == "{http://www.w3.org/2000/svg}svg"
-    assert "MatMul" in [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert len(list(svg.iter("{http://www.w3.org/2000/svg}path"))) > 10
-    png = demo.export("Chart as PNG")
-    assert png[:8] == b"\x89PNG\r\n\x1a\n"
-    assert int.from_bytes(png[16:20]) > 400
+CHARTS = {"Op types": "Time by op type", "Scopes": "Scopes by time", "Memory": "Memory over time, step 0"}
+CHARTS |= {"Timeline": "Timeline", "Advice": "Advice"}
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_charts_are_pictures_with_a_title_in_light_colours(open_file: Opening, demo_file: Path, chart: str) -> None:
+    """Also where the page is dark, the window narrow, and a bar selected, which would fade the others."""
+    screen = open_file(demo_file, color_scheme="dark", viewport={"width": 700, "height": 2000})
+    screen.row("layer1").click()
+    svg = ElementTree.fromstring(screen.export(f"{chart} as SVG"))
+    assert (svg.tag, svg.attrib["width"]) == ("{http://www.w3.org/2000/svg}svg", "624")
+    texts = ["".join(text.itertext()) for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert f"demo · {CHARTS[chart]}" in texts
+    assert any("CPU:0 · " in text and "Python 3." in text for text in texts)
+    assert svg[0].attrib["fill"] in ("#ffffff", "rgb(255, 255, 255)")
+    assert {each.attrib.get("opacity") for each in svg.iter()} <= {None, "1", "0.25", "0.62", "0.6", "0"}
+    with Image.open(BytesIO(screen.export(f"{chart} as PNG"))) as png:
+        assert png.width == 1248
+        assert [round(dots) for dots in png.info["dpi"]] == [192, 192]
+        assert png.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+
+
+def test_the_picture_of_the_timeline_is_of_what_is_in_sight(demo: Screen) -> None:
+    def marks() -> int:
+        return demo.export("Timeline as SVG").count(b"<path")
+
+    whole = marks()
+    demo.look_at("timeline")
+    assert marks() == whole
+    for _ in range(6):
+        demo.root.get_by_role("button", name="zoom in").click()
+    part = marks()
+    assert part < whole
+    demo.look_at("op")  # there it is what was in sight
+    assert marks() == part
+
+
+def test_markdown_is_that_of_python(demo: Screen) -> None:
+    view = view_of(demo_profile(), "scope")
+    table = demo.export("Table as Markdown").decode()
+    assert table.splitlines() == markdown_table(view, range(100), shown_measures(view)).splitlines()
 
 
 def test_the_page_lives_on_in_a_file(demo: Screen, open_file: Opening, tmp_path: Path) -> None:
@@ -89,8 +125,16 @@ def test_the_menu_goes_by_keys(demo: Screen) -> None:
     demo.page.keyboard.press("ArrowDown")
     entries = demo.page.get_by_role("menuitem")
     expect(entries.first).to_be_focused()
-    demo.page.keyboard.press("End")
-    expect(entries.last).to_be_focused()
+    for key, label in {
+        "ArrowRight": "Op types as PNG",
+        "ArrowDown": "Scopes as PNG",
+        "ArrowUp": "Op types as PNG",
+        "ArrowLeft": "Op types as SVG",
+        "Home": "Op types as SVG",
+        "End": "Everything as one page",
+    }.items():
+        demo.page.keyboard.press(key)
+        expect(demo.page.get_by_role("menuitem", name=label, exact=True)).to_be_focused()
     with demo.page.expect_download():
         demo.page.keyboard.press("Enter")
     expect(button).to_be_focused()

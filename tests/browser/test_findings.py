@@ -29,7 +29,7 @@ def test_evidence_in_the_timeline_is_selected_there(open_profile: Opening) -> No
     screen = open_profile(ran(ops, on_cpu(("next", 1000, 500), ("dense", 1500, 500))))
     screen.look_at("advise")
     found = screen.root.get_by_role("region", name="Waiting for input")
-    expect(found).to_contain_text("for 500us of 1.00ms (50%)")
+    expect(found).to_contain_text("for 500 µs of 1 ms (50%)")
     found.get_by_role("button", name="see the timeline").click()
     expect(screen.tab("timeline")).to_have_attribute("aria-selected", "true")
     screen.look_at("scope")

@@ -76,7 +76,7 @@ def test_exports_hold_them_as_text(screen: Screen, chromium: Browser, tmp_path: 
     assert {event["name"] for event in trace["traceEvents"] if event["ph"] == "X"} >= {MARKUP, CLOSING, FORMULA}
     screen.look_at("op")
     screen.until(lambda: f"Op{MARKUP}" in screen.marks("Time by op type"), True)
-    svg = ElementTree.fromstring(screen.export("Chart as SVG"))
+    svg = ElementTree.fromstring(screen.export("Op types as SVG"))
     assert not [each for each in svg.iter() if each.tag.rpartition("}")[2] in ("script", "img", "image")]
     assert unseen("".join(svg.itertext())) == set()
     page = tmp_path / "page.html"
@@ -104,6 +104,6 @@ def test_a_report_of_python_holds_them_as_text(chromium: Browser, screen: Screen
     with watched_page(chromium, java_script_enabled=False) as static:
         static.goto((tmp_path / "page.html").as_uri())
         expect(static.locator("body")).to_contain_text(MARKUP)
-        expect(static.get_by_role("heading", name=CLOSING)).to_be_visible()
+        expect(static.get_by_role("heading", name=CLOSING, level=2)).to_be_visible()
         assert static.locator(STRANGE_IMAGES).count() == 0
         assert static.locator("script:not([type])").count() == 1

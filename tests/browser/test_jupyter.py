@@ -254,7 +254,7 @@ def test_a_restarted_kernel_leaves_the_result(notebook: Page, widget: Screen) ->
 MODEL = """
 from tests.browser.page import model_profile
 profile = model_profile(2000)
-profile.widget(title="two thousand nodes")
+profile.widget("scope", title="two thousand nodes")
 """
 
 

@@ -134,9 +134,9 @@ def prof(request: pytest.FixtureRequest, captured: Callable[[str], Capture]) -> 
 
 @pytest.fixture
 def screen(prof: Capture, open_file: Opening, tmp_path: Path) -> Screen:
-    """Its page, with all that comes after the first paint."""
+    """Its page at the scope view, with all that comes after the first paint."""
     prof.save_report(tmp_path / "page.html")
-    screen = open_file(tmp_path / "page.html")
+    screen = open_file(tmp_path / "page.html").look_at("scope")
     expect(screen.choice("step")).to_be_visible()
     return screen
 

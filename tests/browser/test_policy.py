@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
-from tfprof_widget.widget.report import static_bytes
+from tfprof_widget.lib.static_files import static_bytes
 
 # What someone's script would try, by the directive that is to refuse it.
 ATTEMPTS = {
@@ -168,9 +168,11 @@ def test_the_table_works_where_the_host_lets_no_script_be_loaded(chromium: Brows
         page = context.new_page()
         page.goto(f"{host.address}/index.html")
         Screen(page).until_ready()
-        expect(page.get_by_text("this page does not let scripts be loaded").first).to_be_visible()
+        expect(page.get_by_text("the policy of this page lets no script be loaded").first).to_be_visible()
         page.get_by_role("searchbox").fill("Relu")
         expect(page.locator(".search output")).to_have_text(re.compile("^1 of "))
         for tab in ("op", "timeline", "advise"):
             page.get_by_role("tab", name=tab, exact=True).click()
-            expect(page.get_by_text("This panel cannot be shown: this page does not let scripts").first).to_be_visible()
+            expect(
+                page.get_by_text("This panel cannot be shown: the policy of this page lets no script be loaded").first
+            ).to_be_visible()

@@ -50,11 +50,11 @@ def test_tabs_go_by_their_names_and_by_keys(demo: Screen) -> None:
         demo.look_at(name)
         expect(demo.root.get_by_role("tabpanel")).to_have_accessible_name(name)
     steps = [
-        ("ArrowRight", "scope"),
-        ("ArrowRight", "graph"),
-        ("ArrowLeft", "scope"),
+        ("ArrowRight", "overview"),
+        ("ArrowRight", "layers"),
+        ("ArrowLeft", "overview"),
         ("End", "advise"),
-        ("Home", "scope"),
+        ("Home", "overview"),
     ]
     for key, name in [*steps, ("ArrowLeft", "advise")]:
         demo.page.keyboard.press(key)

@@ -66,19 +66,59 @@ def test_the_ring_of_the_active_row_is_around_its_name_too(demo: Screen) -> None
     assert painted(name, 1) != painted(name, 3)
 
 
-def test_no_column_is_cut(open_file: Opening, model_file: Path) -> None:
-    """At 1,240 pixels the filters and the charts leave room for some columns, and for names."""
-    for width in (1000, 1240, 1400, 2000):
+def test_no_column_is_cut_and_all_can_be_scrolled_to(open_file: Opening, model_file: Path) -> None:
+    """At 1,240 pixels the filters and the charts leave room for some columns, and for names, which stay in sight."""
+    for width, count in {320: 1, 500: 2, 1000: 3, 1240: 5, 1400: 7, 2000: 7}.items():
         screen = open_file(model_file, viewport={"width": width, "height": 700})
         box = screen.grid.bounding_box()
-        headers = [header.bounding_box() for header in screen.grid.get_by_role("columnheader").all()]
         assert box
-        last, name = headers[-1], headers[0]
-        assert last
-        assert name
-        assert last["x"] + last["width"] <= box["x"] + box["width"]
-        assert name["width"] >= 190
-        assert len(headers) == {1000: 4, 1240: 6, 1400: 8, 2000: 8}[width]
+        right = box["x"] + box["width"]
+
+        def ends(screen: Screen = screen) -> list[float]:
+            boxes = [header.bounding_box() for header in screen.grid.get_by_role("columnheader").all()]
+            return [each["x"] + each["width"] for each in boxes if each]
+
+        name, *others = ends()
+        assert name - box["x"] >= 180, width
+        assert sum(end <= right + 1 for end in others) == count, width
+        assert [end for end in others if end - 30 < right < end - 1] == [], width
+        assert len(others) == 7
+        screen.grid.press("End")
+        screen.grid.evaluate("grid => { grid.scrollLeft = 9999; }")
+        assert abs(ends()[0] - name) <= 1
+        assert ends()[-1] <= right + 1
+        assert screen.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width
+
+
+def test_keys_scroll_to_columns_that_are_out_of_sight(open_file: Opening, model_file: Path) -> None:
+    screen = open_file(model_file, viewport={"width": 500, "height": 700}).look_at("op")
+    screen.grid.press("ArrowDown")
+    screen.grid.press("ArrowRight")
+    screen.until(lambda: screen.grid.evaluate("grid => grid.scrollLeft > 0"), True)
+
+
+def test_names_keep_twelve_letters_on_a_phone(open_file: Opening, demo_file: Path) -> None:
+    screen = open_file(demo_file, viewport={"width": 320, "height": 700})
+    name = screen.row("gradients/layer1/MatMul_grad/MatMul_1").locator("[role=rowheader]")
+    room: float = name.evaluate(
+        """name => {
+            const { paddingLeft, paddingRight } = getComputedStyle(name);
+            const twist = name.querySelector(".twist").getBoundingClientRect().width;
+            return name.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - twist;
+        }"""
+    )
+    assert room >= 12 * 6.5
+
+
+def test_the_head_line_stays_on_narrow_pages(open_file: Opening, demo_file: Path) -> None:
+    for width in (320, 600, 899):
+        screen = open_file(demo_file, viewport={"width": width, "height": 700})
+        fact = screen.root.locator(".facts li").last
+        expect(fact).to_have_text("executions 30")
+        expect(screen.slider("min_micros").or_(screen.root.get_by_role("button", name="filters"))).to_be_visible()
+        box = fact.bounding_box()
+        assert box
+        assert box["x"] + box["width"] <= width
 
 
 def test_a_row_folds_by_mouse_and_by_keys(demo: Screen) -> None:

@@ -13,7 +13,7 @@ from tensorflow.python.profiler.internal import _pywrap_profiler
 
 import tfprof_widget
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
-from tfprof_widget.capturing import called_functions, function_hooks, windows
+from tfprof_widget.capturing import called_functions, function_hooks, models, windows
 from tfprof_widget.capturing.function_hooks import CONTEXT, STEPS
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.profiles.data import EAGER
@@ -146,7 +146,7 @@ def test_layers_without_names_of_keras_are_told_of(monkeypatch: pytest.MonkeyPat
 
     with capturing() as captured:
         model.fit(x, y, batch_size=BATCH, verbose=0)
-        monkeypatch.setattr(function_hooks, "_scopes", lambda layer, around: gone(layer))
+        monkeypatch.setattr(models, "_scoped", lambda layer, around: gone(layer))
     assert [each for each in captured.warnings if each.startswith("layers and variables have TensorFlow's names")]
     assert captured.runs[TRAIN].seen == 1
 

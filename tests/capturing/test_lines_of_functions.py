@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import tfprof_widget as tfprof
 from tfprof_widget.api.result import Capture
-from tfprof_widget.profiles.data import WARM_UP
+from tfprof_widget.profiles.data import EAGER, WARM_UP
 
 v1: Any = tf.compat.v1
 
@@ -143,7 +143,7 @@ def test_a_gradient_without_a_forward_line_stays_in_the_code_view() -> None:
 
 
 def test_what_a_retraced_function_computes_is_counted_as_it_ran() -> None:
-    """Of 63 calls 60 have 512 rows: 2 x 512 x 64 x 64 float operations, not those of the 8 rows that came first."""
+    """Each call takes 2 x 64 x 64 float operations for each of its rows: three calls have 8 rows, others 512."""
     weights = tf.Variable(tf.ones([64, 64]))
 
     def scale_once(batch: Any) -> Any:
@@ -153,4 +153,31 @@ def test_what_a_retraced_function_computes_is_counted_as_it_ran() -> None:
     with tfprof.capture(trace_all=True) as prof:
         for rows in [8] * 3 + [512] * 60:
             scale(tf.ones([rows, 64]))
-    assert prof.view("op").to_dataframe()["float_ops"].sum() == 2 * 512 * 64 * 64
+    steps = zip(prof.profile.steps, prof.profile.step_names, strict=True)
+    views = (prof.view("op", step=step) for step, name in steps if name != EAGER)
+    assert [int(view.grand_total["float_ops"][0]) for view in views] == [
+        2 * rows * 64 * 64 for rows in [8] * 3 + [512] * 60
+    ]
+
+
+def test_what_goes_round_in_a_loop_is_of_the_loop() -> None:
+    """TensorFlow takes loops and branches apart into ops that it names after them and numbers anew each time."""
+
+    def drawn(x: Any, count: Any) -> Any:
+        with tf.name_scope("around"):
+            for _ in tf.range(count):
+                for _ in tf.range(2):
+                    x = tf.tanh(x @ x)
+                x = tf.exp(-x) if tf.reduce_sum(x) > 0.0 else tf.nn.relu(x)
+        return x
+
+    draw: Any = tf.function(drawn)
+    with tfprof.capture(trace_all=True) as prof:
+        for _ in range(3):
+            draw(tf.ones([64, 64]), tf.constant(4))
+    nodes, traces = prof.profile.nodes, prof.profile.traces
+    ran = sorted({nodes.names[node] for node in prof.profile.executions.node.tolist()})
+    ran = [name for name in ran if not name.startswith("eager/")]
+    assert {"around/while/Merge", "around/while/while/NextIteration", "around/while/cond/Switch"} <= {*ran}
+    assert [name for name in ran if traces.stack[nodes.names.index(name)] < 0] == []
+    assert sum(times_by_line(prof).values()) == int(prof.view("op").grand_total["micros"][0])

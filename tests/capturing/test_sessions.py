@@ -18,7 +18,7 @@ from tests.made import profile_of_tables
 from tests.oracle.native import NativeAnswer, NativeTfprof, Request, Step
 from tests.oracle.random_options import DEFAULTS, options_proto
 from tests.oracle.rows import rows
-from tfprof_widget.capturing.gaps import Gaps
+from tfprof_widget.capturing.cell_log import RunLog
 from tfprof_widget.capturing.sampling import Every, Steps
 from tfprof_widget.capturing.session_hooks import CallableRuns, SessionRuns, remembered_callables
 
@@ -201,7 +201,7 @@ def test_what_hooks_take_beside_the_runs_is_part_of_the_cost(
 
     for watcher in (SessionRuns, CallableRuns):
         monkeypatch.setattr(watcher, "begin", slow(watcher.begin, 2.0))
-    monkeypatch.setattr(Gaps, "ends", slow(Gaps.ends, 3.0))
+    monkeypatch.setattr(RunLog, "add", slow(RunLog.add, 3.0))
     with captured(Steps(10), clock=lambda: now[0]) as inside:
         for _ in range(4):
             way(model, session)

@@ -13,7 +13,10 @@ from tfprof_widget.cli.prompt import candidates
 from tfprof_widget.profiles.options import COLUMNS, ORDERS
 
 PROFILE = profile_of(NETWORK)
-COMMANDS = ["scope", "graph", "op", "code", "advise", "flops", "compare", "set", "report", "quit", "exit", "help"]
+COMMANDS = [
+    *("scope", "graph", "op", "code", "layers", "account", "advise", "flops", "compare", "set", "report"),
+    *("quit", "exit", "help"),
+]
 
 
 def offered(line: str) -> list[str]:

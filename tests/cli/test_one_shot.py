@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,8 @@ def test_flops_tells_what_lacks_a_formula(files: Files, capsys: Captured) -> Non
 def test_report_is_a_page(files: Files, tmp_path: Path, capsys: Captured) -> None:
     page = tmp_path / "network.html"
     assert main(["report", *files.words, "-o", str(page), "--min_micros=2"]) == 0
-    assert "layer/MatMul" in page.read_text()
+    assert "<h3>" in (written := page.read_text())  # the sentence of the overview
+    assert "<b>layers view</b>" in written
     assert capsys.readouterr().err == f"tfprof: wrote {page}\n"
 
 
@@ -172,6 +174,29 @@ def test_every_command_has_help_of_a_line(capsys: Captured) -> None:
             assert len(capsys.readouterr().out.splitlines()) in (2, 3)
 
 
+@pytest.mark.parametrize("words", [["--json"], ["account", "--json"]])
+def test_the_account_is_written_as_json(files: Files, capsys: Captured, words: list[str]) -> None:
+    assert main([*words, *files.words]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(PROFILE.to_json())
+
+
+def test_the_account_is_written_as_text(files: Files, capsys: Captured) -> None:
+    assert main(["account", *files.words]) == 0
+    assert capsys.readouterr().out == f"{PROFILE.time_budget()}\n"
+    assert main(["account", f"--graph_path={files.graph}"]) == 1
+    assert "nothing was measured" in capsys.readouterr().err
+
+
+def test_the_demo_writes_json_too(capsys: Captured) -> None:
+    assert main(["demo", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ops"][0]["op"] == "MatMul"
+
+
+def test_views_write_no_json(files: Files, capsys: Captured) -> None:
+    assert main(["op", "--json", *files.words]) == 2
+    assert "op writes no JSON: --json is for the account" in capsys.readouterr().err
+
+
 def test_version(capsys: Captured) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"tfprof {tfprof.__version__}\n"
@@ -190,7 +215,7 @@ BAD_USAGE = {
     "scope {graph} --run_meta_path=r": "what kind of file is '{graph}'? Name all files by options, or all without",
     "report {graph}": "report: say where to, as in -o page.html",
     "merge {graph}": "merge: say where to, as in -o profile_all",
-    "demo scop": "demo takes no 'scop': did you mean scope? Try one of scope, graph, op, code, advise, flops, report",
+    "demo scop": "demo takes no 'scop': did you mean scope? Try one of scope, graph, op, code, layers, account, advise",
     "demo scope extra": "demo takes no 'extra': Try one of",
     "help max_dept": "there is no option -max_dept: did you mean -max_depth?",
 }

@@ -24,10 +24,10 @@ def test_two_are_compared_with_units_the_largest_difference_first(words: list[st
     assert main(["compare", *words]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "micros by op type, the largest difference first",
-        "name     fast    slow  difference  ratio",
-        "Add       0ns  2.50ms      2.50ms      -",
-        "MatMul   15us    50us        35us   3.33",
-        "Relu    500ns     3us      2.50us   6.00",
+        "name      fast     slow  difference  ratio",
+        "Add       0 µs  2.50 ms     2.50 ms      -",
+        "MatMul   15 µs    50 µs       35 µs   3.33",
+        "Relu    500 ns     3 µs     2.50 µs   6.00",
     ]
 
 
@@ -59,7 +59,7 @@ def test_workers_are_saved_and_read_again(words: list[str], tmp_path: Path, caps
     both = Profile.load(tmp_path / "both")
     assert list(zip(both.steps, both.step_workers, strict=True)) == [(0, "fast"), (0, "slow"), (1, "fast")]
     assert main(["compare", str(tmp_path / "both")]) == 0
-    assert "MatMul   15us    50us        35us   3.33" in capsys.readouterr().out
+    assert "MatMul   15 µs    50 µs       35 µs   3.33" in capsys.readouterr().out
 
 
 def test_one_profile_is_not_compared(words: list[str], tmp_path: Path, capsys: Captured) -> None:

@@ -8,7 +8,8 @@ from textwrap import dedent
 from typing import Any
 
 from tests.sketches import Protos
-from tfprof_widget.api.profile import Profile, View
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.view import View
 from tfprof_widget.cli.arguments import read_line
 
 # "Press enter to show the default options."

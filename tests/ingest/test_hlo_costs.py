@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import tfprof_widget as tfprof
 from tests.analysis.test_device_steps import COMPUTE, GPU, profile_of
 from tests.ingest.spaces import Space
 from tests.ingest.test_recordings import FOLDER
@@ -136,6 +138,51 @@ def test_an_op_that_runs_several_kernels_does_its_work_once(kernels: tuple[str, 
             space.add(COMPUTE, kernel, 1000 + 2000 * run + 500 * number, 300, GPU, **stats)
     view = profile_of(space).view("op")
     assert view.total["float_ops"][view.names.index("add")] == 3 * 3000
+
+
+F32, BF16, S8, PRED = 11, 16, 2, 1
+"""Of XLA's xla_data.proto."""
+
+
+def of_type(element_type: int, *dimensions: int) -> dict[str, Any]:
+    return {"element_type": element_type, "dimensions": dimensions}
+
+
+@pytest.mark.parametrize(
+    ("op", "accessed"),
+    [
+        ({"opcode": "add", "shape": of_type(F32, 10)}, 4 * 10 + 2 * 6 + 3),
+        ({"opcode": "fusion", "shape": {"tuple_shapes": [of_type(F32, 10), of_type(PRED, 5)]}}, 4 * 10 + 5 + 2 * 6 + 3),
+        (
+            {
+                "opcode": "custom-call",
+                "custom_call_target": "__cublas$gemm",
+                "shape": {"tuple_shapes": [of_type(BF16, 10), of_type(S8, 67_108_864)]},
+            },
+            2 * 10 + 2 * 6 + 3,
+        ),
+        ({"opcode": "custom-call", "custom_call_target": "te_fused_attn_forward_ffi", "shape": of_type(F32, 9)}, 0),
+        ({"opcode": "while", "shape": of_type(F32, 10)}, 0),
+        ({"opcode": "add", "shape": of_type(F32, -5)}, 0),
+        ({"opcode": "add", "shape": of_type(F32, 2**62)}, 0),
+    ],
+    ids=["of each type", "several results", "library", "of something else", "loop", "damaged", "too many"],
+)
+def test_an_op_reads_its_operands_and_writes_its_results(op: dict[str, Any], accessed: int, tmp_path: Path) -> None:
+    """A library has its working memory beside them; two kernels do the work of an op together."""
+    space = Space()
+    parameters = [
+        {"name": "p.1", "opcode": "parameter", "shape": of_type(BF16, 6), "id": 1},
+        {"name": "p.2", "opcode": "parameter", "shape": of_type(S8, 3), "id": 2},
+    ]
+    add_program(space, 77, *parameters, {"name": "op.1", "id": 3, "operand_ids": [1, 2], **op})
+    stats = {"hlo_op": "op.1", "hlo_module": "jit_f", "program_id": 77, "tf_op": "XlaModule:"}
+    for number in range(2):
+        space.add(COMPUTE, f"part_{number}", 1000 + 500 * number, 300, GPU, **stats)
+    profile = profile_of(space)
+    profile.save(tmp_path / "saved")
+    for each in (profile, tfprof.load(tmp_path / "saved")):
+        assert each.device_kernels()["accessed_bytes"].tolist() == [accessed // 2] * 2
 
 
 COUNTED = sorted(path.parent for path in FOLDER.glob("jax-*/hlo_stats.tsv") if "tpu" not in path.parent.name)

@@ -8,10 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tfprof_widget as tfprof
 from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.messages import XSpace
 
 FOLDER = Path(__file__).parents[3] / "shared" / "recordings"
@@ -52,6 +54,31 @@ def test_peaks_of_allocators() -> None:
         assert profile.executions.bytes_in_use.max() == pytest.approx(on_gpu, rel=0.02), folder.name
 
 
+PEAKS_BY_XPROF = {
+    "bert-8xv100": {
+        "GPU_1_bfc": 4_013_344_768,
+        "GPU_4_bfc": 6_208_853_760,
+        "GPU_6_bfc": 6_210_111_488,
+        "gpu_host_bfc": 605_952,
+    },
+    "jax-4xtpu-v6e": {
+        "TPU_0": 21_492_569_216,
+        "TPU_1": 21_492_671_104,
+        "TPU_2": 21_492_671_104,
+        "TPU_3": 21_492_569_216,
+    },
+    "jax-attention": {"GPU_0_bfc": 663_228_416},
+}
+"""What the memory profile of xprof 2.24.2 tells of recordings beside which no figures of TensorFlow lie."""
+
+
+@pytest.mark.skipif(not RECORDINGS, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
+def test_peaks_of_allocators_that_xprof_tells() -> None:
+    for name, theirs in PEAKS_BY_XPROF.items():
+        profile = tfprof.load(FOLDER / name / "recording.xplane.pb")
+        assert {each.name: each.peak_bytes for each in profile.allocator_peaks} == theirs, name
+
+
 OF_JAX = sorted(path.parent for path in FOLDER.glob("jax-*/framework_op_stats.tsv"))
 
 
@@ -69,6 +96,46 @@ def test_time_of_each_op_of_xla() -> None:
             if name in theirs or name.rpartition("/")[2] in theirs
         }
         assert found == pytest.approx(theirs, rel=0.01, abs=0.5), folder.name
+
+
+BY_LIBRARIES = "xprof tells nothing of products by libraries"
+BY_KERNELS = "xprof counts an op once for each of its kernels"
+OTHERWISE = {
+    "jit(loss_fn)/transpose(jvp(bsd,de->bse))/dot_general": BY_LIBRARIES,
+    "jit(dot)/dot_general": BY_LIBRARIES,
+    "jit(forward_3d_conv)/conv_general_dilated": BY_KERNELS,
+    "jit(loss_fn)/jvp()/concatenate": "xprof counts a concatenation of three integers as 180 float operations",
+}
+"""The ops of which we count other float operations or bytes than xprof, and why."""
+
+
+@pytest.mark.skipif(not OF_JAX, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
+def test_float_operations_and_bytes_of_each_op_of_xla() -> None:
+    for folder in OF_JAX:
+        ours = costs_of(tfprof.load(folder / "recording.xplane.pb"))
+        apart = {op for op, theirs in costs_told(folder).items() if ours[op] != pytest.approx(theirs, rel=0.01)}
+        assert apart == OTHERWISE.keys() & ours.keys(), folder.name
+
+
+IDLE_BY_XPROF = {"jax-4xtpu-v6e": 0.134}
+"""The share of the time between the first and the last op of all cores, by the overview page of xprof 2.24.2."""
+
+
+@pytest.mark.skipif(not OF_JAX, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
+def test_idle_time_of_tpus() -> None:
+    """A core runs one op at a time, and each program has as many."""
+    for name, theirs in IDLE_BY_XPROF.items():
+        profile = tfprof.load(FOLDER / name / "recording.xplane.pb")
+        assert 1 - sum(busy for busy, _ in of_cores(profile)) / sum(span for _, span in of_cores(profile)) == (
+            pytest.approx(theirs, abs=0.001)
+        )
+        executions = profile.executions
+        for device in np.unique(executions.device).tolist():
+            rows = np.flatnonzero(executions.device == device)
+            rows = rows[np.argsort(executions.start_nanos[rows])]
+            ends = executions.start_nanos[rows] + executions.duration_nanos[rows]
+            assert (ends[:-1] <= executions.start_nanos[rows][1:]).all()
+            assert set(np.bincount(executions.step[rows]).tolist()) <= {0, 1, 15}
 
 
 @pytest.mark.skipif(not OF_JAX, reason=f"there are no recordings in {FOLDER}, which is kept beside the repository")
@@ -100,6 +167,41 @@ def on_device(profile: Profile) -> dict[str, float]:
         if nodes.devices[device].endswith("/stream:all"):
             found[nodes.names[node]] += nanos / 1000
     return dict(found)
+
+
+def costs_told(folder: Path) -> dict[str, tuple[float, float]]:
+    """Float operations and bytes of each op on the device by xprof's statistics, which tell them by the second."""
+    with (folder / "framework_op_stats.tsv").open() as lines:
+        rows = [row for row in csv.DictReader(lines, delimiter="\t") if row["host_or_device"] == "Device"]
+    return {
+        row["operation"]: (
+            float(row["model_flop_rate"]) * 1000 * float(row["total_self_time"]),
+            float(row["measured_memory_bw"]) * 2**30 / 1e6 * float(row["total_self_time"]),
+        )
+        for row in rows
+    }
+
+
+def costs_of(profile: Profile) -> dict[str, tuple[float, float]]:
+    """The same by us; an op of XLA's own by its name in its module, too."""
+    nodes, totals = profile.nodes, profile.step_totals
+    found: defaultdict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    for node, float_ops in zip(totals.node.tolist(), totals.float_ops_of(nodes).tolist(), strict=True):
+        found[nodes.names[node]] = found[nodes.names[node]][0] + float_ops, 0.0
+    for each in profile.kernel_runs:
+        float_ops, accessed = found[each.node]
+        found[each.node] = float_ops, accessed + each.accessed_bytes * each.runs
+    return dict(found) | {name.rpartition("/")[2]: told for name, told in found.items() if name.startswith("jit_")}
+
+
+def of_cores(profile: Profile) -> Iterator[tuple[int, int]]:
+    """Of each accelerator the nanoseconds that it was busy, and those from its first op to the end of its last."""
+    executions = profile.executions
+    for code, device in enumerate(profile.nodes.devices):
+        rows = np.flatnonzero(executions.device == code)
+        if device.endswith("/stream:all") and len(rows):
+            start, end = executions.start_nanos[rows], executions.start_nanos[rows] + executions.duration_nanos[rows]
+            yield Intervals.of(start, end).length, int(end.max() - start.min())
 
 
 COPYING = frozenset({"_Send", "_Recv", "_HostRecv"})

@@ -220,12 +220,27 @@ def test_the_peak_of_each_allocator_is_of_all_its_events(tmp_path: Path) -> None
         assert rows == [["GPU_0_bfc", ON_GPU, 8704, 2**34], ["gpu_host_bfc", HOST, 256, 0]]
 
 
+def test_the_allocator_of_a_tpu_has_a_number_in_place_of_a_name() -> None:
+    """As in TensorFlow's xplane_to_memory_profile.cc, which takes the stat index_on_host then."""
+    space = Space()
+    space.add("XLA Ops", "%fusion.1 = f32[8] fusion(…)", 1000, 300, "/device:TPU:1")
+    for number, in_use in ((0, 512), (1, 4096), (1, 1024)):
+        memory = {"index_on_host": number, "bytes_allocated": in_use, "bytes_reserved": 2048, "tf_op": "dummy"}
+        space.add("pool", "MemoryAllocation", 1000, 0, requested_bytes=64, addr=in_use, **memory)
+    profile = profile_of(space)
+    assert "dummy" not in profile.nodes.names
+    rows = profile.allocators()[["allocator", "device", "peak_bytes"]].to_dict("split")["data"]
+    on_tpu = ON_GPU.replace("gpu:0", "tpu:")
+    assert rows == [["TPU_0", f"{on_tpu}0", 2560], ["TPU_1", f"{on_tpu}1", 6144]]
+
+
 TPU = "/device:TPU:0"
 HLO_STATS: dict[str, Any] = {
     "hlo_category": "loop fusion",
     "program_id": 77,
     "tf_op": "jit(f)/jit(main)/add:",
     "flops": 500,
+    "bytes_accessed": 64,
 }
 
 
@@ -264,6 +279,7 @@ def test_ops_of_a_tpu_are_read_with_float_operations_and_lines() -> None:
     assert devices_of(profile) == {"jit(f)/jit(main)/add": ON_GPU.replace("gpu", "tpu")}
     found = {name: int(view.own[name][row]) for name in ("accelerator_micros", "runs", "float_ops")}
     assert found == {"accelerator_micros": 600, "runs": 2, "float_ops": 1000}
+    assert profile.device_kernels()["accessed_bytes"].tolist() == [64]
     assert [name.strip() for name in profile.view("code", max_depth=9).names[1:]] == ["main.py:9:", "model.py:4:"]
 
 
@@ -277,14 +293,36 @@ def test_an_op_of_xla_takes_no_time_while_ops_run_within_it() -> None:
     assert nanos == {"while.1": 600, "jit(f)/jit(main)/add": 300}
 
 
+def add_timed_op(space: Space, name: str, start: int, lasted: int, own: tuple[int, int]) -> None:
+    """Add an op with its start and length by the host's clock, and by the TPU's own."""
+    add_xla_op(space, name, start, lasted)
+    (plane,) = (plane for plane in space.message.planes if plane.name == TPU)
+    for stat, nanos in zip(("device_offset_ps", "device_duration_ps"), own, strict=True):
+        plane.lines[0].events[-1].stats.add(metadata_id=numbered(plane.stat_metadata, stat), int64_value=1000 * nanos)
+
+
 def test_the_clock_of_a_tpu_counts_before_that_of_the_host() -> None:
     """xprof's own statistics take these stats where they are, which are in picoseconds."""
     space = Space()
-    add_xla_op(space, "%fusion.1 = f32[8] fusion(…)", 1000, 0, **HLO_STATS)
-    (plane,) = (plane for plane in space.message.planes if plane.name == TPU)
-    for name, value in (("device_offset_ps", 900_000), ("device_duration_ps", 250_000)):
-        plane.lines[0].events[0].stats.add(metadata_id=numbered(plane.stat_metadata, name), int64_value=value)
+    add_timed_op(space, "%fusion.1 = f32[8] fusion(…)", 1000, 0, (900, 250))
     assert profile_of(space).executions.duration_nanos.tolist() == [250]
+
+
+def test_ops_of_a_tpu_stand_where_its_own_clock_has_them(tmp_path: Path) -> None:
+    """The host's clock jumps by 400 ns after the first op; the programs, which have no other, go with their ops."""
+    space = Space()
+    for number, (start, own) in enumerate([(1000, 100), (1600, 300), (2400, 1100), (2650, 1310)]):
+        add_timed_op(space, f"%fusion.{number} = f32[8] fusion(…)", start, 200, (own, 200))
+    for start, lasted in ((1000, 800), (2400, 450)):
+        add_xla_op(space, "jit_f(7)", start, lasted, "XLA Modules")
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(space.message.SerializeToString())
+    profile = tfprof.load(path)
+    executions, steps = profile.executions, profile.device_steps()
+    started = executions.start_nanos - executions.start_nanos[0]
+    assert (started.tolist(), executions.step.tolist()) == ([0, 200, 1000, 1210], [0, 0, 1, 1])
+    assert steps["idle_micros"].round(3).tolist() == [0, 0.01]
+    assert steps["step_micros"].round(3).tolist() == [0.4, 0.41]
 
 
 def test_copies_beside_the_ops_of_a_tpu_are_transfers() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.ingest.spaces import ORIGIN, Space
 from tests.made import tables_of_traces
 from tfprof_widget.ingest.parts.nodes import Shapes, read_graph
-from tfprof_widget.ingest.xspace.executions import Exchange, read_exchanges, tensor_sizes
+from tfprof_widget.ingest.xspace.exchanges import Exchange, read_exchanges, tensor_sizes
 from tfprof_widget.ingest.xspace.reader import read_xspace
 from tfprof_widget.ingest.xspace.steps import Step
 from tfprof_widget.lib.messages import AttrValue, GraphDef, as_sealed

@@ -82,8 +82,15 @@ BEYOND = {
     ("ProfileProto", "other_stacks"): (104, _FIELD.TYPE_MESSAGE),
     ("ProfileProto", "accelerators"): (105, _FIELD.TYPE_MESSAGE),
     ("ProfileProto", "kernel_runs"): (106, _FIELD.TYPE_MESSAGE),
+    ("ProfileProto", "float_ops"): (107, _FIELD.TYPE_MESSAGE),
+    ("ProfileProto", "account"): (108, _FIELD.TYPE_MESSAGE),
+    ("ProfileProto", "kept_run"): (109, _FIELD.TYPE_MESSAGE),
 }
-OUR_OWN = {"StoredTransfer", "StoredAllocator", "StoredStacks", "StoredAccelerator", "StoredKernelRuns"}
+OUR_OWN = {
+    *("StoredTransfer", "StoredAllocator", "StoredStacks", "StoredAccelerator", "StoredKernelRuns", "StoredFloatOps"),
+    *("StoredAccount", "StoredPipelineStage", "StoredHeld", "StoredLayer", "StoredCell", "StoredCellRuns"),
+    *("StoredPhase", "StoredPythonTime", "StoredLine", "StoredStack", "StoredKeptRun"),
+}
 # Of XLA's messages, which have hundreds of fields, ours have the few that are read.
 PARTS = {
     "HloProto",
@@ -254,7 +261,12 @@ def test_field_beyond_tensorflows_has_a_number_of_its_own(message: str, field: s
 
 @pytest.mark.parametrize("name", ENUM_NAMES)
 def test_enum_has_the_values_of_tensorflows(name: str) -> None:
-    native = {"DataType": types_pb2.DataType, "FullTypeId": full_type_pb2.FullTypeId}[name]
+    natives = {
+        "DataType": types_pb2.DataType,
+        "FullTypeId": full_type_pb2.FullTypeId,
+        "PrimitiveType": xla_data_pb2.PrimitiveType,
+    }
+    native = natives[name]
     assert getattr(messages, name).items() == native.items()
 
 

@@ -92,12 +92,12 @@ def test_every_argument_of_the_magic_has_help(shell: InteractiveShell, name: str
 
 def test_view_that_is_shown_without_one_is_the_one_in_the_help(shell: InteractiveShell) -> None:
     told = " ".join(shell.object_inspect("%%tfprof")["docstring"].split())
-    tabs = "scope, graph, op, code, timeline, memory, workers, advise"
-    default = "(default: scope, or op as text)"
+    tabs = "overview, layers, scope, graph, op, code, timeline, memory, history, workers, advise"
+    default = "(default: overview, or op as text)"
     assert f"The view to show, or another tab of the widget. One of {tabs}. {default}" in told
     runs = KindOfRun("", 1, 1, 0.0, 1.0, 0.0, untraced=0, warm_ups=0)
     capture = Capture.of(Recording((GraphRecording(profile_of("a = Add() 3us"), (runs,)),), 1.0, 0.0, 0, ()))
-    assert capture.widget().view == "scope"
+    assert capture.widget().view == "overview"
     assert "op view" in capture.text()
 
 
@@ -112,7 +112,7 @@ def test_view_that_is_shown_without_one_is_the_one_in_the_help(shell: Interactiv
         ("--min_micros -1", "min_micros is -1, but must be at least 0"),
         ("--step -2", "step is -2, but must be at least -1"),
         ("--every 0", "every is 0, but must be at least 1"),
-        ("--view ops", "view has no 'ops'; choose from scope, graph, op, code, timeline, memory, "),
+        ("--view ops", "view has no 'ops'; choose from overview, layers, scope, graph, op, code, timeline, "),
         ("--order_by time", "order_by has no 'time'; choose from name, depth"),
         ("--select micros,byts", "select has no 'byts'; choose from bytes, micros"),
         ("--hide_name_regexes (", "hide_name_regexes: RE2 refuses '(': missing )"),

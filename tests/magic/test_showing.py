@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from tests.notebooks.stand_in import StandIn, StandInCapture
 from tests.sketches import profile_of
-from tfprof_widget.api.profile import View
+from tfprof_widget.api.view import View
 
 
 def test_the_profile_comes_below_what_the_cell_shows(

@@ -19,6 +19,8 @@ class StandInCapture:
 
     options: Mapping[str, Any] = field(default_factory=dict)
     asked: list[float] = field(default_factory=list)
+    is_empty = True
+    """Nothing of it is kept in the history."""
 
     def progress(self) -> str | None:
         self.asked.append(monotonic())

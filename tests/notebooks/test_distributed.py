@@ -46,7 +46,7 @@ def test_the_widget_shows_it_by_task(distributed: Notebook) -> None:
 
 
 def test_advice_names_the_server_with_the_most(distributed: Notebook) -> None:
-    assert "Parameter server /job:ps/replica:0/task:1 holds 588.40k parameters" in printed(distributed, "summary")
+    assert "Parameter server /job:ps/replica:0/task:1 holds 588.4 k parameters" in printed(distributed, "summary")
 
 
 def test_a_better_placement_mends_it(distributed: Notebook) -> None:

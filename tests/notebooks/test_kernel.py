@@ -110,7 +110,10 @@ def test_quiet_and_short_cells_have_no_progress_line(kernel: Kernel) -> None:
         ("%%tfprof --min_mic", ["--min_micros"]),
         (
             "%%tfprof --view \nx = 1",
-            ["scope", "graph", "op", "code", "timeline", "memory", "workers", "advise"],
+            [
+                *("overview", "layers", "scope", "graph", "op", "code", "timeline", "memory", "history"),
+                *("workers", "advise"),
+            ],
         ),
         ("x = 1\n%tfprof --select micros,resid", ["residual_bytes"]),
     ],

@@ -9,9 +9,10 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.sketches import profile_of
-from tfprof_widget.api.profile import Profile, View
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.view import View
 from tfprof_widget.lib.messages import GraphDef, RunMetadata
-from tfprof_widget.output.html import MOST_ROWS, as_html, table
+from tfprof_widget.output.html import MOST_ROWS, as_html, brief_table, table
 from tfprof_widget.output.tabular import markdown
 from tfprof_widget.profiles.options import COLUMNS, VIEWS
 
@@ -20,6 +21,7 @@ PROFILE = profile_of("""
     layer/w    = VariableV2() 50us 2x3            | train.py:3:main
     loss       = Mean(layer/mul) 200us            | train.py:4:main
 """)
+DASH = "\u2013"
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 TAGS = {"div", "style", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td", "b", "span"}
 
@@ -81,13 +83,13 @@ def page(view: View) -> Page:
 def test_names_and_own_and_total_of_the_selected_columns() -> None:
     found = page(PROFILE.view("scope", select=["micros", "bytes", "params"], order_by="micros"))
     assert found.caption == "scope view 5 rows · one step, nanosecond clock"
-    assert found.texts("thead") == [["name", "parameters", "requested", "time"], ["own", "total"] * 3]
+    assert found.texts("thead") == [["name", "time", "parameters", "requested"], ["own", "total"] * 3]
     assert found.texts("tbody") == [
-        ["_TFProfRoot", "--", "6", "--", "64B", "--", "400us"],
-        ["layer", "0", "6", "0B", "64B", "0ns", "200us"],
-        ["layer/mul", "0", "0", "64B", "64B", "150us", "150us"],
-        ["layer/w", "6", "6", "0B", "0B", "50us", "50us"],
-        ["loss", "0", "0", "0B", "0B", "200us", "200us"],
+        ["_TFProfRoot", DASH, "400 µs", DASH, "6", DASH, "64 B"],
+        ["layer", DASH, "200 µs", DASH, "6", DASH, "64 B"],
+        ["layer/mul", "150 µs", "150 µs", DASH, DASH, "64 B", "64 B"],
+        ["layer/w", "50 µs", "50 µs", "6", "6", DASH, DASH],
+        ["loss", "200 µs", "200 µs", DASH, DASH, DASH, DASH],
     ]
     assert "tfoot" not in found.rows
 
@@ -96,9 +98,9 @@ def test_the_totals_of_an_op_view_are_cumulative() -> None:
     found = page(PROFILE.view("op", select=["micros", "occurrence"], order_by="micros"))
     assert found.texts("thead") == [["name", "time", "runs", "defined"], ["own", "cumulative"] * 2]
     assert found.texts("tbody") == [
-        ["Mean", "200us", "400us", "1", "3", "1"],
-        ["MatMul", "150us", "200us", "1", "2", "1"],
-        ["VariableV2", "50us", "50us", "1", "1", "1"],
+        ["Mean", "200 µs", "400 µs", "1", "3", "1"],
+        ["MatMul", "150 µs", "200 µs", "1", "2", "1"],
+        ["VariableV2", "50 µs", "50 µs", "1", "1", "1"],
     ]
 
 
@@ -110,7 +112,7 @@ def test_time_is_told_apart_where_there_is_an_accelerator() -> None:
     profile = Profile.from_protos(GraphDef(node=[{"name": "a", "op": "Op"}]), run_meta)
     found = page(profile.view("op", select=["micros"]))
     assert found.texts("thead")[0] == ["name", "time", "accelerator", "cpu"]
-    assert found.texts("tbody") == [["Op", "75us", "75us", "70us", "70us", "5us", "5us"]]
+    assert found.texts("tbody") == [["Op", "75 µs", "75 µs", "70 µs", "70 µs", "5 µs", "5 µs"]]
 
 
 def bars(view: View) -> dict[str, str]:
@@ -309,14 +311,45 @@ def test_hidden_ops_types_and_shapes() -> None:
 def test_a_view_says_what_it_leaves_out() -> None:
     """Of 7 us, three rows have 2 + 1 us, which a depth of 2 hides; a line is known of 6 us."""
     profile = profile_of("a = Op() 4us | f.py:1:f\na/b = Op() 2us | f.py:1:f > f.py:2:g\na/b/c = Op() 1us")
-    assert "Left out: 2 rows with 3us of their own, hidden by max_depth." in repr(profile.view("scope", max_depth=2))
-    told = "Left out: 1 row with 2us of their own, hidden by max_depth; 1us of ops of which no line is known."
+    assert "Left out: 2 rows with 3 µs of their own, hidden by max_depth." in repr(profile.view("scope", max_depth=2))
+    told = "Left out: 1 row with 2 µs of their own, hidden by max_depth; 1 µs of ops of which no line is known."
     assert repr(profile.view("code", max_depth=2)).endswith(told)
     ((foot,),) = page(profile.view("code", max_depth=2)).texts("tfoot")
     assert foot == told
     displayed = profile.view("scope", min_micros=3, account_displayed_op_only=True)
-    assert repr(displayed).endswith("Left out: 1 row with 1us of their own, hidden by min_micros.")
+    assert repr(displayed).endswith("Left out: 1 row with 1 µs of their own, hidden by min_micros.")
     assert "Left out" not in repr(profile.view("scope", max_depth=4))
-    assert "2 rows. Left out: 2 rows with 3us of their own, hidden by max\\_depth." in markdown(
+    assert "2 rows. Left out: 2 rows with 3 µs of their own, hidden by max\\_depth." in markdown(
         profile.view("scope", max_depth=2), "cut", []
     )
+
+
+def brief(view: View, most: int) -> Page:
+    return Page(brief_table(view, most))
+
+
+def test_a_brief_table_has_the_costliest_rows_with_those_above_them_and_nothing_of_zeros() -> None:
+    profile = profile_of("a/b/c = Op() 5us\na/d = Op() 9us 2x3\ne = Op() 1us\nf = Op()")
+    found = brief(profile.view("scope", select=["bytes", "params", "micros"], order_by="micros"), 5)
+    assert found.texts("thead") == [["name", "time", "parameters"], ["own", "total"] * 2]
+    assert [row[0] for row in found.texts("tbody")] == [
+        "all",
+        "\u2003a",
+        "\u2003\u2003d",
+        "\u2003\u2003b",
+        "\u2003\u2003\u2003c",
+    ]
+    assert [row[2] for row in found.texts("tbody")] == ["15 µs", "14 µs", "9 µs", "5 µs", "5 µs"]
+    assert [row[0] for row in brief(profile.view("scope", order_by="micros"), 20).texts("tbody")][-1] == "\u2003e"
+
+
+def test_a_brief_table_is_indented_where_styles_are_taken_away() -> None:
+    html = brief_table(PROFILE.view("scope", order_by="micros"), 20)
+    assert "padding-left:" not in html.partition("</style>")[2]
+    assert 'title="layer/mul">&emsp;&emsp;mul</th>' in html
+
+
+def test_a_brief_table_of_nothing_measured_has_the_first_rows() -> None:
+    found = brief(profile_of("a = Op()\nb = Op()\nc = Op()").view("op", select=["micros"]), 2)
+    assert found.texts("tbody") == [["Op"]]
+    assert found.texts("thead") == [["name"], []]

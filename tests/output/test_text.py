@@ -230,15 +230,15 @@ def test_nothing_is_named_that_is_there() -> None:
     [
         (
             "eager/MatMul = Op() 5us",
-            "6us of ops of which no line is known "
+            "6 µs of ops of which no line is known "
             "(most ran one by one: put them into a tf.function to see their lines)",
         ),
         (
             "imported = Op() 5us",
-            "6us of ops of which no line is known (an imported graph has none: build it in this program, "
+            "6 µs of ops of which no line is known (an imported graph has none: build it in this program, "
             "or give an op_log written where it is built)",
         ),
-        ("eager/MatMul = Op() 3us", "4us of ops of which no line is known"),
+        ("eager/MatMul = Op() 3us", "4 µs of ops of which no line is known"),
     ],
 )
 def test_a_code_view_says_why_it_knows_no_line_of_most_of_the_op_time(others: str, said: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from tests.packaging.commands import CONSTRAINTS, ROOT, run
-from tfprof_widget.widget.charts import specifications
+from tfprof_widget.charts.kinds import specifications
 
 PIN = re.compile(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.+!_-]+)")
 # Their scripts for the time of installing, which npm is not let run: what they would do is not needed.
@@ -130,7 +130,8 @@ def test_two_builds_of_the_bundle_are_byte_equal_and_are_what_is_shipped(tmp_pat
     for folder in built:
         run("node", "js/build.mjs", str(folder), cwd=ROOT)
     first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in built)
-    assert set(first) == {"widget.js", "opener.js", "panels.js.gz", "charts.js.gz", "THIRD_PARTY_NOTICES.txt"}
+    scripts = {"widget.js", "opener.js", "panels.js.gz", "charts.js.gz"}
+    assert set(first) == {*scripts, "charts.json", "THIRD_PARTY_NOTICES.txt"}
     assert second == first
     assert {name: (ROOT / "tfprof_widget" / "static" / name).read_bytes() for name in first} == first
 

@@ -55,7 +55,7 @@ def test_users_get_the_types(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "asks.py").write_text(ASKS_FOR_TYPES)
     options = (f"--python-executable={installed}", f"--cache-dir={tmp_path}", "--follow-imports=silent")
     printed = run(sys.executable, "-m", "mypy", *options, "asks.py", cwd=tmp_path)
-    assert 'Revealed type is "tfprof_widget.api.profile.View"' in printed
+    assert 'Revealed type is "tfprof_widget.api.view.View"' in printed
 
 
 def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:

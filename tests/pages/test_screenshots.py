@@ -22,7 +22,7 @@ def test_every_part_of_the_look_is_watched() -> None:
     assert {
         "js/src/views/frame.tsx",
         "js/src/styles/table.css",
-        "tfprof_widget/widget/charts.py",
+        "tfprof_widget/charts/memory.py",
         "docs/screenshots/take.py",
     } <= names
     assert all(list(ROOT.glob(pattern)) for pattern in SEEN)

@@ -27,7 +27,7 @@ def test_every_default_passes_its_own_check() -> None:
 
 
 def test_the_names_are_those_of_the_tfprof_documents() -> None:
-    assert VIEWS == ("scope", "graph", "op", "code")
+    assert VIEWS == ("scope", "graph", "op", "code", "layers")
     told = "name depth bytes peak_bytes residual_bytes output_bytes micros accelerator_micros cpu_micros params"
     assert (*told.split(), "float_ops", "occurrence") == ORDERS
     # The guide's list of columns, and those that came later.
@@ -105,7 +105,7 @@ def test_an_option_like_no_other_is_told_all() -> None:
 
 @pytest.mark.parametrize("bad", ["", "scopes", "Op", None, 3])
 def test_an_unknown_view_is_told_the_known_ones(bad: Any) -> None:
-    with pytest.raises(ValueError, match=f"^view has no {bad!r}; choose from scope, graph, op, code$"):
+    with pytest.raises(ValueError, match=f"^view has no {bad!r}; choose from scope, graph, op, code, layers$"):
         check_view(bad)
 
 

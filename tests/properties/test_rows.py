@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.properties.models import BOUNDED, THRESHOLDS, Model, choices, models
 from tests.properties.test_totals import EVERY_TREE, EVERY_VIEW, asked, with_traces
-from tfprof_widget.api.profile import View
+from tfprof_widget.api.view import View
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.profiles.options import ORDERS
 

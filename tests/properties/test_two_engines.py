@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.made import changed
@@ -53,7 +54,14 @@ def test_both_engines_give_the_same_rows(tmp_path: Path) -> None:
     assert blamed[False] > 20
     assert all(
         seen[kind] > 5
-        for kind in ("runs by name", "workers", "workers by name", "told forward nodes", "stacks of these steps")
+        for kind in (
+            "runs by name",
+            "workers",
+            "workers by name",
+            "told forward nodes",
+            "stacks of these steps",
+            "float operations by step",
+        )
     ), seen
 
 
@@ -86,6 +94,8 @@ def kinds_of(question: Question) -> Iterator[str]:
         yield "told forward nodes"
     if question.view == "code" and profile.other_stacks.group_of(chosen_steps(profile, Options.of(**options))) >= 0:
         yield "stacks of these steps"
+    if profile.step_totals.float_ops is not None and options.get("timing") == "exact":
+        yield "float operations by step"
 
 
 def random_questions(seed: int) -> Iterator[Question]:
@@ -113,6 +123,10 @@ def random_recording(rng: Random, made: RandomProfile) -> Profile:
         profile = changed(profile, traces=replace(profile.traces, forward=forward))
     if rng.random() < 0.5:
         profile = changed(profile, other_stacks=random_other_stacks(rng, profile))
+    if rng.random() < 0.5:
+        totals = profile.step_totals
+        values = np.array([rng.choice((0, 1, rng.randrange(10**7))) for _ in totals.node], np.int64)
+        profile = changed(profile, step_totals=totals.with_float_ops(values, profile.nodes))
     return profile
 
 

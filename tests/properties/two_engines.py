@@ -12,10 +12,13 @@ from typing import Any
 
 from hypothesis import settings
 
-from tfprof_widget.api.profile import Profile, View
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.view import View
+from tfprof_widget.charts.costs import Costs, cost_rows
+from tfprof_widget.engine.layers import PASSES
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.output.costs import Costs, cost_rows
+from tfprof_widget.output.tabular import layer_types
 from tfprof_widget.output.text import blamed, hiding, left_out
 from tfprof_widget.profiles.options import METRICS
 from tfprof_widget.widget.wire import encoded
@@ -96,6 +99,8 @@ def _described(view: View) -> dict[str, Any]:
         "total": {measure: view.total[measure].tolist() for measure in MEASURES},
         "grand_total": {measure: int(view.grand_total[measure][0]) for measure in MEASURES},
         "unit": {measure: view.unit(measure) for measure in MEASURES},
+        "passes": {name: view.own[name].tolist() for name in PASSES if view.view == "layers"},
+        "types": layer_types(view) if view.view == "layers" else [],
     }
 
 
@@ -106,6 +111,9 @@ def in_units_of(answer: dict[str, Any], units: dict[str, int]) -> dict[str, Any]
         found[kind] = {
             measure: _converted(answer[kind][measure], answer["unit"][measure], units[measure]) for measure in MEASURES
         }
+    found["passes"] = {
+        name: _converted(values, answer["unit"]["micros"], units["micros"]) for name, values in answer["passes"].items()
+    }
     return found
 
 

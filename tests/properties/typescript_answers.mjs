@@ -13,6 +13,7 @@ const PARTS = {
   "../analysis/costs.ts": "costRows, costsOf",
   "../analysis/emptiness.ts": "blamed, hiding, leftOut",
   "./evaluate.ts": "evaluate",
+  "./layers.ts": "layerTypes, passOf",
   "./measures.ts": "MEASURES",
   "../data/options.ts": "withDefaults",
 };
@@ -31,7 +32,9 @@ const { outputFiles } = await build({
   write: false,
 });
 const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-const { blamed, hiding, leftOut, decode, OPTIONS, costRows, costsOf, evaluate, MEASURES, withDefaults } = await import(source);
+const { blamed, hiding, leftOut, decode, OPTIONS, costRows, costsOf, evaluate, layerTypes, MEASURES, passOf, withDefaults } =
+  await import(source);
+const PASSES = ["forward", "backward", "update"];
 
 const directory = process.argv[2];
 const profiles = new Map();
@@ -60,6 +63,10 @@ function answerTo({ columns, view: kind, options, metrics }) {
     total: byMeasure((measure) => Array.from(view.total(measure))),
     grand_total: byMeasure((measure) => view.grandTotal(measure)),
     unit: byMeasure((measure) => view.unit(measure)),
+    passes: Object.fromEntries(
+      (kind === "layers" ? PASSES : []).map((pass) => [`${pass}_micros`, Array.from(passOf(view, pass))]),
+    ),
+    types: kind === "layers" ? layerTypes(view) : [],
     costs: Object.fromEntries(metrics.map((metric) => [metric, costRows(costsOf(view), metric).map(withoutOp)])),
   };
 }

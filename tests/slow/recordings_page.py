@@ -8,7 +8,17 @@ import warnings
 from pathlib import Path
 
 import tfprof_widget as tfprof
-from tests.ingest.test_recordings import COPYING, FOLDER, on_device
+from tests.ingest.test_recordings import (
+    COPYING,
+    FOLDER,
+    IDLE_BY_XPROF,
+    OTHERWISE,
+    PEAKS_BY_XPROF,
+    costs_of,
+    costs_told,
+    of_cores,
+    on_device,
+)
 from tfprof_widget.api.profile import Profile
 
 PAGE = Path(__file__).parents[2] / "docs" / "recordings.md"
@@ -28,12 +38,19 @@ figure is held against what TensorFlow's own profiler plugin or xprof tells of t
 writes this page; the recordings lie beside the repository, not in it.
 
 *Ops* are the ops of the framework, by their time on the device; *apart* is the largest difference of one of them.
-*Copies* are transfers between host and device, *memory* the peak of each allocator beside TensorFlow's. *Kernels* are
-those of which the launch by the host is recorded. *A step* is what its accelerators did in the mean: compute,
-collectives, copies, nothing.
+*Copies* are transfers between host and device, *memory* the peak of each allocator beside TensorFlow's or xprof's.
+*Kernels* are those of which the launch by the host is recorded. *A step* is what its accelerators did in the mean:
+compute, collectives, copies, nothing.
 
 | recording | made with | ops | apart | copies | bytes copied | memory | kernels | a step |
 |---|---|---|---|---|---|---|---|---|
+"""
+COSTS = """
+Of XLA's ops, xprof tells float operations and bytes of memory that they read and write; those within 1 % are equal.
+*Idle* is the share of the time between the first and the last op of all cores in which nothing ran.
+
+| recording | float operations | bytes | idle | xprof's |
+|---|---|---|---|---|
 """
 FOOT = """
 Not at hand, and so read from traces of the same form only: TensorFlow 2.6 and later on a real GPU, TensorFlow on a TPU,
@@ -71,11 +88,26 @@ def row(folder: Path, profile: Profile) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def costs(folder: Path, profile: Profile) -> str:
+    ours, theirs = costs_of(profile), costs_told(folder)
+    cells = [folder.name]
+    for place in range(2):
+        told = {op: each[place] for op, each in theirs.items() if each[place]}
+        same = sum(abs(ours[op][place] - amount) <= 0.01 * amount for op, amount in told.items())
+        cells.append(f"{same} of {len(told)} equal")
+    busy, spans = map(sum, zip(*of_cores(profile), strict=True))
+    idle = IDLE_BY_XPROF.get(folder.name)
+    cells += [f"{1 - busy / spans:.1%}", "not told" if idle is None else f"{idle:.1%}"]
+    return f"| {' | '.join(cells)} |\n"
+
+
 def memory(folder: Path, profile: Profile) -> str:
     peaks = folder / "memory_peaks.json"
-    if not peaks.exists():
+    theirs = PEAKS_BY_XPROF.get(folder.name, {})
+    if peaks.exists():
+        theirs = {name: int(each["peakBytesInUse"]) for name, each in json.loads(peaks.read_text()).items()}
+    if not theirs:
         return "not told"
-    theirs = {name: int(each["peakBytesInUse"]) for name, each in json.loads(peaks.read_text()).items()}
     ours = {each.name: each.peak_bytes for each in profile.allocator_peaks}
     return f"{sum(ours.get(name) == peak for name, peak in theirs.items())} of {len(theirs)} equal"
 
@@ -98,8 +130,12 @@ def main() -> None:
     if not folders:
         raise SystemExit(f"there are no recordings in {FOLDER}")
     warnings.simplefilter("ignore")
-    rows = [row(folder, tfprof.load(folder / "recording.xplane.pb")) for folder in folders]
-    PAGE.write_text(f"{HEAD}{''.join(rows)}{FOOT}", encoding="utf-8")
+    profiles = {folder: tfprof.load(folder / "recording.xplane.pb") for folder in folders}
+    rows = [row(*each) for each in profiles.items()]
+    of_xla = [costs(*each) for each in profiles.items() if each[0].name.startswith("jax")]
+    others = [f"- `{op}`: {why}.\n" for op, why in OTHERWISE.items()]
+    text = f"{HEAD}{''.join(rows)}{COSTS}{''.join(of_xla)}\nOther than xprof we count:\n\n{''.join(others)}{FOOT}"
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,14 @@ MEASURED = {
         "cell of a Keras fit of 8 steps, %%tfprof beside untraced",
         "cell of 4 tf.function calls, %%tfprof beside untraced",
     },
-    "cells": {"hooks of an untraced session run", "cell of a Keras fit, LSTM, by the clock"},
+    "cells": {
+        "hooks of an untraced session run",
+        "a second in which Python is looked at, of a processor",
+        "account of a cell of 10,000 steps",
+        "cell of a Keras fit, LSTM, by the clock",
+    },
     "views": {f"{view} view, other order, timing=exact" for view in ("scope", "graph", "op", "code")},
+    "compare": {"compare two profiles, all layers renamed, of one core, beside reading one"},
     "scaling": {"slowest view, other step", "peak memory while loading, beside columns"},
 }
 """What is measured of each area, among other things."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.ingest.flops.test_published import float_ops, graph_of, multiply_accumulates
-from tests.ingest.flops.test_training import BATCH, FULL, SMALLER, counted, fitted, in_training
+from tests.ingest.flops.test_training import FULL, SMALLER, approximately, batches, counted, fitted, in_training
 from tests.slow.share import share
 
 SIZE = (32, 32, 3)
@@ -32,7 +32,7 @@ def efficientnet() -> keras.Model:
 def test_a_step_takes_what_was_calculated_by_hand(make: Callable[[], keras.Model], examples: int) -> None:
     model = make()
     profile = fitted(model, np.ones([examples, *SIZE], np.float32))
-    assert counted(profile) == pytest.approx(BATCH * in_training(model), rel=0.03)
+    assert counted(profile) == approximately(*(batch * in_training(model) for batch in batches(examples)))
     assert profile.flops_coverage().share > 0.95
 
 

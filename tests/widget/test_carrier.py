@@ -23,10 +23,10 @@ def saved_by(cells: list[str | None], monkeypatch: pytest.MonkeyPatch) -> list[s
     """The blocks that widgets leave when these cells run, one after the other."""
     displayed: list[str] = []
 
-    def display(data: dict[str, str], raw: bool) -> None:
+    def display(data: dict[str, str], metadata: object, raw: bool) -> None:
         displayed.extend(filter(None, [data.get("text/html")]))
 
-    monkeypatch.setattr(traits, "_CARRIER", traits._Carrier())
+    traits._shared().clear()  # as in a kernel that has just been started
     monkeypatch.setattr("IPython.display.display", display)
     for cell in cells:
         monkeypatch.setattr(traits, "_cell", lambda cell=cell: cell)

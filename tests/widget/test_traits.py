@@ -107,10 +107,10 @@ def test_assets_are_made_anew_after_they_were_closed(widget: TfprofWidget) -> No
 def test_assets_are_told_to_who_asks_and_to_nobody_else(widget: TfprofWidget, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Any] = []
     monkeypatch.setattr(widget, "send", lambda content, buffers: told.append((content, buffers)))
-    for message in ({"ask": "anything"}, {"code": "ask"}, {"ask": "code"}):
+    for message in ({"request": "anything"}, {"code": "request"}, {"request": "code"}):
         widget._handle_custom_msg(message, [])
     assets = shared_assets()
-    assert told == [({"told": "code", "page": assets.page}, [assets.panels, assets.charts])]
+    assert told == [({"answer": "code", "page": assets.page}, [assets.panels, assets.charts])]
     assert b"vega" in gzip.decompress(told[0][1][1])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +13,8 @@ from tfprof_widget.engine.measures import MEASURES, measures_of
 from tfprof_widget.engine.steps import by_worker, chosen_steps
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.view import ViewData
-from tfprof_widget.lib.arrays import NANOS_A_MICRO
 from tfprof_widget.lib.errors import value_error
-from tfprof_widget.lib.text import visible, writer
+from tfprof_widget.lib.text import short, visible
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options, one_of
 
@@ -96,11 +94,10 @@ def comparison_text(table: pandas.DataFrame, measure: str) -> str:
 
     >>> import pandas
     >>> print(comparison_text(pandas.DataFrame({"name": ["Add"], "a": [1.5], "ratio": [2.0]}), "micros"))
-    name       a  ratio
-    Add   1.50us   2.00
+    name        a  ratio
+    Add   1.50 µs   2.00
     """
-    write = writer(measure)
-    columns = [[visible(str(name)), *_cells(table[name], name, write)] for name in table]
+    columns = [[visible(str(name)), *_cells(table[name], name, measure)] for name in table]
     widths = [max(map(len, column)) for column in columns]
     lines = zip(*columns, strict=True)
     return "\n".join(
@@ -109,12 +106,12 @@ def comparison_text(table: pandas.DataFrame, measure: str) -> str:
     )
 
 
-def _cells(column: Any, name: Any, write: Callable[[int, int], str]) -> list[str]:
+def _cells(column: Any, name: Any, measure: str) -> list[str]:
     if name == "name":
         return [visible(str(each)) for each in column]
     if name in RATIOS:
         return ["-" if math.isnan(each) else f"{each:.2f}" for each in column.tolist()]
-    return [f"{'-' * (each < 0)}{write(round(abs(each) * NANOS_A_MICRO), NANOS_A_MICRO)}" for each in column.tolist()]
+    return [short(measure, each) for each in column.tolist()]
 
 
 def _costs(shown: ViewData, steps: tuple[int, ...], measure: str) -> Any:

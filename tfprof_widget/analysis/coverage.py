@@ -135,7 +135,7 @@ def _coverage(profile: ProfileData, options: Options) -> FlopsCoverage:
     rows = np.flatnonzero(accounted(profile, options) & ((micros > 0) if micros.any() else True)).tolist()
     by_op: dict[str, list[tuple[int, str]]] = {}
     for row in rows:
-        lacks = "" if of_one[row] else _lacks(counter, row)
+        lacks = "" if of_one[row] or float_ops[row] else _lacks(counter, row)
         by_op.setdefault(nodes.ops[nodes.op[row]], []).append((row, lacks))
     op_types = [_of_type(op, members, micros, float_ops) for op, members in by_op.items()]
     return FlopsCoverage(tuple(sorted(op_types, key=lambda each: (-each.micros, each.op))))

@@ -69,12 +69,18 @@ def own_frames(tables: ProfileTables) -> tuple[str, ...]:
     traces = tables.traces
     used = np.unique(np.concatenate([traces.stack, tables.other_stacks.stack]))
     for stack in used[used >= 0].tolist():
-        own.update(_of_stack(traces, traces.stacks[stack].tolist()))
+        own.update(own_of_stack(traces, traces.stacks[stack].tolist()))
     return tuple(sorted({f"{re.escape(_name(traces, frame))}({re.escape(GRADIENT_SUFFIX)})?" for frame in own}))
 
 
-def _of_stack(traces: CodeStacks, frames: list[int]) -> Iterator[int]:
-    """The frames outside libraries, from the outermost cell inwards if any; the outermost frame if there are none."""
+def own_of_stack(traces: CodeStacks, frames: list[int]) -> Iterator[int]:
+    """The frames outside libraries, from the outermost cell inwards if any; the outermost frame if there are none.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> traces = demo_profile().traces
+    >>> [_name(traces, frame) for frame in own_of_stack(traces, traces.stacks[0].tolist())]
+    ['train.py:13:<module>']
+    """
     files = [traces.strings[traces.file[frame]] for frame in frames]
     first = next((place for place, file in enumerate(files) if CELL.fullmatch(file)), 0)
     own = [frame for frame, file in zip(frames[first:], files[first:], strict=True) if not is_of_library(file)]

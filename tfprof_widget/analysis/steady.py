@@ -14,7 +14,7 @@ import numpy as np
 from tfprof_widget.ingest.parts.names import DATA_SCOPE
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.lib.intervals import Intervals
-from tfprof_widget.lib.text import written_time
+from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.profiles.data import EAGER, EARLY, FIRST, PARTIAL, SHORTER, ProfileData, ProfileTables
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
@@ -49,7 +49,7 @@ class SteadySteps:
     >>> from tfprof_widget.demo import demo_profile
     >>> steady = SteadySteps.of(demo_profile())
     >>> steady.steps.tolist(), steady.shown(steady.wall.length), steady.options
-    ([0], '365.12us', {})
+    ([0], '365.1 µs', {})
     """
 
     profile: ProfileData
@@ -130,9 +130,9 @@ class SteadySteps:
     @cached_property
     def clock(self) -> int:
         """The time of the steps by the clock, as it is without tracing if that is known, else as it was traced."""
-        times, names = self.profile.times, {self.profile.step_names[step] for step in self.steps.tolist()}
-        untraced = times.step_seconds if times is not None and names == {self.profile.main_kind} else 0.0
-        return round(untraced * 1e9) * len(self.steps) or self.wall.length
+        cell, names = self.profile.cell, {self.profile.step_names[step] for step in self.steps.tolist()}
+        runs = cell.runs_of(self.profile.main_kind) if cell is not None and names == {self.profile.main_kind} else None
+        return (runs.usual_nanos if runs is not None else 0) * len(self.steps) or self.wall.length
 
     @property
     def untraced_share(self) -> float:
@@ -162,6 +162,11 @@ class SteadySteps:
     def runs(self) -> Integers:
         """How often each node ran."""
         return self._added_up(self.profile.step_totals.run_count)
+
+    @cached_property
+    def float_ops(self) -> Integers:
+        """The float operations of each node."""
+        return self._added_up(self.profile.step_totals.float_ops_of(self.profile.nodes))
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -260,7 +265,7 @@ class SteadySteps:
 
     def shown(self, nanos: int) -> str:
         """A time of all steps as text, divided by the number of steps."""
-        return written_time(nanos // max(len(self.steps), 1), 1000)
+        return written_seconds(nanos / max(len(self.steps), 1) / 1e9)
 
     @cached_property
     def _totals(self) -> slice | Integers:

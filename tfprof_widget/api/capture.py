@@ -10,16 +10,19 @@ from heapq import nlargest
 from operator import itemgetter
 from typing import Any, TypeVar, overload
 
+from tfprof_widget.api.captured import cell_name
 from tfprof_widget.api.result import Capture
+from tfprof_widget.capturing.cell_log import CellLog
 from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_source import FunctionSource
-from tfprof_widget.capturing.gaps import Gaps, sampled_gaps
 from tfprof_widget.capturing.hooks import without_hooks
 from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
+from tfprof_widget.capturing.python_sampler import looking
 from tfprof_widget.capturing.recording import Recording, joined
 from tfprof_widget.capturing.sampling import Policy, policy
 from tfprof_widget.capturing.session_hooks import hooked_sessions
 from tfprof_widget.capturing.session_source import SessionSource
+from tfprof_widget.capturing.surroundings import LoadClock, Surroundings, fingerprint
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.lib.safely import Interrupts, deliver_interrupt, hold_interrupts, release_interrupts
 from tfprof_widget.profiles.devices import CPU_MEMORY, MISSING_STREAMS, ran_on_cpus
@@ -89,9 +92,10 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
         self._open: list[_OpenCapture] = []
 
     def __enter__(self) -> Capture:
+        log = CellLog()
         interrupts = hold_interrupts()
         try:
-            opened = _OpenCapture(interrupts, self.policy, collectives=self.collectives)
+            opened = _OpenCapture(log, interrupts, self.policy, collectives=self.collectives)
             with opened.hooks:  # taken out at once if entering fails or is interrupted
                 opened.hook()
                 deliver_interrupt()
@@ -100,18 +104,21 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
             release_interrupts(interrupts)
             raise
         self._open.append(opened)
+        log.opened = log.clock()
         return opened.capture
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if not self._open:
             return  # left before, as by an ExitStack and by hand
         opened = self._open.pop()
-        capture = opened.capture
+        capture, log = opened.capture, opened.log
+        log.closing = log.clock()
         try:
             without_hooks(error)
             opened.hooks.close()
+            surroundings = Surroundings(fingerprint(self.policy), opened.load.others_cores())
             with opened.interrupts.allowed() if opened.interrupts is not None else nullcontext():
-                capture.finish(_explained(opened.recorded()), self.name)
+                capture.finish(_explained(opened.recorded()), self.name, log.nanos, surroundings)
         except BaseException as own:
             capture.finish(Recording((), 0.0, None, 0, (_lost(own),)), self.name)
             if not isinstance(own, Exception):  # an error of our own must not replace the user's
@@ -124,15 +131,16 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
 class _OpenCapture:
     """The hooks and recorders of a capture between entering and leaving its block."""
 
-    def __init__(self, interrupts: Interrupts | None, policy: Policy, *, collectives: bool) -> None:
+    def __init__(self, log: CellLog, interrupts: Interrupts | None, policy: Policy, *, collectives: bool) -> None:
+        self.log = log
         self.interrupts = interrupts
         self.kept_code = KeptCode()
         self.sessions = SessionSource(policy, kept=self.kept_code.positions)
         self.functions = FunctionSource(policy, collectives=collectives, kept=self.kept_code.positions)
-        self.gaps = Gaps()
-        self.gaps.sources += [self.sessions, self.functions]
-        self.sessions.gaps = self.functions.gaps = self.gaps
+        log.sources += [self.sessions, self.functions]
+        self.sessions.log = self.functions.log = log
         self.capture = Capture()
+        self.load = LoadClock()
         self.hooks = ExitStack()
 
     def hook(self) -> None:
@@ -141,7 +149,7 @@ class _OpenCapture:
         enter(hooked_sessions(sessions))
         enter(hooked_functions(functions))
         enter(keeping_code(self.kept_code))
-        enter(sampled_gaps(self.gaps))
+        enter(looking(self.log.sampler, self.log.thread_to_see))
         enter(sessions.opening_thread.opened())
         enter(functions.opening_thread.opened())
         self.capture.counting(
@@ -152,7 +160,7 @@ class _OpenCapture:
     def recorded(self) -> Recording:
         """What was recorded of sessions and functions, with notes on what is missing."""
         recorded = joined(self.sessions.recorded(), _with_memory_noted(self.functions.recorded()))
-        return replace(_with_streams_noted(recorded), times=self.gaps.times())
+        return replace(_with_streams_noted(recorded), cells=(self.log.times(recorded.runs, cell_name),))
 
 
 def _costliest(sessions: SessionSource, functions: FunctionSource, limit: int) -> list[tuple[str, float]]:
@@ -203,4 +211,4 @@ def _explained(recorded: Recording) -> Recording:
             "no session ran, no function and no Keras step was called here. If the work ran in another process or "
             "had been started before, put the call that runs it into the cell or block."
         )
-    return Recording(recorded.graphs, recorded.wall_seconds, recorded.overhead_seconds, 0, (reason,))
+    return replace(recorded, warnings=(reason,))

@@ -1,17 +1,18 @@
-"""Defines Profile and View, with the methods by which users look at them, and the functions `load` and `merge`."""
+"""Defines Profile, with the methods by which users look at one, and the functions `load` and `merge`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfprof_widget.engine.view import ViewData
+from tfprof_widget.api.accounted import Accounted
+from tfprof_widget.api.view import View
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.profiles.data import ProfileData, table_values
 
 if TYPE_CHECKING:
+    import altair
     import pandas
 
     from tfprof_widget.analysis.advisor.runner import Advice
@@ -19,94 +20,10 @@ if TYPE_CHECKING:
     from tfprof_widget.analysis.coverage import FlopsCoverage
     from tfprof_widget.ingest.files.find import AnyPath, Source
     from tfprof_widget.ingest.merging.merge import Captured
-    from tfprof_widget.lib.messages import GraphNodeProto, MultiGraphNodeProto
     from tfprof_widget.widget.traits import TfprofWidget
 
 
-class View(ViewData):
-    """The rows of one of tfprof's views, with methods that make text, messages, tables and files of them.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> view = demo_profile().view("scope", max_depth=2, order_by="micros")
-    >>> len(view), view.names[:2]
-    (14, ('_TFProfRoot', 'gradients'))
-    """
-
-    profile: Profile
-
-    @classmethod
-    def of(cls, data: ViewData) -> View:
-        """A View of the same rows."""
-        return cls(**{column.name: getattr(data, column.name) for column in fields(ViewData)})
-
-    def to_dataframe(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame: names, depth, parent row, own and total values.
-
-        >>> from tfprof_widget.demo import demo_profile
-        >>> demo_profile().view("op", order_by="micros").to_dataframe()[["name", "micros"]].head(1).values.tolist()
-        [['MatMul', 123.195]]
-        """
-        from tfprof_widget.output.tabular import view_frame
-
-        return view_frame(self)
-
-    def text(self) -> str:
-        """What tfprof prints for this view: help on the columns, then the rows."""
-        from tfprof_widget.output.text import report
-
-        return report(self)
-
-    def proto(self) -> GraphNodeProto | MultiGraphNodeProto:
-        """The rows as tfprof's message: a GraphNodeProto for scope and graph view, else a MultiGraphNodeProto."""
-        from tfprof_widget.output.protos import view_proto
-
-        return view_proto(self)
-
-    def write_timeline(self, path: str | PathLike[str], *, epoch: bool = False) -> list[str]:
-        """Write a timeline for chrome://tracing or Perfetto, and return the names of the files written.
-
-        The timeline of the graph view shows when each op ran, that of scope and code view shows the tree. The file is
-        `path`; if `{step}` stands in it, one file is written for each step. Times begin with 0; with `epoch` they are
-        those of the clock, as in other logs of the machine.
-
-        >>> import tempfile
-        >>> from tfprof_widget.demo import demo_profile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     demo_profile().view("graph").write_timeline(f"{folder}/run_{{step}}.json")
-        ['...run_0.json']
-        """
-        from tfprof_widget.output.destination import write_timeline
-
-        return write_timeline(self, path, epoch=epoch)
-
-    def write_pprof(self, path: str | PathLike[str]) -> None:
-        """Write a code view for the `pprof` tool, gzipped, with the measures that are selected.
-
-        >>> from tfprof_widget.demo import demo_profile
-        >>> demo_profile().view("op").write_pprof("run.pb.gz")
-        Traceback (most recent call last):
-            ...
-        ValueError: output pprof: the op view has no pprof output; choose the view code
-        """
-        from tfprof_widget.output.destination import write_pprof
-
-        write_pprof(self, path)
-
-    def __repr__(self) -> str:
-        from tfprof_widget.output.text import summary
-
-        return summary(self)
-
-    def _repr_html_(self) -> str:
-        from tfprof_widget.output.html import table
-
-        return table(self)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-
-class Profile(ProfileData):
+class Profile(ProfileData, Accounted):
     """A graph's nodes and what was measured of them: tables of columns, and tfprof's views of them.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -186,6 +103,23 @@ class Profile(ProfileData):
         from tfprof_widget.output.saved import save
 
         save(self, path)
+
+    @property
+    def _accounted(self) -> ProfileData:
+        return self
+
+    def step_times(self) -> pandas.DataFrame:
+        """Every run of the busiest kind in the captured cell, as `Capture.steps` gives them; `steps` are their numbers.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().step_times()
+        Traceback (most recent call last):
+            ...
+        tfprof_widget.ProfileError: no cell was captured: only %%tfprof and tfprof_widget.capture() see ...
+        """
+        from tfprof_widget.output.account import steps_frame
+
+        return steps_frame(self)
 
     def flops_coverage(self, **options: Any) -> FlopsCoverage:
         """The share of the time for which float operations are known, and the op types that lack a formula or shapes.
@@ -327,7 +261,35 @@ class Profile(ProfileData):
 
         return compare(self, view, measure, Options.of(**options))
 
-    def widget(self, view: str = "scope", title: str = "", **options: Any) -> TfprofWidget:
+    def chart(
+        self,
+        chart: str = "op types",
+        view: str = "op",
+        *,
+        metric: str = "time",
+        theme: str = "light",
+        width: float = 6.5,
+        title: str | None = None,
+        span: tuple[float, float] | None = None,
+        **options: Any,
+    ) -> altair.LayerChart | altair.Chart:
+        """A chart of a view, `width` inches wide, to go on with in altair, or to save as SVG, PNG or PDF.
+
+        `chart` is one of "op types", "scopes", "steps", "memory", "timeline", "workers" and "advice", `metric` one of
+        "time", "memory", "count" and "rate". Of the timeline the `span` is drawn, two times in seconds.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().chart("scopes", title="Where the time goes").to_dict()["title"]["text"]
+        ['Where the time goes']
+        """
+        from tfprof_widget.charts.chart import Subject
+        from tfprof_widget.charts.kinds import described
+        from tfprof_widget.charts.pictures import altair_chart, pixels
+
+        subject = Subject(self.view(view, **options), metric, width=pixels(width), span=span)
+        return altair_chart(described(chart, subject, theme, title))
+
+    def widget(self, view: str = "overview", title: str = "", **options: Any) -> TfprofWidget:
         """A widget that shows the profile in a notebook: tables, charts and timeline, with live options.
 
         >>> from tfprof_widget.demo import demo_profile

@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 import datetime
-import re
-import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from importlib.metadata import version
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tfprof_widget.analysis.coverage import flops_coverage
 from tfprof_widget.analysis.own_lines import own_frames
-from tfprof_widget.analysis.steady import StepUse, executions_a_step
-from tfprof_widget.api.profile import Profile, View
-from tfprof_widget.capturing.gaps import Label, times_of_cell
+from tfprof_widget.analysis.steady import executions_a_step
+from tfprof_widget.api.accounted import Accounted
+from tfprof_widget.api.captured import (
+    CapturedGraph,
+    busiest_graph,
+    captured_graphs,
+    cell_alone,
+    names_of_kinds,
+    op_time,
+    steady_regexes,
+)
+from tfprof_widget.api.kept import Kept
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.view import View
 from tfprof_widget.capturing.recording import (
-    KindOfRun,
     Measurement,
     Recording,
-    busiest,
-    steps_shown,
     timed_sentence,
 )
 from tfprof_widget.capturing.sampling import note_on_slow_runs, notes_on_untraced
-from tfprof_widget.engine.steps import chosen_steps
-from tfprof_widget.ingest.assemble import assemble
-from tfprof_widget.ingest.parts.stacks import name_cells, place_lone_gradients
+from tfprof_widget.capturing.surroundings import Surroundings
 from tfprof_widget.lib.errors import ProfileError, error_text
 from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.output.text import counted_rows, summary
-from tfprof_widget.profiles.devices import ran_on_cpus
-from tfprof_widget.profiles.options import EVERYTHING, VIEWS, Options
+from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.devices import CPU_MEMORY, ran_on_cpus
+from tfprof_widget.profiles.options import VIEWS, Options
 
 if TYPE_CHECKING:
     import pandas
@@ -63,41 +67,6 @@ def print_options(view: View, asked: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-@dataclass(frozen=True)
-class CapturedGraph:
-    """One graph's profile, and the kinds of runs of it, in the order first seen.
-
-    `busiest` is the traced kind that does most of the `work`, None if no run was traced.
-    """
-
-    profile: Profile
-    kinds: tuple[KindOfRun, ...]
-    busiest: KindOfRun | None
-    work: tuple[float, float]
-
-
-def captured_graphs(recorded: Recording) -> tuple[CapturedGraph, ...]:
-    """The recorded graphs as profiles; in a notebook their frames name cells by number, as `In[2]`."""
-    label = _labels()
-    stages = [place_lone_gradients, *([name_cells(label)] if label is not None else [])]
-    found = []
-    for graph in recorded.graphs:
-        runs, work = busiest(graph.tables, graph.kinds)
-        steps = steps_shown(graph.tables, runs) if runs is not None else ""
-        tables = graph.tables.having(
-            main_kind=steps, times=times_of_cell(recorded.times, (runs and runs.median_seconds) or 0.0, label)
-        )
-        profile = Profile.of(assemble(tables, *stages))
-        found.append(CapturedGraph(profile, graph.kinds, runs, work))
-    return tuple(found)
-
-
-def _labels() -> Label | None:
-    """IPython's function from a cell's file to its label in tracebacks; None without IPython and in old versions."""
-    loaded: Any = sys.modules.get("IPython")
-    return getattr(getattr(loaded and loaded.get_ipython(), "compile", None), "format_code_name", None)
-
-
 Value = TypeVar("Value")
 Counts = Callable[[], tuple[int, ...]]
 Costliest = Callable[[int], list[tuple[str, float]]]
@@ -109,7 +78,7 @@ PROGRESS_OPS = 3
 MOST_TIMED = 5
 
 
-class Capture:
+class Capture(Accounted, Kept):
     """The result of capturing; empty until the block is over.
 
     >>> capture = Capture.of(Recording((), 0.0, 0.0, 0, ("nothing ran",)), name="cell")
@@ -120,6 +89,8 @@ class Capture:
     def __init__(self) -> None:
         self._recorded: Recording | None = None
         self._captured: tuple[CapturedGraph, ...] | None = None
+        self._name = ""
+        self._taken = datetime.datetime.now(datetime.UTC)
         self._measurement: Measurement | None = None
         self._watched: tuple[Counts, Costliest] | None = None
         self.options: Mapping[str, Any] = {}
@@ -131,11 +102,20 @@ class Capture:
         capture.finish(recorded, name)
         return capture
 
-    def finish(self, recorded: Recording, name: str = "") -> None:
-        """Take what was recorded; from now on the capture can be looked at."""
-        self._recorded = recorded
-        self._captured = captured_graphs(recorded)
-        self._measurement = _measured(recorded, _busiest(self._captured), name)
+    def finish(
+        self,
+        recorded: Recording,
+        name: str = "",
+        elapsed: Callable[[], int] | None = None,
+        surroundings: Surroundings | None = None,
+    ) -> None:
+        """Take what was recorded; from now on the capture can be looked at.
+
+        `elapsed` tells how long the cell has taken, in nanoseconds, and `surroundings` in which it ran.
+        """
+        self._surroundings = surroundings
+        self._recorded, self._name, self._taken = recorded, name, datetime.datetime.now(datetime.UTC)
+        self._captured = captured_graphs(recorded, elapsed)
         self._watched = None  # it would keep the user's graphs and models alive, and cannot be pickled
 
     def counting(self, counts: Counts, costliest: Costliest) -> None:
@@ -166,7 +146,9 @@ class Capture:
     @property
     def measurement(self) -> Measurement:
         """How the capture was measured."""
-        return _once_over(self._measurement)
+        if self._measurement is None:  # not at the end of the cell, as it takes some time
+            self._measurement = self._measured(busiest_graph(self._graphs))
+        return self._measurement
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
@@ -177,6 +159,42 @@ class Capture:
     def profile(self) -> Profile:
         """The profile of the busiest graph."""
         return self._shown().profile
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no ops were recorded."""
+        return busiest_graph(self._graphs) is None
+
+    @property
+    def _accounted(self) -> ProfileData:
+        """The profile of the busiest graph; where no ops were recorded, one that has the times of the cell alone."""
+        graph = busiest_graph(self._graphs)
+        return graph.profile if graph is not None else self._cell_alone
+
+    def _account_notes(self) -> tuple[str, ...]:
+        return self.measurement.warnings
+
+    @cached_property
+    def _cell_alone(self) -> ProfileData:
+        return cell_alone(self.recorded)
+
+    def steps(self) -> pandas.DataFrame:
+        """Every run of the busiest kind, recorded or not: `step`, `start`, `seconds`, `traced`, `first`, and its parts.
+
+        Times are in seconds, `start` since the cell was entered. The parts, from `forward` to `idle`, are known of
+        those runs of which ops were recorded, as these took them.
+
+        >>> import tfprof_widget as tfprof
+        >>> with tfprof.capture() as prof:
+        ...     pass
+        >>> prof.steps()
+        Traceback (most recent call last):
+            ...
+        tfprof_widget.ProfileError: the cell has no steps: no session ran, and no function or Keras model was called ...
+        """
+        from tfprof_widget.output.account import steps_frame
+
+        return steps_frame(self._accounted)
 
     def advice(self) -> Advice:
         """What every checker says of the busiest graph: print it, or take its `reports`."""
@@ -195,14 +213,16 @@ class Capture:
         chosen = view or (tab if tab in VIEWS else "op")  # the widget's other tabs are no rows
         asked = {**self._asked(graph), **given}
         asked.pop("view", None)
+        if chosen == "layers" and "order_by" not in {**self.options, **options}:
+            asked["order_by"] = "name"  # the order of the model
         return graph.profile.view(chosen, **asked)
 
     def text(self, view: str | None = None, **options: Any) -> str:
-        """The head line and a view of the busiest graph as text.
+        """The head line and a view of the busiest graph as text, without what there is no use for.
 
-        In code view the frames of libraries are left out; if all ran on CPUs, so are the columns of accelerators.
+        That are frames of libraries in the code view, columns of accelerators, and the note on bytes where none are.
         """
-        if _busiest(self._graphs) is None:
+        if busiest_graph(self._graphs) is None:
             return self._why_empty()
         try:
             whole = self.view(view, **options)
@@ -211,7 +231,9 @@ class Capture:
         shown = self.view(view, **{**options, **print_options(whole, {**self.options, **options})})
         left_out = len(whole) - len(shown)
         rest = [f"... {counted_rows(left_out)} of libraries left out: see .view('code')"] if left_out else []
-        return "\n".join([self._head(whole), *self._notes(), summary(shown, whole), *rest])
+        has_bytes = any("bytes" in column for column in shown.options.select)
+        notes = (note for note in self._notes() if has_bytes or CPU_MEMORY not in note)
+        return "\n".join([self._head(whole), *notes, summary(shown, whole), *rest])
 
     def _head(self, view: View) -> str:
         """The head line of the steps that a view shows."""
@@ -224,10 +246,6 @@ class Capture:
 
         return TfprofWidget(self._to_show(view, **options))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the profile of the busiest graph as tfprof's ProfileProto."""
-        self.profile.save(path)
-
     def save_report(self, path: str | PathLike[str]) -> None:
         """Write one HTML page that works like the widget, sliders included, in any browser and without a kernel."""
         from tfprof_widget.widget.report import report
@@ -239,7 +257,7 @@ class Capture:
 
         busiest = self._shown()
         asked = {**self._asked(busiest), **options}
-        chosen = view or asked.pop("view", "scope")
+        chosen = view or asked.pop("view", "overview")
         asked.pop("view", None)
         graphs = sorted(self._graphs, key=lambda graph: graph is not busiest)
         return Shown(
@@ -248,18 +266,19 @@ class Capture:
             view=chosen,
             options=starting_options(busiest.profile, asked),
             taken=self.measurement.taken,
+            history=self._shown_history(),
         )
 
     def _shown_graph(self, graph: CapturedGraph, number: int) -> ShownGraph:
         from tfprof_widget.widget.shown import ShownGraph
 
-        told = _measured(self.recorded, graph, self.measurement.name)
+        told = self._measured(graph)
         return ShownGraph(
-            f"graph {number}: {_kinds(graph)}",
+            f"graph {number}: {names_of_kinds(graph)}",
             graph.profile,
             tuple(told.facts()),
             told.warnings,
-            _steady_regexes(graph),
+            steady_regexes(graph),
             {name: tuple(told.of_steps(name).facts_of_steps()) for name in dict.fromkeys(graph.profile.step_names)},
         )
 
@@ -270,7 +289,7 @@ class Capture:
 
     def _shown(self) -> CapturedGraph:
         """The busiest graph, which is the one to show."""
-        graph = _busiest(self._graphs)
+        graph = busiest_graph(self._graphs)
         if graph is None:
             raise ProfileError(self._why_empty())
         return graph
@@ -279,8 +298,40 @@ class Capture:
         """The options given with the capture; if these choose no runs, with the steady runs of the busiest kind."""
         asked = dict(self.options)
         if "run_name_regexes" not in asked and asked.get("step", -1) < 0:
-            asked["run_name_regexes"] = _steady_regexes(graph)
+            asked["run_name_regexes"] = steady_regexes(graph)
         return asked
+
+    def _measured(self, graph: CapturedGraph | None) -> Measurement:
+        """How the capture was measured, with a graph's busiest steps shown."""
+        recorded = self.recorded
+        kinds = tuple(each for graph in recorded.graphs for each in graph.kinds)
+        runs = (graph and graph.busiest) or max(kinds, key=lambda each: each.seconds, default=None)
+        shown = graph.profile.main_kind if graph is not None else ""
+        op_seconds, coverage, at_once = op_time(graph) if graph is not None else (0.0, 0.0, 0.0)
+        executions = executions_a_step(graph.profile, shown) if graph is not None else 0.0
+        slowed = note_on_slow_runs(runs, executions) if runs is not None else None
+        cells = graph.profile.cells if graph is not None else recorded.cells
+        wall_seconds = max((cell.nanos / 1e9 for cell in cells), default=recorded.wall_seconds)
+        return Measurement(
+            name=self._name,
+            taken=self._taken,
+            wall_seconds=wall_seconds,
+            overhead_seconds=recorded.overhead_seconds,
+            runs=kinds,
+            run_seconds=runs.seconds_of(shown) if runs is not None else 0.0,
+            traced_run_seconds=runs.traced_run_seconds if runs is not None else 0.0,
+            op_seconds=op_seconds,
+            coverage=coverage,
+            dropped_events=recorded.dropped_events,
+            warnings=(
+                *recorded.warnings,
+                *([slowed] if slowed else ()),
+                *notes_on_untraced(kinds, wall_seconds),
+            ),
+            ops_at_once=at_once,
+            shown=shown,
+            known_overhead=recorded.known_overhead,
+        )
 
     def _notes(self) -> list[str]:
         return [f"note: {warning}" for warning in self.measurement.warnings]
@@ -299,7 +350,7 @@ class Capture:
         return "Capture, not over yet" if self._recorded is None else self.text()
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        if self._captured is None or _busiest(self._captured) is None:
+        if self._captured is None or busiest_graph(self._captured) is None:
             return {"text/plain": repr(self)}
         lines = "".join(f"<p>{escape(line)}</p>" for line in [self.measurement.sentence(), *self._notes()])
         try:
@@ -346,53 +397,3 @@ def _why_no_widget(error: Exception) -> str:
     lacking = [f"{each.package} {version(each.package)} has no {each.name}" for each in gone]
     way_out = "; install an earlier one, or a newer tfprof-widget" if gone else ""
     return f"the widget cannot be shown: {', '.join(lacking) or error_text(error)}{way_out}"
-
-
-def _measured(recorded: Recording, graph: CapturedGraph | None, name: str) -> Measurement:
-    kinds = tuple(each for graph in recorded.graphs for each in graph.kinds)
-    runs = (graph and graph.busiest) or max(kinds, key=lambda each: each.seconds, default=None)
-    shown = graph.profile.main_kind if graph is not None else ""
-    op_seconds, coverage, at_once = _op_time(graph) if graph is not None else (0.0, 0.0, 0.0)
-    executions = executions_a_step(graph.profile, shown) if graph is not None else 0.0
-    slowed = note_on_slow_runs(runs, executions) if runs is not None else None
-    notes = (*recorded.warnings, *([slowed] if slowed else ()))
-    return Measurement(
-        name=name,
-        taken=datetime.datetime.now(datetime.UTC),
-        wall_seconds=recorded.wall_seconds,
-        overhead_seconds=recorded.overhead_seconds,
-        runs=kinds,
-        run_seconds=runs.seconds_of(shown) if runs is not None else 0.0,
-        traced_run_seconds=runs.traced_run_seconds if runs is not None else 0.0,
-        op_seconds=op_seconds,
-        coverage=coverage,
-        dropped_events=recorded.dropped_events,
-        warnings=(*notes, *notes_on_untraced(kinds, recorded.wall_seconds)),
-        ops_at_once=at_once,
-        shown=shown,
-        known_overhead=recorded.known_overhead,
-    )
-
-
-def _busiest(graphs: tuple[CapturedGraph, ...]) -> CapturedGraph | None:
-    """The graph whose traced kinds of runs did most work; those that ran only once, as initializers, count last."""
-    traced = [graph for graph in graphs if graph.busiest is not None]
-    return max(traced, key=lambda graph: graph.work, default=None)
-
-
-def _op_time(graph: CapturedGraph) -> tuple[float, float, float]:
-    """The op time of the steps shown in seconds, its share with known float operations, and the ops at once."""
-    view = graph.profile.view("op", run_name_regexes=_steady_regexes(graph))
-    total = int(view.grand_total["micros"][0])
-    at_once = StepUse.of(graph.profile).ops_at_once(chosen_steps(graph.profile, view.options))
-    return total / view.time_scale / 1e6, flops_coverage(view).share if total else 0.0, at_once
-
-
-def _steady_regexes(graph: CapturedGraph) -> tuple[str, ...]:
-    return (re.escape(graph.profile.main_kind),) if graph.busiest is not None else EVERYTHING
-
-
-def _kinds(graph: CapturedGraph) -> str:
-    """The names of the first two kinds of runs of a graph."""
-    names = [runs.name for runs in graph.kinds]
-    return ", ".join(names[:2]) + (" …" if len(names) > 2 else "")

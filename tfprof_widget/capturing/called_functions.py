@@ -8,11 +8,15 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from tfprof_widget.capturing.data_pipelines import pipeline_of, stages_of
 from tfprof_widget.ingest.flops.operation import computes_nothing
 from tfprof_widget.ingest.parts.names import data_scope
+from tfprof_widget.profiles.pipeline import DataFunction
 
 TRACED_TIMES = "experimental_get_tracing_count"
 """The method of a tf.function that tells how often it was traced."""
+
+MOST_PIPELINES = 20
 
 REPEATING = frozenset({"While", "StatelessWhile", "For", "NextIteration", "ReduceDataset", "MapDefun"})
 """The types of ops that run others again and again, so that a function's graph does not tell how many ops will run."""
@@ -28,6 +32,7 @@ class CalledFunctions:
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
         self._known: dict[str, Any] = {}
+        self.pipelines: list[tuple[DataFunction, ...]] = []
         self._data: dict[str, Any] = {}
         self._code: dict[str, Any] = {}
         self._repeats: dict[str, bool] = {}
@@ -44,7 +49,8 @@ class CalledFunctions:
 
     def add_of_data(self, dataset: Any) -> None:
         """Keep the functions that a dataset calls, such as that of a `map`; those of two places have two labels."""
-        for wrapper in _functions_of(dataset):
+        wrappers = [wrapper for stage in stages_of(dataset) for wrapper in stage._functions()]
+        for wrapper in wrappers:
             function = wrapper.function
             name = _name_of(function)
             if name in self._data:
@@ -54,6 +60,9 @@ class CalledFunctions:
             scope = data_scope(name)
             labels = chain([scope], (f"{scope}_{number}" for number in count(1)))
             self.labels[name] = next(label for label in labels if self._code.setdefault(label, code) is code)
+        pipeline = pipeline_of(dataset, self.labels, _name_of, op_types)
+        if pipeline not in self.pipelines and len(self.pipelines) < MOST_PIPELINES:
+            self.pipelines.append(pipeline)
 
     def were_traced(self, function: Any) -> bool:
         """Whether a tf.function has been traced since this was last asked of it, or ever; False of what is none.
@@ -93,17 +102,6 @@ class CalledFunctions:
 def _name_of(function: Any) -> str:
     name = function.name
     return name.decode() if isinstance(name, bytes) else str(name)
-
-
-def _functions_of(dataset: Any) -> Iterator[Any]:
-    """TensorFlow's wrappers of the functions that a dataset and the datasets before it call."""
-    waiting, known = [dataset], set[int]()
-    while waiting:
-        each = waiting.pop()
-        if id(each) not in known:
-            known.add(id(each))
-            yield from each._functions()
-            waiting += each._inputs()
 
 
 def op_types(graph: Any) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from types import ModuleType
 from typing import Any
@@ -15,9 +15,21 @@ from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.hooks import SHORTENERS, Hook, Patch, put_patches, shortener_hooks, when_imported
 from tfprof_widget.capturing.session_hooks import SESSION
 from tfprof_widget.capturing.tf_profiler import BINDINGS, SESSION_TYPE, ProfilerTurns, TfProfiler, without_captures
+from tfprof_widget.capturing.time_hooks import (
+    BUILDING,
+    CALLBACKS,
+    TIMED,
+    WAITING,
+    CallbackPhases,
+    building_hooks,
+    timed_hooks,
+    timing,
+    waiting,
+)
 from tfprof_widget.ingest.parts.names import python_name
 from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.safely import deliver_interrupt
+from tfprof_widget.profiles.cell import NEXT_BATCH, STEP
 
 # The modules and classes that make the functions of a model's steps: of Keras 3 on TensorFlow, and of each Keras 2.
 TRAINERS = {
@@ -54,25 +66,9 @@ class ModelSteps:
             if getattr(model, attribute, None) is wrapped:
                 setattr(model, attribute, original)
 
-    def layers(self) -> list[str]:
-        """The scopes of the models and of their layers."""
-        found = dict.fromkeys(scope for model in self._models() for scope in _scopes(model, ""))
-        return list(found)
-
-    def variables(self) -> dict[int, str]:
-        """The names of the models' variables, which begin with the layer's scope, by the identity of their handles."""
-        found = {}
-        for model in self._models():
-            scopes = set(_scopes(model, ""))
-            for variable in [*model.variables, *_optimizer_variables(model)]:
-                with suppress(AttributeError):  # not all are variables: a layer TextVectorization has a table there
-                    path = getattr(variable, "path", None) or variable.name.partition(":")[0]
-                    within = f"{model.name}/{path}"
-                    is_within = within.rpartition("/")[0] in scopes  # a functional model's variables lack its name
-                    found[id(_handle(variable))] = within if is_within else path
-        return found
-
-    def _models(self) -> list[Any]:
+    @property
+    def models(self) -> list[Any]:
+        """The models, in the order in which they made their functions."""
         return list({id(model): model for model, *_ in self._wrapped}.values())
 
     def _making(self, attribute: str, group: str) -> Callable[[Any], Callable[..., Any]]:
@@ -97,27 +93,6 @@ class ModelSteps:
         self._wrapped.append((model, attribute, wrapped, function))
 
 
-def _scopes(layer: Any, around: str) -> Iterator[str]:
-    """The scopes of a layer and of all layers in it."""
-    scope = f"{around}/{layer.name}" if around else str(layer.name)
-    yield scope
-    layers = getattr(layer, "_layers", None)  # missing in Keras 2
-    for each in layer._flatten_layers(recursive=False, include_self=False) if layers is None else layers:
-        if hasattr(each, "name"):
-            yield from _scopes(each, scope)
-
-
-def _optimizer_variables(model: Any) -> Iterable[Any]:
-    variables = getattr(getattr(model, "optimizer", None), "variables", ())
-    found: Iterable[Any] = variables() if callable(variables) else variables
-    return found
-
-
-def _handle(variable: Any) -> Any:
-    """The handle by which TensorFlow knows a variable; a variable of Keras 3 has TensorFlow's variable in `value`."""
-    return variable.handle if hasattr(variable, "handle") else variable.value.handle
-
-
 FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 ATOMIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.atomic_function"
 MONOMORPHIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.monomorphic_function"
@@ -139,13 +114,17 @@ def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
         return lambda module: put_patches(lambda: hooks(module), patches, recorder)
 
     try:
+        callbacks = CallbackPhases(recorder.log, patches, recorder)
         with ExitStack() as waiting:
             for name, hooks in (
                 (ATOMIC_FUNCTION, lambda module: _atomic_hooks(module, recorder)),
                 (MONOMORPHIC_FUNCTION, lambda module: _monomorphic_hooks(module, recorder)),
                 (FUNCTION, lambda module: _function_hooks(module, recorder)),
                 (ITERATORS, lambda module: _iterator_hooks(module, recorder)),
+                (BUILDING, lambda module: building_hooks(module, recorder.log)),
                 *((name, models.hooks) for name in TRAINERS),
+                *((name, callbacks.hooks) for name in CALLBACKS),
+                *((name, timed_hooks(recorder.log, owner, methods)) for name, owner, methods in TIMED),
                 (SESSION, lambda module: _session_hooks(module, recorder)),
                 (BINDINGS, lambda module: _profiler_hooks(module, recorder)),
                 *collective_hooks(recorder).items(),
@@ -158,7 +137,7 @@ def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
             patch.undo()
         models.undo()
         try:
-            recorder.take_names_of_layers(models.layers(), models.variables())
+            recorder.take_models(models.models)
         except Exception as error:
             recorder.note(
                 f"layers and variables have TensorFlow's names, for Keras' are not known ({error_text(error)})"
@@ -170,13 +149,16 @@ def _stepping(recorder: FunctionSource) -> Callable[[str, Callable[..., Any]], C
     def stepping(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
+            depth = recorder.log.phases.enter(STEP)
             run = recorder.begin((id(function), name), name, function)
             try:
                 results = function(*arguments, **named)
             except BaseException:
                 recorder.finished(run, raised=True)
+                recorder.log.phases.leave(depth)
                 raise
             recorder.finished(run)
+            recorder.log.phases.leave(depth)
             deliver_interrupt()
             return results
 
@@ -265,17 +247,23 @@ def _calling(recorder: FunctionSource) -> Callable[[Any], Callable[..., Any]]:
 
 
 def _iterator_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:
-    """Hooks the making of iterators, which tells of the functions that their datasets call."""
+    """Hooks the making of iterators, which tells of the functions that their datasets call, and waiting for batches."""
+    waits, of_phase = waiting(recorder.log), timing(recorder.log, NEXT_BATCH)
 
     def replace(original: Any) -> Callable[..., Any]:
+        make = of_phase(original)
+
         def _create_iterator(iterator: Any, dataset: Any, *arguments: Any, **named: Any) -> Any:
             __tracebackhide__ = True
             recorder.keep_functions_of_data(dataset)
-            return original(iterator, dataset, *arguments, **named)
+            return make(iterator, dataset, *arguments, **named)
 
         return _create_iterator
 
-    yield getattr(module, "OwnedIterator", None), "_create_iterator", replace
+    owner = getattr(module, "OwnedIterator", None)
+    yield owner, "_create_iterator", replace
+    for name in WAITING:
+        yield owner, name, waits
 
 
 def _profiler_hooks(module: ModuleType, recorder: FunctionSource) -> Iterator[Hook]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 from tfprof_widget.capturing.called_functions import CalledFunctions, free_name
 from tfprof_widget.capturing.collectives import has_collectives
-from tfprof_widget.capturing.recorder import SamplingRecorder, eager_runs, note_on_parts
+from tfprof_widget.capturing.models import UsedModels
+from tfprof_widget.capturing.recorder import SamplingRecorder, eager_runs
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, steps_shown
-from tfprof_widget.capturing.sampling import Adaptive, Policy, Steps, note_on_cost
+from tfprof_widget.capturing.sampling import Adaptive, Policy, Steps, note_on_cost, note_on_parts
 from tfprof_widget.capturing.servers import with_servers
 from tfprof_widget.capturing.tallies import EARLY_RUNS, FEWEST_COMPARED, Choice, KindTally
 from tfprof_widget.capturing.tf_profiler import TfProfiler
@@ -27,6 +28,7 @@ from tfprof_widget.capturing.windows import (
     Windows,
 )
 from tfprof_widget.ingest.flops.counting import count_float_ops
+from tfprof_widget.ingest.flops.eager import with_eager_ops
 from tfprof_widget.ingest.flops.fused import name_kernels
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
@@ -72,13 +74,12 @@ class FunctionSource(SamplingRecorder):
         self._met: set[str] = set()
         self._unrecorded: list[FunctionRun] = []
         self._thread = _Thread()
-        self._layers: list[str] = []
+        self._models = UsedModels(self.note)
         self._kind_of: dict[str, str] = {}
         self._called: dict[str | bytes, KindTally] = {}
-        self._variables: dict[int, str] = {}
         self._dropped = 0
         self._reading_seconds = self._watching_seconds = self._windows_seconds = 0.0
-        self._started = self._closed = self.clock()
+        self._closed = self.clock()
 
     def use(self, profiler: TfProfiler, *, eagerly: bool, is_safe: bool = True) -> None:
         """Record with this profiler from now on; if `eagerly`, the ops before the first step too.
@@ -100,6 +101,7 @@ class FunctionSource(SamplingRecorder):
             self._met.add(name)
             self._leave_out_first_collectives(function)
         if run is not None:
+            run.built = run.built or self.clock()
             self._kind_of[name] = run.kind.name
             self._called[function.name] = run.kind
             run.functions |= {name}
@@ -148,15 +150,16 @@ class FunctionSource(SamplingRecorder):
                 if number < kind.due:  # most steps
                     kind.begun = number + 1
                 else:
-                    number, traced = self.sampler.choose(kind, cost=self._cost_of_one)
+                    number, traced = self.sampler.choose(kind, cost=lambda kind: windows.costs.of_one(kind.name))
                 if traced or windows.is_open:
                     self._adjust(kind, Choice(number, traced))
                     step = windows.add_step(kind.name + ("" if number else WARM_UP))
-                if windows.seconds != self._windows_seconds:
-                    self._count_cost()
+                opening = self._count_cost() if windows.seconds != self._windows_seconds else 0.0
                 started = self.clock()
                 run = FunctionRun(kind, number, step is not None, started, step)
-                run.since, run.held_up = started, 0.0 if windows.is_open else started - since
+                run.since, run.asked = started, since
+                if opening or windows.is_open:
+                    run.opening = started - since if windows.is_open else opening
                 self.begun(run)
             thread.run = run
             return run
@@ -188,19 +191,20 @@ class FunctionSource(SamplingRecorder):
                 self.ended(run, raised=raised)
                 if not windows.servers.are_asked and not run.is_warm_up:
                     windows.servers.record(ended - run.started)
+                watching = self.held_up(run, run.asked, ended)
                 if not is_open:
-                    watching = run.held_up + self.clock() - ended
-                    self._watching_seconds += watching
-                    self.add_overhead(watching)
+                    self._watching_seconds += watching - run.opening
+                    self.sampler.overhead_seconds += watching - run.opening
             if self.traces.is_due:
                 self._make_room()
         except Exception as error:
             self.stop_after_error(error)
 
-    def take_names_of_layers(self, layers: Iterable[str], variables: Mapping[int, str]) -> None:
-        """Keep the scopes of layers, and the names of variables by the identity of their handles."""
-        self._layers += layers
-        self._variables.update(variables)
+    def take_models(self, models: Iterable[Any]) -> None:
+        """Keep what is told of these models, and of those that the functions use which were called."""
+        for model in models:
+            self._models.add(model)
+        self._models.add_used_by(kind.owner for kind in self.sampler.kinds.values())
 
     def mark_retraced(self) -> None:
         """Mark this thread's step as one that traces a function again, which counts as a warm-up."""
@@ -270,10 +274,6 @@ class FunctionSource(SamplingRecorder):
         except Exception as error:
             self.note(f"the last steps are missing, for TensorFlow did not give them ({error_text(error)})")
 
-    def wall_seconds(self) -> float:
-        """The time since the capture began."""
-        return self.clock() - self._started
-
     def dropped_events(self) -> int:
         """How many events TensorFlow's profiler had no room for."""
         return self._dropped
@@ -293,8 +293,7 @@ class FunctionSource(SamplingRecorder):
         marks = self.sampler.marked_steps()
         traces = [with_marks(trace, marks) for trace in self.traces.all()]
         served = self.windows.servers.traces(self._kind_of)
-        executed = (trace.functions for trace in (*traces, *served.values()))
-        functions = self.functions.graphs(frozenset().union(*executed))
+        functions = self.functions.graphs(frozenset().union(*(each.functions for each in (*traces, *served.values()))))
         of_servers = {task: self._tables(functions, [trace]) for task, trace in served.items()}
         tables = with_servers(self._tables(functions, traces), of_servers)
         self._dropped = sum(trace.dropped for trace in traces)
@@ -302,24 +301,26 @@ class FunctionSource(SamplingRecorder):
         if traces and not ran and self.functions.compute:
             self.note(UNRECOGNISED)
         kinds = self.windows.servers.recorded([kind.runs() for kind in self.sampler.kinds.values()], tables)
-        parts = (note_on_parts(runs, steps_shown(tables, runs)) for runs in kinds)
-        told = (note for trace in traces for note in trace.notes)
-        for note in (*notes_on(told, tables.compiled), *filter(None, parts)):
+        parts = note_on_parts((runs, steps_shown(tables, runs)) for runs in kinds)
+        told = [note for trace in traces for note in trace.notes]
+        for note in filter(None, (*notes_on(told, tables.compiled), parts)):
             self.note(note)
         if EAGER in tables.step_names:
             kinds.append(self._eager_kind(tables, has_steps=bool(kinds)))
-        return [GraphRecording(tables, tuple(kinds))] if kinds else []
+        runs = (kind.all_runs(self.log.entered) for kind in self.sampler.kinds.values())
+        return [GraphRecording(tables, tuple(kinds), tuple(runs))] if kinds else []
 
     def _tables(self, functions: Sequence[tuple[str, Any]], traces: Sequence[TraceTable]) -> ProfileTables:
         gathered = Gathered(reading=self._reading)
-        names = BetterNames(self.functions.labels, self._variables, self._layers)
+        names = BetterNames(self.functions.labels, self._models.variables(), self._models.scopes())
         gathered.add_functions(functions, traces, names, self.functions.data_graphs())
-        return name_kernels(count_float_ops("all", of_what_ran=True)(gathered.tables()))
+        tables = name_kernels(count_float_ops("all", of_what_ran=True)(gathered.tables()))
+        return tables.having(model_layers=tuple(self._models.layers()), pipelines=tuple(self.functions.pipelines))
 
     def _eager_kind(self, tables: ProfileTables, *, has_steps: bool) -> KindOfRun:
         """Eager ops as a kind of run."""
         windows, seconds = self.windows.eager_steps, self.windows.eager_seconds
-        between = self._closed - self._started - self._busy_seconds if seconds >= EAGER_SECONDS else 0.0
+        between = self._closed - self.log.entered - self.busy_seconds() if seconds >= EAGER_SECONDS else 0.0
         return eager_runs(tables, windows, seconds, between if has_steps else None)
 
     def _adjust(self, kind: KindTally, choice: Choice) -> None:
@@ -349,13 +350,11 @@ class FunctionSource(SamplingRecorder):
             return costs.affordable_steps(kind.name, left)
         return min(costs.affordable_steps(kind.name, self.sampler.affordable_for(kind)), FEWEST_COMPARED)
 
-    def _cost_of_one(self, kind: KindTally) -> float:
-        return self.windows.costs.of_one(kind.name)
-
-    def _count_cost(self) -> None:
-        """Let the sampler know what opening and closing windows took since it was last told."""
+    def _count_cost(self) -> float:
+        """Let the sampler know what opening and closing windows took since it was last told; returns that."""
         seconds, self._windows_seconds = self.windows.seconds - self._windows_seconds, self.windows.seconds
         self.add_overhead(seconds)
+        return seconds
 
     def _limit_loops(self, run: FunctionRun, name: str) -> None:
         """Let the window be cut in a while if the function has loops: no graph tells how many ops these will run."""
@@ -389,11 +388,12 @@ class FunctionSource(SamplingRecorder):
             with self.lock:
                 self._reading_seconds += seconds
                 self.add_overhead(seconds)
+                self.log.own.add((now := self.clock()) - seconds, now)
 
     def _read_window(self, window: RecordedWindow) -> ReadTrace[TraceTable] | None:
         try:
             table = read_xspace(window.xspace, window.steps, window.started)
-            table = replace(table, functions=table.functions | window.functions)
+            table = with_eager_ops(replace(table, functions=table.functions | window.functions), window.eager_ops)
         except ProfileError as error:
             self.note(f"{len(window.steps):,} steps are missing: {error}")
             return None

@@ -6,20 +6,22 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import RLock
+from threading import RLock, get_ident
 from time import perf_counter
 from typing import Any, ClassVar
 
+from tfprof_widget.analysis.account.cell import NOTHING, together
 from tfprof_widget.analysis.steady import op_seconds, work_seconds
-from tfprof_widget.capturing.gaps import Gaps
+from tfprof_widget.capturing.cell_log import NOTICED, CellLog
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording, steps_shown
 from tfprof_widget.capturing.sampling import Adaptive, Policy, Sampler
 from tfprof_widget.capturing.tallies import EARLY_RUNS, Choice, KindTally
 from tfprof_widget.capturing.trace_store import TraceStore
 from tfprof_widget.lib.errors import error_text
+from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.safely import FORKED, RecordingProcess
-from tfprof_widget.lib.text import written_seconds
-from tfprof_widget.profiles.data import EAGER, FIRST, WARM_UP, ProfileTables
+from tfprof_widget.profiles.cell import FIRST_RUN, PARTLY_TRACED, RAISED, TRACED, CellRuns
+from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
 
 COST_UNKNOWN = "how much tracing slowed the runs is not known, since no kind had both traced and untraced runs"
 
@@ -109,15 +111,16 @@ class RunUnderWay:
     """A run that has begun: its number within its kind, whether it is traced, and the step that it is recorded as.
 
     `step` is None if it is not recorded. `part_seconds` is the time that was recorded of a run that was recorded in
-    part, without the `building_seconds`, in which Python built the function and no op ran. `held_up` is how long
-    watching took before the run. What few runs need is set on them later: one is made at each run of the user's.
+    part, without the `building_seconds`, in which Python built the function and no op ran. `built` is when the function
+    was called that Python may have built in the run. What few runs need is set on them later: one is made at each run
+    of the user's.
     """
 
     ended: float | None = None
     is_retraced = False
     part_seconds: float | None = None
-    held_up = 0.0
     building_seconds = 0.0
+    built: float | None = None
 
     def __init__(self, kind: KindTally, number: int, traced: bool, started: float, step: int | None) -> None:
         self.kind = kind
@@ -155,9 +158,8 @@ class SamplingRecorder(Recorder):
         super().__init__(clock)
         self.sampler = Sampler(policy, lambda: self.traces.waiting_seconds)
         self.under_way: set[RunUnderWay] = set()
-        self.gaps = Gaps(clock)
+        self.log = CellLog(clock)
         self._raised = 0
-        self._busy_since = self._busy_seconds = 0.0
 
     @property
     def lets_pass(self) -> bool:
@@ -168,44 +170,48 @@ class SamplingRecorder(Recorder):
 
     def begun(self, run: RunUnderWay) -> None:
         """Take note that a run begins; the caller holds the lock."""
-        if not self.under_way:
-            self._busy_since = run.started
-            self.gaps.begins(run.started, is_first=not run.number)
         self.under_way.add(run)
         if run.kind.is_beside:
             run.kind.is_beside = self.opening_thread.is_beside
+            self.log.take_thread(get_ident(), is_beside=run.kind.is_beside)
 
     def ended(self, run: RunUnderWay, *, raised: bool = False) -> bool:
         """Take note that a run has ended; gives False if the recording ended before. The caller holds the lock."""
-        under_way, ended = self.under_way, run.ended
-        if run not in under_way:
+        ended, kind = run.ended, run.kind
+        if run not in self.under_way:
             return False
         if ended is None:
             ended = run.ended = self.clock()
-        under_way.remove(run)
-        if not under_way:
-            self._busy_seconds += ended - self._busy_since
-            self.gaps.ends(ended)
+        self.under_way.remove(run)
+        seconds = ended - run.started
+        kind.log.add(run.started, seconds)
+        if not run.traced and run.number and not run.is_retraced and run.part_seconds is None and not raised:  # most
+            self.sampler.ran_untraced(kind, seconds)
+            return True
+        self._mark(run, raised=raised)
         if raised:
             self._raised += 1
             return True
-        seconds = ended - run.started
-        if not run.traced and run.number and not run.is_retraced and run.part_seconds is None:  # most runs
-            self.sampler.ran_untraced(run.kind, seconds)
-            return True
         if run.part_seconds is not None:
             run.traced = False
-            parts = run.kind.first_parts if run.is_warm_up else run.kind.parts
+            parts = kind.first_parts if run.is_warm_up else kind.parts
             if run.part_seconds:  # else windows were open only while nothing ran
                 parts.add(max(seconds - run.building_seconds, 0.0), run.part_seconds)
             if run.is_warm_up and run.step is not None:
-                run.kind.first_part_steps.add(run.step)
-        self.sampler.ran(run.kind, Choice(run.number, run.traced), seconds, is_retraced=run.is_retraced)
+                kind.first_part_steps.add(run.step)
+        self.sampler.ran(kind, Choice(run.number, run.traced), seconds, is_retraced=run.is_retraced)
         if run.traced and run.step is not None and not run.is_warm_up:
-            run.kind.traced_steps[run.step] = seconds
+            kind.traced_steps[run.step] = seconds
             if run.number < EARLY_RUNS and isinstance(self.sampler.policy, Adaptive):
-                run.kind.early_steps.add(run.step)
+                kind.early_steps.add(run.step)
         return True
+
+    def _mark(self, run: RunUnderWay, *, raised: bool) -> None:
+        """Say in the log what few runs have: that they were the first, traced, or raised, and what they built."""
+        is_part = run.part_seconds is not None
+        mark = FIRST_RUN * run.is_warm_up + TRACED * (run.traced and not is_part) + PARTLY_TRACED * is_part
+        built = (run.built or run.ended) if run.is_retraced else None
+        run.kind.log.mark(mark + RAISED * raised, run.step if run.traced else None, built)
 
     def withdraw(self, run: RunUnderWay) -> None:
         """Take back a run that could not be watched after all."""
@@ -214,16 +220,29 @@ class SamplingRecorder(Recorder):
                 self._raised -= 1
 
     def add_overhead(self, seconds: float) -> None:
-        """Add time that watching and tracing took outside of the runs; it is no part of the gaps between runs."""
+        """Add time that watching and tracing took outside of the runs."""
         self.sampler.overhead_seconds += seconds
-        self.gaps.since += seconds
-        if not self.under_way:
-            self._busy_seconds += seconds
+
+    def held_up(self, run: RunUnderWay, since: float, ended: float) -> float:
+        """Take note that watching a run took the time from `since` to its start, and from its end until now.
+
+        While another run is under way, that takes none of the cell's time. Returns the seconds; the lock is held.
+        """
+        now = self.clock()
+        seconds = run.started - since + now - ended
+        if self.under_way:
+            return seconds
+        if seconds < NOTICED:
+            self.log.watching += seconds
+        else:
+            self.log.own.add(since, run.started)
+            self.log.own.add(ended, now)
+        return seconds
 
     def counts(self) -> tuple[int, int]:
         """How many runs have ended so far, and how many of them were traced."""
-        kinds = [kind.runs() for kind in list(self.sampler.kinds.values())]
-        return sum(kind.seen for kind in kinds), sum(kind.traced for kind in kinds)
+        counts = [kind.counts() for kind in list(self.sampler.kinds.values())]
+        return sum(seen for seen, _ in counts), sum(traced for _, traced in counts)
 
     def costliest(self, limit: int) -> list[tuple[str, float]]:
         """The costliest op types by the traces read so far, each with its seconds in a traced run."""
@@ -236,8 +255,10 @@ class SamplingRecorder(Recorder):
         with self.lock:
             self.is_open = False
             if self.under_way:
-                self._busy_seconds += self.clock() - self._busy_since
                 self.note(f"{self.counted(len(self.under_way))} still going on at the end, and so not counted")
+            for run in self.under_way:
+                run.kind.log.add(run.started, self.clock() - run.started)
+                self._mark(run, raised=True)
             self.end()
             self.under_way.clear()
         if self._raised:
@@ -257,11 +278,19 @@ class SamplingRecorder(Recorder):
             overhead += reading
             self.judge_cost(overhead, wall_seconds - overhead)
         known = self.overhead_seconds() + reading
-        return Recording(tuple(graphs), wall_seconds, overhead, self.dropped_events(), self.notes, known_overhead=known)
+        runs = tuple(self._runs_of_the_cell(graphs))
+        return Recording(
+            tuple(graphs), wall_seconds, overhead, self.dropped_events(), self.notes, known_overhead=known, runs=runs
+        )
 
     def wall_seconds(self) -> float:
+        """The time since the capture began."""
+        return self.clock() - self.log.entered
+
+    def busy_seconds(self) -> float:
         """The time in which at least one run was under way."""
-        return self._busy_seconds
+        runs = [kind.all_runs(self.log.entered) for kind in self.sampler.kinds.values()]
+        return together([NOTHING, *(Intervals.of(each.start, each.start + each.nanos) for each in runs)]).length / 1e9
 
     def overhead_seconds(self) -> float:
         """The time that recording took outside of the runs."""
@@ -286,12 +315,22 @@ class SamplingRecorder(Recorder):
 
         It slowed none that mostly wait beside the cell's own thread, as those of queue runners: they wait for the cell.
         """
-        waiting = [runs for graph in graphs for runs in graph.kinds if mostly_waits(graph.tables, runs)]
-        cost = self.sampler.measured_cost(waiting) if self.counts()[1] else 0.0
+        cost = self.sampler.measured_cost(_waiting(graphs)) if self.counts()[1] else 0.0
         if cost is None:
             self.note(COST_UNKNOWN)
             return None
         return cost + self.overhead_seconds()
+
+    def _runs_of_the_cell(self, graphs: Iterable[GraphRecording]) -> Iterator[CellRuns]:
+        """All runs but those that mostly wait beside the cell's own thread."""
+        waiting = _waiting(graphs)
+        for kind in self.sampler.kinds.values():
+            if not (kind.is_beside and kind.runs() in waiting):
+                yield kind.all_runs(self.log.entered)
+
+
+def _waiting(graphs: Iterable[GraphRecording]) -> list[KindOfRun]:
+    return [runs for graph in graphs for runs in graph.kinds if mostly_waits(graph.tables, runs)]
 
 
 WORKING_SHARE = 0.1
@@ -326,32 +365,3 @@ def eager_runs(tables: ProfileTables, windows: int, seconds: float, between: flo
     found = op_seconds(tables, EAGER)
     rest = found * min(max(between / seconds - 1, 0.0), MOST_GUESSED) if seconds else 0.0
     return KindOfRun(EAGER, windows, windows, rest, found, 0.0, untraced=0, warm_ups=0)
-
-
-WORTH_TELLING = 0.1
-"""The head line tells a first run with the building of its function, which a note tells of if it took this share."""
-
-
-def note_on_parts(runs: KindOfRun, steps: str) -> str | None:
-    """A note that the steps that stand for a kind were recorded in part, and how much of them; None if they were not.
-
-    >>> from dataclasses import replace
-    >>> runs = KindOfRun("f", 1, 1, 0.0, 0.0, 2.0, first_part_seconds=0.1, first_parted_seconds=2.0)
-    >>> note_on_parts(runs, "f (warm-up, in part)").partition(":")[0], note_on_parts(runs, "f")
-    ('of the first run of f 100 ms of 2 s were recorded', None)
-    >>> note_on_parts(replace(runs, warm_up_seconds=3.0), "f (warm-up, in part)").partition(" were")[0]
-    'of the first run of f 100 ms of the 2 s after its function was built'
-    """
-    part, whole = runs.part_of(steps)
-    if not part:
-        return None
-    which, of_it = runs.name, written_seconds(whole)
-    if steps.endswith(FIRST):
-        which = f"the first run of {runs.name}"
-        if whole < (1 - WORTH_TELLING) * runs.seconds_of(steps):
-            of_it = f"the {of_it} after its function was built"
-    return (
-        f"of {which} {written_seconds(part)} of {of_it} were recorded: "
-        "its loops may run more ops than could be recorded at the allowed cost; "
-        "to record runs whole, trace all (--all, or trace_all=True)"
-    )

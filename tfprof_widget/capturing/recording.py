@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from tfprof_widget.analysis.steady import OP_TIME, RUNS_TRACED, StepUse, executions_a_step, work_seconds
 from tfprof_widget.lib.text import Fact, fixed, written_percent, written_seconds
+from tfprof_widget.profiles.cell import CellRuns, CellTimes
 from tfprof_widget.profiles.data import (
     EAGER,
     EARLY,
@@ -16,7 +17,6 @@ from tfprof_widget.profiles.data import (
     PARTIAL,
     SHORTER,
     WARM_UP,
-    CellTimes,
     ProfileTables,
 )
 from tfprof_widget.profiles.devices import ran_on_cpus
@@ -143,10 +143,11 @@ def timed_sentence(runs: KindOfRun) -> str:
 
 @dataclass(frozen=True)
 class GraphRecording:
-    """One graph's tables, and the kinds of runs of it, in the order first seen."""
+    """One graph's tables, and the kinds of runs of it, in the order first seen; `runs` are the runs of each kind."""
 
     tables: ProfileTables
     kinds: tuple[KindOfRun, ...]
+    runs: tuple[CellRuns, ...] = ()
 
 
 LEAST_EAGER_SECONDS = 0.01
@@ -216,8 +217,8 @@ class Recording:
     """All that was captured; `warnings` are sentences that say what is missing and why.
 
     `overhead_seconds` is None if the cost of tracing is not known; `known_overhead` is the part of it that is always
-    known: the time of opening, closing and reading. `times` says what Python did outside of the runs, None if nobody
-    looked.
+    known: the time of opening, closing and reading. `runs` are all runs that took time of the cell's, by kind, and
+    `cells` say how its time was spent, one for each process that ran it.
     """
 
     graphs: tuple[GraphRecording, ...]
@@ -225,8 +226,9 @@ class Recording:
     overhead_seconds: float | None
     dropped_events: int
     warnings: tuple[str, ...]
-    times: CellTimes | None = None
     known_overhead: float = 0.0
+    runs: tuple[CellRuns, ...] = ()
+    cells: tuple[CellTimes, ...] = ()
 
     @property
     def seen(self) -> int:
@@ -252,6 +254,7 @@ def joined(first: Recording, second: Recording) -> Recording:
         dropped_events=first.dropped_events + second.dropped_events,
         warnings=tuple(dict.fromkeys(first.warnings + second.warnings)),
         known_overhead=first.known_overhead + second.known_overhead,
+        runs=first.runs + second.runs,
     )
 
 
@@ -323,7 +326,8 @@ class Measurement:
     def facts_of_steps(self) -> Iterator[Fact]:
         """What is said of the steps shown: their name with their share of the cell, and the wall time of one."""
         help_ = "the steps that are shown, and the share of the cell's time that all of them took"
-        if self.shown and len(self.runs) > 1 and self.share is not None:
+        is_told = len(self.runs) > 1 or self.shown == EAGER  # eager ops are no runs, as one would take them for
+        if self.shown and is_told and self.share is not None:
             yield Fact("shown", f"{self.shown}, {written_percent(self.share, 0)} of the cell", help_)
         if self.run_seconds and self.shown != EAGER:
             usual = "when it is not traced, in the median"

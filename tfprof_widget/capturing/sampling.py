@@ -11,7 +11,7 @@ from tfprof_widget.capturing.recording import KindOfRun
 from tfprof_widget.capturing.tallies import SUSPECTED_SECONDS, Choice, KindTally
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.lib.text import written_percent, written_seconds
-from tfprof_widget.profiles.data import FIRST_PART
+from tfprof_widget.profiles.data import FIRST, FIRST_PART
 
 # An adaptively traced run is followed by at least one untraced run to compare with, then by ever more of them.
 GROWTH = 1.25
@@ -347,3 +347,40 @@ def note_on_slow_runs(runs: KindOfRun, executions: float) -> str | None:
         f"traced runs of {runs.name} took {slow}, others {usual}: ops took longer here than in most runs; "
         "early runs are slow, and so are runs beside other processes"
     )
+
+
+WORTH_TELLING = 0.1
+"""The head line tells a first run with the building of its function, which a note tells of if it took this share."""
+
+
+def note_on_parts(shown: Iterable[tuple[KindOfRun, str]]) -> str | None:
+    """A note on the kinds whose steps were recorded in part, and how much of them; None if none were.
+
+    For each kind the name of the steps that stand for it is given.
+
+    >>> from dataclasses import replace
+    >>> runs = KindOfRun("f", 1, 1, 0.0, 0.0, 2.0, first_part_seconds=0.1, first_parted_seconds=2.0)
+    >>> first = "f (warm-up, in part)"
+    >>> note_on_parts([(runs, first), (replace(runs, warm_up_seconds=3.0), first)]).partition(" were")[0]
+    'of the first run of f 100 ms of 2 s, of the first run of f 100 ms of the 2 s after its function was built'
+    >>> note_on_parts([(runs, "f")])
+    """
+    found = [told for runs, steps in shown if (told := _told_of_part(runs, steps))]
+    if not found:
+        return None
+    return (
+        f"{', '.join(found)} were recorded: loops may run more ops than could be recorded at the allowed cost; "
+        "to record runs whole, trace all (--all, or trace_all=True)"
+    )
+
+
+def _told_of_part(runs: KindOfRun, steps: str) -> str:
+    part, whole = runs.part_of(steps)
+    if not part:
+        return ""
+    which, of_it = runs.name, written_seconds(whole)
+    if steps.endswith(FIRST):
+        which = f"the first run of {runs.name}"
+        if whole < (1 - WORTH_TELLING) * runs.seconds_of(steps):
+            of_it = f"the {of_it} after its function was built"
+    return f"of {which} {written_seconds(part)} of {of_it}"

@@ -16,7 +16,6 @@ from importlib import import_module
 from pathlib import Path
 from statistics import median
 from threading import Thread
-from typing import Any
 
 import numpy as np
 
@@ -24,9 +23,9 @@ from tfprof_widget.capturing.collectives import CONTEXT
 from tfprof_widget.capturing.recording import KindOfRun
 from tfprof_widget.ingest.merging.merge import given_to_worker, merged
 from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
+from tfprof_widget.ingest.xspace.space import ReadSpace, read_space
 from tfprof_widget.ingest.xspace.steps import BEFORE, Step, read_steps
 from tfprof_widget.lib.errors import ProfileError, error_text
-from tfprof_widget.lib.messages import as_message
 from tfprof_widget.lib.safely import TEMPORARY
 from tfprof_widget.profiles.data import ProfileTables
 
@@ -134,7 +133,7 @@ class Servers:
         read = []
         for task, xspace in self._found:
             try:
-                space = _without_requests(as_message(xspace, "XSpace", task))
+                space = _without_requests(read_space(xspace, task))
                 steps = read_steps(space)
                 table = _named(read_xspace(space, steps), kinds)
             except ProfileError as error:
@@ -176,13 +175,13 @@ def with_servers(tables: ProfileTables, of_servers: Mapping[str, ProfileTables])
     return merged(each)
 
 
-def _without_requests(space: Any) -> Any:
+def _without_requests(space: ReadSpace) -> ReadSpace:
     """The XSpace, in which requests to the server no longer look like ops; most of their time they wait for ops."""
+    planes = []
     for plane in space.planes:
-        for event in plane.event_metadata.values():
-            if event.name.startswith(REQUEST):
-                event.name = event.name.replace(":", " ")
-    return space
+        requests = {key: name.replace(":", " ") for key, name in plane.names.items() if name.startswith(REQUEST)}
+        planes.append(replace(plane, names={**plane.names, **requests}))
+    return replace(space, planes=planes)
 
 
 def _named(table: TraceTable, kinds: Mapping[str, str]) -> TraceTable:
@@ -196,7 +195,7 @@ def _named(table: TraceTable, kinds: Mapping[str, str]) -> TraceTable:
     return replace(table, step_names=names)
 
 
-def _dealt(space: Any, table: TraceTable, names: Counter[str], steps: int) -> TraceTable:
+def _dealt(space: ReadSpace, table: TraceTable, names: Counter[str], steps: int) -> TraceTable:
     """What a server without steps of its own did, as so many steps of equal length: as many as the others ran."""
     if not len(table.start):
         return table

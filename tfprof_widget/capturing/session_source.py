@@ -138,7 +138,7 @@ class SessionSource(SamplingRecorder):
                 self.traces.add((run, metadata), len(metadata))
                 self._sizes[run.kind] = len(metadata)
             if since is not None and run.ended is not None:
-                self.add_overhead(run.started - since + self.clock() - run.ended)
+                self.sampler.overhead_seconds += self.held_up(run, since, run.ended)
         if metadata is not None:
             self.traces.read_some()
 
@@ -146,7 +146,7 @@ class SessionSource(SamplingRecorder):
         """Take note that watching a run took the time from `since` until now, without the run itself."""
         with self.lock:
             if run.ended is not None:
-                self.add_overhead(run.started - since + self.clock() - run.ended)
+                self.add_overhead(self.held_up(run, since, run.ended))
 
     def raised(self, run: SessionRun) -> None:
         """Take note that a run ended in an exception, and so has no metadata."""
@@ -206,7 +206,9 @@ class SessionSource(SamplingRecorder):
                 except (ProfileError, ValueError) as error:
                     self._missing(run, error)
             tables = name_kernels(count_float_ops(of.gathered.formulas, of_what_ran=True)(of.gathered.tables()))
-            return GraphRecording(tables, tuple(kind.runs() for kind in of.kinds.values()))
+            kinds = of.kinds.values()
+            all_runs = tuple(kind.all_runs(self.log.entered) for kind in kinds)
+            return GraphRecording(tables, tuple(kind.runs() for kind in kinds), all_runs)
         except Exception as error:  # what was recorded of other graphs is still good
             self.note(f"the runs of a graph are missing, for they could not be read ({type(error).__name__}: {error})")
             return None

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
+from tfprof_widget.capturing.cell_log import RunLog
 from tfprof_widget.capturing.recording import KindOfRun
 from tfprof_widget.lib.arrays import RunningMedian
+from tfprof_widget.profiles.cell import PARTLY_TRACED, TRACED, CellRuns
 from tfprof_widget.profiles.data import EARLY, SHORTER
 
 # Until a kind has an untraced run, tracing is assumed to be this share of its traced time: it slows runs up to 4 times.
@@ -19,9 +21,6 @@ SHORTER_SHARE = 1 / 3
 LEAST_COMPARED = 0.005
 """Of runs that take less than these seconds chance decides which one takes a third as long."""
 
-ALL_COMPARED, SOME_COMPARED = 500, 16
-"""So many runs of a kind all count for the median, and every so-many-th after them: that takes time."""
-
 FEWEST_COMPARED = 3
 """Of so many runs two are alike."""
 
@@ -31,6 +30,10 @@ time."""
 
 MOST_WAITING = 16
 """So many traced runs in a row are compared with the untraced runs before and after them."""
+
+
+UNTRACED = (0, PARTLY_TRACED)
+"""The marks of runs that took as long as without tfprof."""
 
 
 class Choice(NamedTuple):
@@ -51,17 +54,14 @@ class Choice(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """How many runs there were, how many of them were traced, and how long they took together and in the median."""
+    """How many runs there were, how many of them were traced, and how long they took together."""
 
     runs: int = 0
     traced: int = 0
     seconds: float = 0.0
-    median: RunningMedian = field(default_factory=RunningMedian)
 
     def add(self, seconds: float, *, traced: bool) -> None:
         """Count one more."""
-        if self.runs < ALL_COMPARED or not self.runs % SOME_COMPARED:
-            self.median.add(seconds)
         self.runs += 1
         self.traced += traced
         self.seconds += seconds
@@ -141,7 +141,7 @@ class KindTally:
     count as untraced too, and `first_parts` the warm-ups among them; `first_part_steps` are the steps of the latter.
     `is_beside` says that all runs so far were in other threads than the capture's own. `counted` are the `seconds` and
     the `extra_seconds` that the sampler has added up so far, and `granted` is what recording a few runs of this kind
-    cost beside them when others had used the allowance up.
+    cost beside them when others had used the allowance up. `log` has all runs, those that raised too.
 
     >>> kind = KindTally("train")
     >>> for number, seconds in enumerate([8.0, 2.0, 1.0]):
@@ -168,6 +168,7 @@ class KindTally:
     is_beside: bool = True
     counted: tuple[float, float] = (0.0, 0.0)
     granted: float = 0.0
+    log: RunLog = field(default_factory=RunLog)
 
     def add(self, choice: Choice, seconds: float, *, is_retraced: bool = False) -> None:
         """Add a run that has ended."""
@@ -216,13 +217,19 @@ class KindTally:
         """The seconds that all of these runs took, without those that retraced a function."""
         return self.traced.seconds + self.untraced.seconds + self.first.seconds
 
+    def counts(self) -> tuple[int, int]:
+        """How many runs there were, and how many of them were traced."""
+        tallies = (self.first, self.retraced, self.traced, self.untraced)
+        traced = sum(tally.traced for tally in tallies) + self.parts.runs + self.first_parts.runs
+        return sum(tally.runs for tally in tallies), traced
+
     def runs(self) -> KindOfRun:
         """The tally as a recording has it."""
-        tallies = (self.first, self.retraced, self.traced, self.untraced)
+        seen, traced = self.counts()
         return KindOfRun(
             name=self.name,
-            seen=sum(tally.runs for tally in tallies),
-            traced=sum(tally.traced for tally in tallies) + self.parts.runs + self.first_parts.runs,
+            seen=seen,
+            traced=traced,
             untraced_seconds=self.untraced.seconds,
             traced_seconds=self.traced.seconds,
             warm_up_seconds=self.first.seconds + self.retraced.seconds,
@@ -237,6 +244,10 @@ class KindTally:
             first_parted_seconds=self.first_parts.seconds,
         )
 
+    def all_runs(self, entered: float) -> CellRuns:
+        """The runs one by one, of a cell that was entered then."""
+        return self.log.runs(self.name, entered, self._usual_seconds())
+
     def marked_steps(self) -> dict[int, str]:
         """The traced steps that do not stand for the kind where others do, each with the mark of its name.
 
@@ -249,8 +260,9 @@ class KindTally:
 
     def shorter_steps(self) -> set[int]:
         """The traced steps that are not like most, as a small last batch is: they took less than a third as long."""
-        usual = (self.untraced if self.untraced.runs else self.traced).median.lower_quartile
-        if usual is None or usual < LEAST_COMPARED or self.untraced.runs + self.traced.runs < FEWEST_COMPARED:
+        lengths = self.log.lengths(*UNTRACED) if self.untraced.runs else self.log.lengths(TRACED)
+        usual = float(lengths[len(lengths) // 4]) if len(lengths) else 0.0
+        if usual < LEAST_COMPARED or self.untraced.runs + self.traced.runs < FEWEST_COMPARED:
             return set()
         return {step for step, seconds in self.traced_steps.items() if seconds < SHORTER_SHARE * usual}
 
@@ -261,10 +273,10 @@ class KindTally:
 
     def _usual_seconds(self) -> float | None:
         """The median of the untraced runs; where it lies between two that are unlike, the one like the traced runs."""
-        middle = self.untraced.median.middle
-        if middle is None:
+        lengths = self.log.lengths(*UNTRACED)
+        if not len(lengths):
             return None
-        shorter, longer = middle
+        shorter, longer = float(lengths[(len(lengths) - 1) // 2]), float(lengths[len(lengths) // 2])
         if shorter >= SHORTER_SHARE * longer:
             return (shorter + longer) / 2
         standing = self._standing_seconds()

@@ -1,4 +1,4 @@
-"""Opens and closes sessions of TensorFlow's own profiler, and ends them when anyone else wants one."""
+"""Opens and closes sessions of TensorFlow's own profiler, notes what they lack, and ends them when others want one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import time_ns
@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from tfprof_widget.capturing.hooks import patches_of
+from tfprof_widget.ingest.flops.eager import EagerOp
 from tfprof_widget.lib.safely import sweep_temporary, unmade_directory
 from tfprof_widget.lib.text import LIBRARIES
 
@@ -39,6 +40,10 @@ def record_cheap_ops(bindings: ModuleType) -> bool:
 BINDINGS = "tensorflow.python.profiler.internal._pywrap_profiler"
 PUBLIC = "tensorflow.python.profiler.profiler_v2"
 SESSION_TYPE = "ProfilerSession"
+CONTEXT = "tensorflow.python.eager.context"
+EXECUTE = "tensorflow.python.eager.execute"
+MOST_EAGER_OPS = 50_000
+"""The most eager ops that are noted in a window: in the second that these are recorded, some 30,000 run."""
 _OPTIONS: dict[str, int] = {}  # the session takes no options but the default ones, and warns of others
 
 
@@ -54,11 +59,75 @@ class ProfilerDisk(Exception):
     """The profiler could not write its recording to a temporary directory; the text says which and why."""
 
 
+class EagerOpNotes:
+    """Notes of the ops that the thread of a capture runs one by one, while a window is open.
+
+    TensorFlow calls the callbacks in a list of the thread after each op, and while it builds graphs; after ops that it
+    executes the slow way, because an input is no tensor yet, only if it is told so. Nothing is noted where eager ops
+    are asynchronous or run in other processes: to ask for a shape there waits for the op.
+
+    >>> notes = EagerOpNotes([])
+    >>> notes.begin()
+    >>> notes.end()
+    []
+    """
+
+    def __init__(self, callbacks: list[Callable[..., Any]] | None) -> None:
+        self._callbacks = callbacks
+        self._noted: list[EagerOp] = []
+        self._execute: Any = None
+
+    @classmethod
+    def of_this_thread(cls) -> EagerOpNotes:
+        """Notes of the ops of the thread that calls this; they stay empty if TensorFlow has no such callbacks."""
+        try:
+            context = sys.modules[CONTEXT].context()
+            is_elsewhere = context._server_def is not None or context.is_async()
+            callbacks = None if is_elsewhere else context._thread_local_data.op_callbacks
+        except Exception:  # another TensorFlow
+            callbacks = None
+        return cls(callbacks if isinstance(callbacks, list) else None)
+
+    def begin(self) -> None:
+        """Note the ops from here on."""
+        if self._callbacks is None:
+            return
+        self._callbacks.append(self._note)
+        execute = sys.modules.get(EXECUTE)
+        quick, calling = (getattr(execute, name, None) for name in ("quick_execute", "execute_with_callbacks"))
+        if calling is not None and getattr(execute, "execute", None) is quick:
+            self._execute = execute
+            self._execute.execute = calling
+
+    def end(self) -> Sequence[EagerOp]:
+        """Note no more ops; returns those noted since the beginning."""
+        if self._callbacks is not None and self._note in self._callbacks:
+            self._callbacks.remove(self._note)
+        if self._execute is not None:
+            self._execute.execute, self._execute = self._execute.quick_execute, None
+        noted, self._noted = self._noted, []
+        return noted
+
+    def _note(self, op: Any, inputs: Any, attributes: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
+        __tracebackhide__ = True
+        if graph is not None:
+            # TensorFlow takes what is returned in place of its own list, and hands it to the next callback.
+            return None if len(self._callbacks or ()) < 2 else list(outputs)
+        try:
+            if len(self._noted) < MOST_EAGER_OPS:
+                shapes = [[each._shape_tuple() for each in tensors] for tensors in (inputs, outputs)]
+                name = op.decode() if isinstance(op, bytes) else op
+                self._noted.append(EagerOp(time_ns(), name, attributes, *shapes))
+        except Exception:  # a tensor of another kind; the op counts as one of unknown shapes
+            return None
+        return None
+
+
 class TfProfiler:
     """TensorFlow's profiler, of which a process has one; `session_type` is TensorFlow's class of its sessions.
 
     `has_cheap_ops` says whether the last session records cheap ops too, and `started` when it began, in nanoseconds
-    since the epoch.
+    since the epoch. `eager_ops` are those that the thread that made this ran one by one in the last session.
     """
 
     def __init__(self, session_type: Any) -> None:
@@ -66,10 +135,12 @@ class TfProfiler:
         self.is_open = False
         self.has_cheap_ops = True
         self.started = 0
+        self.eager_ops: Sequence[EagerOp] = ()
         self.others = ""
         self._session: Any = None
         self._directory = ""
         self._has_swept = False
+        self._notes = EagerOpNotes.of_this_thread()
 
     def open(self) -> None:
         """Start recording, as soon as another capture that records has closed its window.
@@ -85,6 +156,7 @@ class TfProfiler:
         self._session, self._directory, self.is_open = session, directory, True
         bindings = sys.modules.get(BINDINGS)
         self.has_cheap_ops = bindings is not None and record_cheap_ops(bindings)
+        self._notes.begin()
 
     def close(self) -> bytes:
         """Stop recording; returns the XSpace, or raises ProfilerDisk."""
@@ -97,6 +169,7 @@ class TfProfiler:
         except Exception as error:  # TensorFlow's own, of many types
             raise ProfilerDisk(_disk(str(error).rpartition("; ")[2])) from None
         finally:
+            self.eager_ops = self._notes.end()  # no sooner, so that all ops that were recorded are noted
             shutil.rmtree(directory, ignore_errors=True)
             if not self._has_swept:
                 self._has_swept = True

@@ -15,6 +15,7 @@ from tfprof_widget.capturing.servers import Servers
 from tfprof_widget.capturing.tallies import FIRST_STEPS, LOOK_SECONDS, WindowCosts
 from tfprof_widget.capturing.tf_profiler import ProfilerBusy, ProfilerDisk, ProfilerShared, TfProfiler
 from tfprof_widget.capturing.trace_store import TraceStore
+from tfprof_widget.ingest.flops.eager import EagerOp
 from tfprof_widget.ingest.xspace.steps import Step
 from tfprof_widget.lib.safely import postpone_ctrl_c
 from tfprof_widget.profiles.data import EAGER, PARTIAL, kind_of_steps
@@ -61,12 +62,14 @@ class RecordedWindow:
     """The recording of some steps: an XSpace, and when recording began, in nanoseconds since the epoch.
 
     `functions` are the runtime's names of those whose calls had begun before or not ended, which the XSpace may lack.
+    `eager_ops` are ops that Python ran one by one.
     """
 
     xspace: bytes
     steps: Sequence[Step]
     started: int = 0
     functions: frozenset[str] = frozenset()
+    eager_ops: Sequence[EagerOp] = ()
 
 
 LOOP = ": "
@@ -79,7 +82,8 @@ class FunctionRun(RunUnderWay):
     `functions` are those that it has called, but none that its kind has called before if it is not recorded. `since`
     says when the open window began to record it, or when Python had built its function, which was `began`. `cost` is
     what the windows cost that were closed while it was under way, and `is_spread` says that there was a pause between
-    them.
+    them. It was `asked` for when its hook began, and of the time until it started, opening and closing windows took
+    `opening`.
     """
 
     functions: frozenset[str] = frozenset()
@@ -88,6 +92,8 @@ class FunctionRun(RunUnderWay):
     cost = 0.0
     began = 0.0
     is_spread = False
+    asked = 0.0
+    opening = 0.0
 
     @property
     def is_of_loop(self) -> bool:
@@ -309,7 +315,9 @@ class Windows:
         finally:
             self.seconds += perf_counter() - started
         self._held_little, self._held_nothing = len(xspace) < LITTLE, len(xspace) < NOTHING
-        self.traces.add(RecordedWindow(xspace, steps, self.profiler.started, self.functions), len(xspace))
+        profiler = self.profiler
+        window = RecordedWindow(xspace, steps, profiler.started, self.functions, profiler.eager_ops)
+        self.traces.add(window, len(xspace))
         first = next((step.name for step in steps if not step.is_eager), EAGER)
         kind = kind_of_steps(first)
         taken = thread_time() - working + self.traces.reading_seconds(len(xspace))

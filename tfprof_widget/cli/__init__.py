@@ -37,17 +37,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     from tfprof_widget.api.profile import Profile
     from tfprof_widget.cli.arguments import CommandRequest, read_words
-    from tfprof_widget.cli.commands import named
+    from tfprof_widget.cli.commands import json_asked, named
+    from tfprof_widget.cli.guard import guard, is_guard
     from tfprof_widget.cli.prompt import explore
     from tfprof_widget.cli.session import LazyProfile, Session, subject_of
     from tfprof_widget.lib.version import __version__
 
+    if is_guard(words):
+        return guard(words[1:])
     request = _without_command(read_words(words))
     if request.general.get("version"):
         sys.stdout.write(f"tfprof {__version__}\n")
         return 0
     if not words or request.general.get("help"):
         request = CommandRequest("help", (request.command,) if request.command else ())
+    request = json_asked(request)
     if request.command:
         command = named(request.command, at_prompt=False)
         subject = subject_of(request) if command.needs_files else LazyProfile(Profile.from_protos)

@@ -25,7 +25,9 @@ FILES = (
 )
 DUMP_TO_FILE = text_option("dump_to_file", "FILE", "Write to this file: short for --output file:outfile=FILE.")
 VIZ = Option("viz", "flag", False, "An option of TensorFlow 1.0, which had no effect there either.")
+JSON = Option("json", "flag", False, "Print the account as JSON, for scripts and assistants.")
 GENERAL = (
+    JSON,
     Option("help", "flag", False, "Show help, of a command if one is named."),
     Option("version", "flag", False, "Show the version."),
 )

@@ -11,14 +11,15 @@ from pathlib import Path
 
 from tfprof_widget.analysis.advisor.runner import CHECKERS, advise_on
 from tfprof_widget.analysis.comparison import compare, comparison_text
-from tfprof_widget.api.profile import View, load
+from tfprof_widget.api.profile import load
 from tfprof_widget.api.typed_options import meant
-from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, GRAMMAR, SHOWN, CommandRequest
+from tfprof_widget.api.view import View
+from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, GRAMMAR, JSON, SHOWN, CommandRequest
 from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, option_lines, print_options, say
 from tfprof_widget.cli.terminal import print_view
 from tfprof_widget.engine.evaluate import check_options, evaluate
 from tfprof_widget.engine.measures import MEASURES
-from tfprof_widget.lib.errors import value_error
+from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.output.destination import check_output, deliver, parse_output
 from tfprof_widget.output.text import said_lacking, why_empty
@@ -71,6 +72,42 @@ def advise(session: Session, request: CommandRequest) -> Session:
     return session
 
 
+def account(session: Session, request: CommandRequest) -> Session:
+    """Print where the time of the cell and of a step went, as text or as JSON."""
+    refuse_files(session, request)
+    told = session.profile.to_json() if request.general.get(JSON.name) else f"{session.profile.time_budget()}\n"
+    if not told.strip():
+        raise ProfileError(
+            "account: nothing was measured; give a run_meta, or a profile that was saved after a capture"
+        )
+    sys.stdout.write(told)
+    return session
+
+
+ACCOUNT = Command(
+    "account",
+    "Tells where the time of the captured cell and of a step went.",
+    account,
+    "[FILES] [--json]",
+    "account --profile_path=profile_100 --json",
+)
+
+
+def json_asked(request: CommandRequest) -> CommandRequest:
+    """Take `--json` for that of the command account, which alone writes JSON.
+
+    >>> json_asked(CommandRequest("op", general={"json": True}))
+    Traceback (most recent call last):
+        ...
+    ValueError: op writes no JSON: --json is for the account, as in tfprof FILES --json
+    """
+    if not request.general.get(JSON.name):
+        return request
+    if request.command not in ("", ACCOUNT.name, DEMO.name):
+        raise value_error(f"{request.command} writes no JSON: --json is for the account, as in tfprof FILES --json")
+    return replace(request, command=request.command or ACCOUNT.name)
+
+
 ADVISE = Command(
     "advise",
     "Looks for what is slow without need, and says what to do about it.",
@@ -96,7 +133,7 @@ def show_comparison(session: Session, request: CommandRequest) -> Session:
 
 COMPARE = Command(
     "compare",
-    "Sets workers, or profiles before and after a change, side by side.",
+    "Sets workers side by side, or tells whether runs became slower.",
     show_comparison,
     "NAME=FILE NAME=FILE [OPTIONS]",
     "compare before=profile_1 after=profile_2 --order_by=peak_bytes",
@@ -226,7 +263,7 @@ def save_report(session: Session, request: CommandRequest) -> Session:
     if not target:
         raise value_error("report: say where to, as in -o page.html")
     options = {name: value for name, value in {**session.kept, **request.options}.items() if name != "output"}
-    shown = Shown.of_profile(session.profile, "scope", Path(target).stem, **options)
+    shown = Shown.of_profile(session.profile, "overview", Path(target).stem, **options)
     write_whole(target, report(shown).encode())
     say(f"wrote {target}")
     return session
@@ -291,20 +328,29 @@ CODE = Command(
     _USAGE,
     "code --profile_path=profile_100 --show_name_regexes=.*train.py.* --order_by=micros",
 )
-TRIES = {command.name: command for command in (SCOPE, GRAPH, OP, CODE, ADVISE, FLOPS, REPORT)}
+LAYERS = Command(
+    "layers",
+    "By layer of the model, or by outermost name scopes, in the model's order.",
+    show_view,
+    _USAGE,
+    "layers --profile_path=profile_100 --select=micros,params,float_ops",
+)
+TRIES = {command.name: command for command in (SCOPE, GRAPH, OP, CODE, LAYERS, ACCOUNT, ADVISE, FLOPS, REPORT)}
 COSTLIEST = {"order_by": "micros", "select": ("micros", "bytes", "float_ops", "occurrence")}
 
 
 def demonstrate(session: Session, request: CommandRequest) -> Session:
     """Run the command that is named behind `demo`; none shows the costliest op types."""
-    name, *operands = request.operands or (OP.name,)
+    usual = ACCOUNT.name if request.general.get(JSON.name) else OP.name
+    name, *operands = request.operands or (usual,)
     if name not in TRIES or operands:
         odd = operands[0] if name in TRIES else name
         raise value_error(f"demo takes no {odd!r}:{meant(odd, TRIES)} Try one of {', '.join(TRIES)}")
     options = request.options if request.operands else {**COSTLIEST, **request.options}
     recorded = str(files("tfprof_widget") / "recorded")
     TRIES[name].run(
-        Session(LazyProfile(partial(load, recorded))), replace(request, command=name, operands=(), options=options)
+        Session(LazyProfile(partial(load, recorded))),
+        json_asked(replace(request, command=name, operands=(), options=options)),
     )
     return session
 
@@ -318,7 +364,7 @@ DEMO = Command(
     at_prompt=False,
     needs_files=False,
 )
-_ALL = (SCOPE, GRAPH, OP, CODE, ADVISE, FLOPS, COMPARE, SET, REPORT, MERGE, DEMO, QUIT, EXIT)
+_ALL = (SCOPE, GRAPH, OP, CODE, LAYERS, ACCOUNT, ADVISE, FLOPS, COMPARE, SET, REPORT, MERGE, DEMO, QUIT, EXIT)
 _OTHERS = {command.name: command for command in _ALL}
 COMMANDS: Mapping[str, Command] = {**_OTHERS, "help": help_command(_OTHERS)}
 

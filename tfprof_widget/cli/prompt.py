@@ -11,7 +11,7 @@ from typing import Any
 
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.cli.arguments import DUMP_TO_FILE, GRAMMAR, SHOWN, CommandRequest, read_line
-from tfprof_widget.cli.commands import COMMANDS, named
+from tfprof_widget.cli.commands import COMMANDS, json_asked, named
 from tfprof_widget.cli.session import DONE, LazyProfile, Session, attempt, print_options
 from tfprof_widget.engine.evaluate import view_tree
 from tfprof_widget.output.destination import KINDS
@@ -189,6 +189,7 @@ def _run(session: Session, line: str) -> Session:
     request = read_line(line)
     if request.general.get("help"):
         request = CommandRequest("help", (request.command,) if request.command else ())
+    request = json_asked(request)
     return named(request.command, at_prompt=True).run(session, request)
 
 

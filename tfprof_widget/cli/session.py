@@ -215,8 +215,8 @@ def option_lines(options: Iterable[Option], dashes: str) -> Iterator[str]:
     """The lines of help on some options.
 
     >>> from tfprof_widget.cli.arguments import GENERAL
-    >>> list(option_lines(GENERAL, "--"))
-    ['  --help                            Show help, of a command if one is named.', ...]
+    >>> list(option_lines(GENERAL, "--"))[1]
+    '  --help                            Show help, of a command if one is named.'
     """
     for option in options:
         written = f"  {dashes}{option.name} {placeholder(option)}".rstrip()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TextIO
 
-from tfprof_widget.api.profile import View
+from tfprof_widget.api.view import View
 from tfprof_widget.lib.text import visible
 from tfprof_widget.output.rows import legend, lines
 from tfprof_widget.output.text import preamble

@@ -11,8 +11,9 @@ from tfprof_widget.engine.account import Forest
 from tfprof_widget.engine.code import code_forest, code_tree
 from tfprof_widget.engine.display import Display
 from tfprof_widget.engine.graph import graph_forest, graph_tree
+from tfprof_widget.engine.layers import layers_tree, with_passes
 from tfprof_widget.engine.matching import Names, compiled
-from tfprof_widget.engine.measures import measures
+from tfprof_widget.engine.measures import Measures, measures
 from tfprof_widget.engine.op import op_forest, op_tree, op_view
 from tfprof_widget.engine.scope import scope_forest, scope_tree
 from tfprof_widget.engine.steps import chosen_steps
@@ -39,7 +40,7 @@ def evaluate(profile: ProfileData, view: str, options: Options) -> ViewData:
     forest = profile.cache.recent(("forest", *accounting), lambda: _forest(profile, view, stacks, options))
     sums = profile.cache.recent(
         ("sums", *accounting, options.step, options.run_name_regexes, options.worker_regexes, options.across_workers),
-        lambda: Sums(forest, measures(profile, options)),
+        lambda: Sums(forest, _measured(profile, view, options)),
     )
     names = profile.cache.recent(("names", *accounting), lambda: Names(forest.tree.names))
     display = Display(
@@ -52,6 +53,11 @@ def evaluate(profile: ProfileData, view: str, options: Options) -> ViewData:
     if view == "op":
         return op_view(profile, options, display)
     return tree_view(profile, view, options, display)
+
+
+def _measured(profile: ProfileData, view: str, options: Options) -> Measures:
+    found = measures(profile, options)
+    return with_passes(profile, found) if view == "layers" else found
 
 
 def _stacks(profile: ProfileData, view: str, options: Options) -> int:
@@ -103,8 +109,15 @@ _TREES: dict[str, Callable[[ProfileData], Tree]] = {
     "graph": lambda profile: graph_tree(profile.nodes.names, profile.nodes.inputs),
     "code": _code_tree,
     "op": op_tree,
+    "layers": layers_tree,
 }
-_FORESTS = {"scope": scope_forest, "graph": graph_forest, "code": code_forest, "op": op_forest}
+_FORESTS = {
+    "scope": scope_forest,
+    "graph": graph_forest,
+    "code": code_forest,
+    "op": op_forest,
+    "layers": code_forest,
+}
 
 
 def _device_matches(profile: ProfileData, tree: Tree, options: Options) -> Flags | None:

@@ -14,7 +14,7 @@ from tfprof_widget.engine.tree import prefix_sums
 from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Indices, Integers, check_sum
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
-from tfprof_widget.profiles.tables import Lists, StepTotals
+from tfprof_widget.profiles.tables import Lists
 
 TIMES = ("micros", "accelerator_micros", "cpu_micros")
 BYTES = ("bytes", "peak_bytes", "residual_bytes", "output_bytes")
@@ -38,7 +38,7 @@ class Measures:
 
     def unit(self, measure: str) -> int:
         """How many of the column's units make one microsecond, byte, run, ..."""
-        return self.time_scale if measure in TIMES else self.scale
+        return self.time_scale if measure.endswith("micros") else self.scale
 
 
 def measures(profile: ProfileData, options: Options) -> Measures:
@@ -89,7 +89,7 @@ def _added_up(profile: ProfileData, groups: Sequence[tuple[int, ...]], exact: bo
         for name, values in _means(profile, _Ran.of(profile, steps, exact), exact, scale).items():
             check_sum(name, columns[name], values)
             columns[name] += values
-    columns |= _static(profile, columns["runs"], scale, exact)
+    columns |= _static(profile, columns, scale, exact)
     return Measures(columns, scale, scale * NANOS_A_MICRO if exact else scale)
 
 
@@ -139,7 +139,7 @@ def _steps_of_kinds(profile: ProfileData, steps: tuple[int, ...], step: Indices,
 def _means(profile: ProfileData, ran: _Ran, exact: bool, scale: int) -> dict[str, Integers]:
     """The sums of each node by its divisor, times the scale."""
     means = {}
-    for name, values in _recorded(profile.step_totals, ran.rows, exact).items():
+    for name, values in _recorded(profile, ran.rows, exact).items():
         check_sum(name, values)
         # The rows of a node follow one another, so that sums read memory once, in order.
         sums = np.add.reduceat(values, ran.first) if len(ran.first) < len(values) else values
@@ -165,7 +165,12 @@ def _rows_of_steps(profile: ProfileData) -> Lists:
     return Lists(prefix_sums(np.bincount(step, minlength=count)), rows.astype(np.int32))
 
 
-def _recorded(totals: StepTotals, rows: slice | Integers, exact: bool) -> dict[str, Integers]:
+def _recorded(profile: ProfileData, rows: slice | Integers, exact: bool) -> dict[str, Integers]:
+    """The columns of the step totals; float operations only in exact timing."""
+    totals, nodes = profile.step_totals, profile.nodes
+    float_ops = {"float_ops": totals.float_ops_of(nodes, rows)} if exact else {}
+    if exact and totals.float_ops is None:
+        check_sum("float_ops", nodes.float_ops[totals.node[rows]].astype(np.float64) * totals.run_count[rows])
     accelerator = (totals.accelerator_nanos if exact else totals.accelerator_micros)[rows]
     cpu = (totals.cpu_nanos if exact else totals.cpu_micros)[rows]
     check_sum("micros", accelerator, cpu)
@@ -178,6 +183,7 @@ def _recorded(totals: StepTotals, rows: slice | Integers, exact: bool) -> dict[s
         "residual_bytes": totals.residual_bytes[rows],
         "output_bytes": totals.output_bytes[rows],
         "runs": totals.run_count[rows],
+        **float_ops,
     }
 
 
@@ -190,26 +196,29 @@ def _common_divisor(divisors: Integers) -> int:
 def _divided(name: str, sums: Integers, divisor: Integers, scale: int) -> Integers:
     """The sums over the divisors, times the scale; exact timing rounds the quotients, native timing truncates them."""
     factor, rest = np.divmod(scale, divisor)
-    check_sum(name, sums, factor=scale)
     if not rest.any():
+        check_sum(name, sums, factor=int(factor.max(initial=1)))
         return sums * factor
-    whole, rest = np.divmod(np.abs(sums) * scale, divisor)
+    whole, rest = np.divmod(np.abs(sums), divisor)
+    check_sum(name, whole, factor=scale)
+    more, rest = np.divmod(rest * scale, divisor)
+    whole = whole * scale + more
     if scale > 1:  # only exact timing has a scale
         whole += 2 * rest >= divisor
     mean: Integers = np.sign(sums) * whole  # native tfprof divides as C++ does, towards zero
     return mean
 
 
-def _static(profile: ProfileData, runs: Integers, scale: int, exact: bool) -> dict[str, Integers]:
-    """The float operations of one execution times the runs, or once for nodes that never ran; and the parameters."""
+def _static(profile: ProfileData, columns: Mapping[str, Integers], scale: int, exact: bool) -> dict[str, Integers]:
+    """The parameters, and the float operations: of nodes that never ran once, and natively of others times the runs."""
     nodes = profile.nodes
     has_run = profile.cache.kept("has run", lambda: np.isin(np.arange(len(nodes)), profile.step_totals.node))
     of_one = nodes.float_ops_in(exact=exact)
-    counted = np.flatnonzero(of_one)
-    times = np.where(has_run[counted], runs[counted], scale)
-    check_sum("float_ops", of_one[counted].astype(np.float64) * times)
+    counted = np.flatnonzero(np.where(has_run, 0, of_one) if exact else of_one)
+    times = np.where(has_run[counted], columns["runs"][counted], scale)
+    float_ops = columns["float_ops"] if exact else np.zeros(len(nodes), np.int64)
+    check_sum("float_ops", of_one[counted].astype(np.float64) * times, float_ops)
     check_sum("params", nodes.parameters, factor=scale)
-    float_ops = np.zeros(len(nodes), np.int64)
     float_ops[counted] = of_one[counted] * times
     return {
         "float_ops": float_ops,

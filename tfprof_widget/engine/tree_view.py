@@ -1,4 +1,4 @@
-"""Makes the rows of the tree views (scope, graph, code): selects places, orders them, and fills their columns."""
+"""Makes the rows of the tree views (scope, graph, code, layers): selects and orders places, and fills columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tree_view(profile: ProfileData, view: str, options: Options, display: Displa
         options=options,
         forest=forest,
         places=places,
-        own=Columns(MEASURES, lambda measure: sums.own(measure)[places]),
+        own=Columns(tuple(sums.measures.columns), lambda measure: sums.own(measure)[places]),
         total=total,
         grand_total=Columns(total.names, lambda name: total[name][:1]),
         scale=sums.measures.scale,
@@ -77,7 +77,7 @@ def _totals(sums: Sums, places: Integers) -> Columns:
                 return _hidden(sums, places)
         return sums.total(name)[places]
 
-    return Columns((*MEASURES, "definitions", "hidden"), make)
+    return Columns((*sums.measures.columns, "definitions", "hidden"), make)
 
 
 def _displayed_totals(sums: Sums, places: Integers) -> Columns:
@@ -95,7 +95,7 @@ def _displayed_totals(sums: Sums, places: Integers) -> Columns:
         result[rows] = values
         return result
 
-    return Columns((*MEASURES, "definitions", "hidden"), make)
+    return Columns((*sums.measures.columns, "definitions", "hidden"), make)
 
 
 def _over_subtrees(values: Integers, size: Integers) -> Integers:

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from tfprof_widget.engine.account import Forest
-from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.tree import nearest_above, subtree_sizes
 from tfprof_widget.lib.arrays import Flags, Indices, Integers
 from tfprof_widget.profiles.data import ProfileData
@@ -79,7 +78,7 @@ class ViewData:
 
     def unit(self, measure: str) -> int:
         """How many units of a measure's column make one microsecond, byte, run, ..."""
-        return self.time_scale if measure in TIMES else self.scale
+        return self.time_scale if measure.endswith("micros") else self.scale
 
     @cached_property
     def parent(self) -> Integers:
@@ -117,6 +116,8 @@ class ViewData:
     @cached_property
     def node(self) -> Indices:
         """The graph node of each row of scope and graph view, -1 for a row that stands for none or for several."""
+        if self.view == "layers":
+            return np.full(len(self), -1, np.int32)
         return self.forest.tree.single[self.places]
 
     def members_of(self, row: int) -> Indices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, repeat
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, StacksO
 from tfprof_widget.ingest.parts.transfers import TransferRows
 from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.lib.messages import SealedGraph
 from tfprof_widget.profiles.data import ProfileData, ProfileTables, table_values
-from tfprof_widget.profiles.tables import Lists, Nodes
+from tfprof_widget.profiles.tables import Lists, Nodes, OtherGraphs, StepTotals
 
 LARGEST_PORT = 2**31 - 1
 # The name of a scope is the whole path to it, so one node name with many levels makes as many long scope names.
@@ -49,15 +51,21 @@ def tables_of(
     stacks: StackBuilder,
     transfers: TransferRows,
     stacks_of_steps: Sequence[StacksOfSteps] = (),
+    graphs_of_steps: Mapping[int, SealedGraph] = MappingProxyType({}),
+    float_ops: Mapping[tuple[str, int], int] = MappingProxyType({}),
     **others: Any,
 ) -> ProfileTables:
-    """The tables of nodes, runs and op logs; `columns` also has the nodes that are in runs only."""
+    """The tables of nodes, runs and op logs; `columns` also has the nodes that are in runs only.
+
+    `graphs_of_steps` has, by step, nodes that are defined otherwise there; `float_ops` those of a node in a step.
+    """
     _check_levels(columns.names)
     order = sorted(range(len(columns.names)), key=columns.names.__getitem__)
     row_of = {columns.names[index]: row for row, index in enumerate(order)}
     joined = join_runs(runs, row_of, columns.placed)
     nodes = _nodes(columns, order, row_of, op_logs, shapes, joined.devices, joined.node_device)
     traces = code_stacks(row_of, op_logs, stacks)
+    totals = add_up(joined.recorded.executions, joined.devices, joined.node_device)
     return ProfileTables(
         nodes=nodes,
         steps=joined.steps,
@@ -65,13 +73,33 @@ def tables_of(
         executions=joined.recorded.executions,
         outputs=joined.recorded.outputs,
         allocations=joined.recorded.allocations,
-        step_totals=add_up(joined.recorded.executions, joined.devices, joined.node_device),
+        step_totals=_with_float_ops(totals, nodes, joined.steps, float_ops),
         traces=traces,
         other_stacks=other_stacks(row_of, joined.steps, traces, stacks_of_steps),
+        other_graphs=_other_graphs(joined.steps, graphs_of_steps),
         transfers=transfers.joined(nodes.names, joined.steps),
         runs=joined.runs,
         **others,
     )
+
+
+def _with_float_ops(
+    totals: StepTotals, nodes: Nodes, steps: tuple[int, ...], float_ops: Mapping[tuple[str, int], int]
+) -> StepTotals:
+    """The totals with the float operations of nodes in steps, as far as they are told by step."""
+    if not float_ops:
+        return totals
+    values = totals.float_ops_of(nodes)
+    for row, (node, step) in enumerate(zip(totals.node.tolist(), totals.step.tolist(), strict=True)):
+        values[row] = float_ops.get((nodes.names[node], steps[step]), values[row])
+    return totals.with_float_ops(values, nodes)
+
+
+def _other_graphs(steps: tuple[int, ...], graphs: Mapping[int, SealedGraph]) -> OtherGraphs:
+    distinct = {id(graph): graph for graph in graphs.values()}
+    code = {each: place for place, each in enumerate(distinct)}
+    group = [code.get(id(graphs.get(step)), ABSENT) for step in steps]
+    return OtherGraphs(np.array(group, np.int32), tuple((graph,) for graph in distinct.values()))
 
 
 def _check_levels(names: Sequence[str]) -> None:

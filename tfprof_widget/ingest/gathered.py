@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, replace
+from operator import attrgetter
 from os import PathLike
 from typing import Any, Literal, TypeVar
 
 from tfprof_widget.ingest.assemble import tables_of
+from tfprof_widget.ingest.kept_runs import with_kept_run
 from tfprof_widget.ingest.live.functions import read_functions
 from tfprof_widget.ingest.live.graph import (
     CHECKPOINT_VARIABLES,
@@ -29,19 +31,22 @@ from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, StacksOfSteps, last_entries, read_op_log
 from tfprof_widget.ingest.parts.transfers import TransferRows, stored_transfers
 from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails, read_run
+from tfprof_widget.ingest.saved_account import with_account
 from tfprof_widget.ingest.saved_profile import read_stored_profile
 from tfprof_widget.ingest.xspace.reader import TraceTable
 from tfprof_widget.ingest.xspace.resolve import costs_of_functions, resolve
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning, value_error
-from tfprof_widget.lib.messages import as_message, as_sealed
+from tfprof_widget.lib.messages import SealedGraph, as_message, as_sealed
 from tfprof_widget.lib.safely import pause_gc
 from tfprof_widget.profiles.accelerators import Accelerator, Allocator, KernelRuns, added_up, fullest
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.devices import misses_streams
 from tfprof_widget.profiles.options import check_step
+from tfprof_widget.profiles.pipeline import StageSettings
 from tfprof_widget.profiles.tables import Checkpoint, ExecutedKernel
 
-Told = TypeVar("Told", Accelerator, Allocator, KernelRuns)
+Told = TypeVar("Told", Accelerator, Allocator)
+_KERNEL_RUNS = attrgetter(*KernelRuns._fields)
 
 _FOLDED = "ConstantFolding/"
 _FED_OR_FETCHED = re.compile(r"_(?:arg|retval)_(.+)_\d+_\d+", re.DOTALL)
@@ -117,8 +122,9 @@ class Gathered:
         self.allocators: list[Allocator] = []
         self.accelerators: set[Accelerator] = set()
         self.kernel_runs: list[KernelRuns] = []
+        self.data_stages: dict[str, StageSettings] = {}
+        self.memory_in_part = False
         self.details = RunDetails()
-        self._has_saved = False
         self._kernels: dict[str, ExecutedKernel] = {}
         self._compiled: dict[str, frozenset[str]] = {}
         self._in_graph: set[str] = set()
@@ -128,7 +134,12 @@ class Gathered:
         self._live_op_log: NodeDetails | None = None
         self._function_op_log: NodeDetails | None = None
         self._function_stacks: list[StacksOfSteps] = []
+        self._input_shapes = {"": 0}
+        self._graphs_of_steps: dict[int, SealedGraph] = {}
+        self._float_ops: dict[tuple[str, int], int] = {}
+        self._saved_float_ops: dict[str, int] = {}
         self._saved_stacks: list[StacksOfSteps] = []
+        self._saved: list[Any] = []
 
     def add_graph(self, graph: Any) -> None:
         """Add the nodes that are new in `graph`; None adds nothing.
@@ -165,7 +176,7 @@ class Gathered:
                 functions, self.stacks, better_names, self.reading, data_functions, costs_of_functions(traces)
             )
             columns = read_graph(graphs.definition, self.shapes, self._known())
-            found = resolve(traces, graphs, columns, self.shapes)
+            found = resolve(traces, graphs, columns, self.shapes, self._input_shapes)
         for node, op in found.ops.items():
             if op.stack:
                 graphs.op_log.stack.setdefault(node, self.stacks.of_lines(op.stack))
@@ -177,12 +188,16 @@ class Gathered:
         self.step_names.update(found.step_names)
         self.allocators += [allocator for trace in traces for allocator in trace.allocators]
         self.accelerators.update(each for trace in traces for each in trace.accelerators)
+        self.memory_in_part |= any(not trace.accelerators for trace in traces)
+        self.data_stages.update((each.node, each) for trace in traces for each in trace.stages)  # the last ones hold
         self.kernel_runs += found.kernel_runs
         for step, transfer in found.transfers:
             self.transfers.add(step, [transfer])
         self.misses_accelerator_stream |= any(misses_streams(run.devices) for _, run in found.runs)
         self._kernels, self._compiled = found.kernels, found.compiled
         self._function_stacks += found.stacks_of_steps
+        self._graphs_of_steps.update(found.graphs_of_steps)
+        self._float_ops.update(found.float_ops)
 
     def add_op_log(self, op_log: Any) -> None:
         """Add what `op_log` says of the nodes that were added so far; None adds nothing."""
@@ -207,16 +222,19 @@ class Gathered:
         with pause_gc():
             message = as_message(profile, "ProfileProto", "profile")
             known_steps = {step for step, _ in self.runs} | set(but_steps)
-            stored = read_stored_profile(message, self.shapes, self.stacks, self._known(), known_steps)
+            known = self._known(), known_steps, self._saved_float_ops
+            stored = read_stored_profile(message, self.shapes, self.stacks, *known)
             sealed = as_sealed(stored.graph, "GraphDef", "profile")
         self._add_nodes(stored.nodes, sealed)
-        self.op_logs.append(stored.op_log)
+        self._saved_float_ops = stored.op_log.float_ops | self._saved_float_ops
+        self.op_logs.append(replace(stored.op_log, float_ops=self._saved_float_ops))
         self._saved_stacks += stored.stacks_of_steps
-        self._has_saved = True
+        self._float_ops.update(stored.float_ops)
+        self._saved.append(message)
         self.runs.extend((step, run.over(self.names)) for step, run in stored.runs)
         self.allocators += [_stored(Allocator, each) for each in message.allocators]
         self.accelerators.update(_stored(Accelerator, each) for each in message.accelerators)
-        self.kernel_runs += [_stored(KernelRuns, each) for each in message.kernel_runs]
+        self.kernel_runs += [KernelRuns(*_KERNEL_RUNS(each)) for each in message.kernel_runs]
         for step, transfer in stored_transfers(message):
             if step in message.steps and step not in known_steps:
                 self.transfers.add(step, [transfer])
@@ -297,7 +315,7 @@ class Gathered:
         """Which FLOP formulas count: with an op log but no live graph for what ran only; a saved profile has counts."""
         if self.is_live or not self.op_logs:
             return "all"
-        return "registered" if self._has_saved else "ran"
+        return "registered" if self._saved else "ran"
 
     def tables(self) -> ProfileTables:
         """The tables of everything added so far."""
@@ -316,7 +334,7 @@ class Gathered:
             if self.checkpoint is not None:
                 saved = NodeDetails(types={name: [CHECKPOINT_VARIABLES] for name in self.checkpoint.shapes})
                 op_logs.append(saved)
-            return tables_of(
+            tables = tables_of(
                 nodes,
                 self.runs,
                 self.step_names,
@@ -325,6 +343,9 @@ class Gathered:
                 self.stacks,
                 self.transfers,
                 [*(each.beside(self.op_logs) for each in self._function_stacks), *self._saved_stacks],
+                self._graphs_of_steps,
+                self._float_ops,
+                input_shapes=tuple(self._input_shapes),
                 graphs=tuple(self.graphs),
                 misses_accelerator_stream=self.misses_accelerator_stream,
                 checkpoint=self.checkpoint,
@@ -333,7 +354,11 @@ class Gathered:
                 allocator_peaks=fullest(self.allocators),
                 accelerators=tuple(sorted(self.accelerators)),
                 kernel_runs=added_up(self.kernel_runs),
+                data_stages=tuple(self.data_stages.values()),
+                memory_in_part=self.memory_in_part,
             )
+            # What explains the cell and is kept of its run is of one capture, and can be put beside nothing else.
+            return with_kept_run(with_account(tables, *self._saved), *self._saved) if len(self._saved) == 1 else tables
 
     def _add_nodes(self, columns: NodeTable, sealed: Any) -> None:
         self.nodes.extend(columns)

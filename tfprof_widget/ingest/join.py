@@ -217,6 +217,21 @@ def counted_micros(executions: Executions) -> Integers:
     return np.where(executions.duration_micros == 0, 1, executions.duration_micros)
 
 
+def nodes_of_kernels_only(executions: Executions, devices: tuple[str, ...], node_device: Indices) -> Flags:
+    """Whether each node has a device by `node_device`, but no execution there beside its kernels."""
+    has_run = np.zeros(len(node_device), np.bool_)
+    has_run[executions.node[(canonical(devices) & ~accelerator_streams(devices))[executions.device]]] = True
+    found: Flags = (node_device != ABSENT) & ~has_run
+    return found
+
+
+def count_as_runs(executions: Executions, devices: tuple[str, ...], is_kernels_only: Flags) -> Flags:
+    """Whether each execution is a run of its node: one on its own device or, of kernels only, each kernel."""
+    on_stream = accelerator_streams(devices)
+    own = (canonical(devices) & ~on_stream)[executions.device]
+    return (own | (on_stream[executions.device] & is_kernels_only[executions.node])) & (executions.start_micros > 0)
+
+
 def add_up(executions: Executions, devices: tuple[str, ...], node_device: Indices) -> StepTotals:
     """The sums over the executions of each node in each step, by node and then step.
 
@@ -233,9 +248,7 @@ def add_up(executions: Executions, devices: tuple[str, ...], node_device: Indice
         steps_seen += ran
     place = np.cumsum(steps_seen) - steps_seen  # the row of each node in the next step in which it is seen
     columns = {name: np.zeros(int(steps_seen.sum()), np.int64) for name in _COLUMNS}
-    has_run = np.zeros(len(node_device), np.bool_)
-    has_run[executions.node[(canonical(devices) & ~accelerator_streams(devices))[executions.device]]] = True
-    is_kernels_only = (node_device != ABSENT) & ~has_run
+    is_kernels_only = nodes_of_kernels_only(executions, devices, node_device)
     for step, of_step in _by_step(executions):
         nodes, sums = _of_step(of_step, devices, is_kernels_only)
         places = place[nodes]
@@ -248,7 +261,7 @@ def add_up(executions: Executions, devices: tuple[str, ...], node_device: Indice
     return _held(columns)
 
 
-_COLUMNS = tuple(column.name for column in fields(StepTotals))
+_COLUMNS = tuple(column.name for column in fields(StepTotals) if column.name != "float_ops")
 _NO_SUMS = {"node", "step", "start_micros", "end_micros"}
 
 
@@ -304,7 +317,7 @@ def _of_step(
         "cpu_nanos": total(executions.duration_nanos, is_run),
         "accelerator_micros": total(micros, is_stream),
         "cpu_micros": total(micros, is_run),
-        "run_count": total(np.ones(len(order), np.int64), is_run | (is_stream & is_kernels_only[executions.node])),
+        "run_count": total(np.ones(len(order), np.int64), count_as_runs(executions, devices, is_kernels_only)),
         "requested_bytes": total(executions.requested_bytes, memory),
         "peak_bytes": total(executions.peak_bytes, memory),
         "residual_bytes": total(executions.residual_bytes, memory),

@@ -39,7 +39,7 @@ class RunDetails:
     >>> _ = stats.add(node_name="w", timeline_label="w = VariableV2()")
     >>> run = read_run(run, details)
     >>> details.kernels({"relu", "w"}), details.ops["w"]
-    ({'relu': ExecutedKernel(op='_FusedMatMul', inputs=('x', 'w:1'), input_shapes=())}, 'VariableV2')
+    ({'relu': ExecutedKernel(op='_FusedMatMul', inputs=('x', 'w:1'))}, 'VariableV2')
     """
 
     any: dict[str, str] = field(default_factory=dict)
@@ -242,7 +242,7 @@ def _allocators(rows: _ExecutionRows, devices: Sequence[str]) -> Iterator[Alloca
         task = task_of_device(_ascii_lower(devices[number])) or task_of_device(HOST)
         found.setdefault((name, f"{task}/device:{accelerator_of_allocator(name) or 'cpu:0'}"), []).extend(points)
     for (name, device), points in found.items():
-        yield Allocator.of(name, device, 0, points)
+        yield Allocator.of(name, device, 0, *np.array(points, np.int64).T)
 
 
 def _run_table(rows: _ExecutionRows, devices: Sequence[str], shapes: Shapes) -> RunTable:

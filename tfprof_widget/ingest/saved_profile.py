@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from tfprof_widget.ingest.parts.nodes import NodeTable, Shapes
 from tfprof_widget.ingest.parts.runs import RunTable
 from tfprof_widget.ingest.parts.stacks import Frames, NodeDetails, StackBuilder, StacksOfSteps
 from tfprof_widget.ingest.saved_steps import Phase, StoredExecutions
-from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER
 from tfprof_widget.lib.errors import ProfileError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class StoredProfile:
     runs: list[tuple[int, RunTable]] = field(default_factory=list)
     misses_accelerator_stream: bool = False
     stacks_of_steps: list[StacksOfSteps] = field(default_factory=list)
+    float_ops: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 def read_stored_profile(
@@ -40,8 +42,11 @@ def read_stored_profile(
     stacks: StackBuilder,
     known: Container[str] = (),
     known_steps: Container[int] = (),
+    known_float_ops: Mapping[str, int] = MappingProxyType({}),
 ) -> StoredProfile:
     """The columns of a ProfileProto, without nodes and steps that are known already.
+
+    Where a node is known to take another number of float operations in other profiles, what it took is told by step.
 
     >>> from tfprof_widget.lib.messages import ProfileNode, ProfileProto
     >>> profile = ProfileProto(nodes={0: ProfileNode(name="a", op="Add")})
@@ -68,6 +73,7 @@ def read_stored_profile(
         runs=list(_runs(profile, nodes, known_steps)),
         misses_accelerator_stream=profile.miss_accelerator_stream,
         stacks_of_steps=list(_stacks_of_steps(profile, frames, known_steps)),
+        float_ops=dict(_float_ops(profile, nodes, known_steps, known_float_ops)),
     )
 
 
@@ -146,6 +152,24 @@ def _op_log(nodes: list[ProfileNode], frames: Frames) -> NodeDetails:
     return columns
 
 
+def _float_ops(
+    profile: ProfileProto, nodes: list[ProfileNode], known_steps: Container[int], known: Mapping[str, int]
+) -> Iterator[tuple[tuple[str, int], int]]:
+    """What nodes took in steps in which it was not the known count, or else their own, times their runs."""
+    for node in nodes:
+        if known.get(node.name, node.float_ops) != node.float_ops:
+            for step, found in node.execs.items():
+                if step not in known_steps:
+                    took = node.float_ops * found.run_count
+                    yield (node.name, step), max(-LARGEST_INTEGER, min(took, LARGEST_INTEGER))
+    for stored in profile.float_ops:
+        if len(stored.nodes) != len(stored.float_ops):
+            raise ProfileError("profile: a step lacks float operations of nodes; the file is damaged: save it again")
+        for number, float_ops in zip(stored.nodes, stored.float_ops, strict=True):
+            if number in profile.nodes and stored.step not in known_steps:
+                yield (profile.nodes[number].name, stored.step), float_ops
+
+
 def _stacks_of_steps(profile: ProfileProto, frames: Frames, known_steps: Container[int]) -> Iterator[StacksOfSteps]:
     for stored in profile.other_stacks:
         read = [frames.stack(code.SerializeToString(), "a function") for code in stored.traces]
@@ -193,17 +217,25 @@ def _of_worker(profile: ProfileProto, worker: str) -> ProfileProto:
     }
     part = type(profile)()
     part.CopyFrom(profile)
-    for name in ("steps", "step_workers", "worker_steps", "transfers"):
+    for name in ("steps", "step_workers", "worker_steps", "transfers", "float_ops", "account"):
         part.ClearField(name)
     for stored in part.other_stacks:
         stored.steps[:] = [own[step] for step in stored.steps if step in own]
-    for transfer in profile.transfers:
-        if transfer.step in own:
-            part.transfers.add().CopyFrom(transfer)
-            part.transfers[-1].step = own[transfer.step]
+    for name in ("transfers", "float_ops"):
+        for stored in getattr(profile, name):
+            if stored.step in own:
+                getattr(part, name).add().CopyFrom(stored)
+                getattr(part, name)[-1].step = own[stored.step]
     part.steps.extend(own.values())
     for node in part.nodes.values():
         _keep(node, own)
+    if worker != profile.step_workers[0]:
+        part.ClearField("kernel_runs")  # they are those of all workers
+    del part.allocators[:]
+    for allocator in profile.allocators:
+        if allocator.name.startswith(f"{worker}/"):
+            part.allocators.add().CopyFrom(allocator)
+            part.allocators[-1].name = allocator.name.removeprefix(f"{worker}/")
     return part
 
 

@@ -42,8 +42,62 @@ def _parts(column: NDArray[Any]) -> Iterator[NDArray[Any]]:
 Integers = NDArray[np.int64]
 Indices = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 ABSENT = -1
+
+
+def distinct(values: NDArray[np.integer]) -> tuple[Integers, Integers]:
+    """The different values, sorted, and the index of each value among them: np.unique, quicker for small integers.
+
+    >>> [each.tolist() for each in distinct(np.array([9, 5, 9]))]
+    [[5, 9], [1, 0, 1]]
+    """
+    if not len(values):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if values.min() >= 0 and (largest := int(values.max())) < 4 * len(values):
+        is_there = np.zeros(largest + 1, np.bool_)
+        is_there[values] = True
+        found = np.flatnonzero(is_there)
+        return found, (np.cumsum(is_there) + ABSENT)[values]
+    found, place = np.unique(values, return_inverse=True)
+    return found, place.reshape(-1)
+
+
+def numbered(*columns: NDArray[np.integer]) -> tuple[Integers, Integers]:
+    """The first row of each different combination of values, and the number of each row's combination.
+
+    Combinations are numbered in the order of their values.
+
+    >>> [each.tolist() for each in numbered(np.array([1, 1, 0, 1]), np.array([7, 8, 9, 7]))]
+    [[2, 0, 1], [1, 2, 0, 1]]
+    """
+    of_all, count = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns if len(of_all) else ():
+        if (column == column[0]).all():
+            continue
+        values, place = distinct(column)
+        if count * len(values) > LARGEST_INTEGER:
+            used, of_all = distinct(of_all)
+            count = len(used)
+        of_all, count = of_all * len(values) + place, count * len(values)
+    combinations, number = distinct(of_all)
+    first = np.zeros(len(combinations), np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    return first, number
+
+
+def in_order(*columns: NDArray[np.integer]) -> tuple[Integers, Integers]:
+    """As `numbered`, but combinations are numbered in the order in which they come first.
+
+    >>> [each.tolist() for each in in_order(np.array([9, 5, 9]))]
+    [[0, 1], [0, 1, 0]]
+    """
+    first, number = numbered(*columns)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[number]
 
 
 class RunningMedian:

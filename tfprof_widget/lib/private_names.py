@@ -44,9 +44,8 @@ class PrivateName:
 
     def is_gone(self) -> bool:
         """Whether the name is gone from its package; False if the package is not installed or the name has no probe."""
-        if not self.probe or not _is_installed(self.package):
-            return False
-        return not any(_is_there(place) for place in self.probe.split(" | "))
+        is_known = bool(self.probe) and _is_installed(self.package)
+        return is_known and not any(map(_is_there, self.probe.split(" | ")))
 
 
 @cache
@@ -125,9 +124,8 @@ def _names_in(code: Any) -> Iterator[str]:
             yield from _names_in(each)
 
 
-# The first line of a group has a package, our modules, and what a user sees when one of the group's names is gone. Each
-# further line has a probe, or `name = kind` for a name that is found only in a run, in texts of that kind. A line that
-# begins with (, | or = continues the line before it.
+# A group begins with a package, our modules, and what a user sees when one of its names is gone. Each other line has a
+# probe, or `name = kind` for a name found only in texts of that kind in a run; one with (, | or = continues a line.
 _TABLE = r"""
 [tensorflow] capturing.session_hooks: A note: what runs through it is missing, or capturing stopped early.
 tensorflow.python.client.session:BaseSession._call_tf_sessionrun
@@ -171,6 +169,13 @@ tensorflow.python.eager.context:Context.enable_collective_ops
 tensorflow.dtensor.python.api:_dtensor_singleton
 tensorflow.dtensor.python.dtensor_device:DTensorDevice.__init__
 group_key = tensorflow.python.ops.collective_ops:all_reduce(group_key)
+[tensorflow] capturing.tf_profiler: Nothing is said: float operations of eager ops are unknown.
+tensorflow.python.eager.context:Context.add_op_callback > _thread_local_data
+tensorflow.python.framework.ops:_EagerTensorBase > _shape_tuple
+tensorflow.python.eager.execute:execute_with_callbacks
+[tensorflow] capturing.surroundings: A comparison does not tell whether the numbers of threads differ.
+tensorflow.python.eager.context:context_safe
+tensorflow.python.eager.context:Context > _initialized
 [tensorflow] capturing.servers: A note: a coordinator's steps are only timed.
 tensorflow.python.eager.context:Context > _server_def
 tensorflow.python.profiler.profiler_client:trace(num_tracing_attempts)
@@ -193,9 +198,10 @@ tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.grap
 | tensorflow.python.eager.polymorphic_function.monomorphic_function:_EagerDefinedFunction > graph
 [tensorflow] capturing.called_functions: A note: ops of tf.data have no lines and shapes.
 tensorflow.python.data.ops.dataset_ops:DatasetV2._functions
-tensorflow.python.data.ops.dataset_ops:DatasetV2._inputs
 tensorflow.python.data.ops.structured_function:StructuredFunctionWrapper.function
 tensorflow.python.data.ops.structured_function:StructuredFunctionWrapper > _func
+[tensorflow] capturing.data_pipelines: Nothing is said: stages of tf.data are missing.
+tensorflow.python.data.ops.dataset_ops:DatasetV2._inputs
 [tensorflow] capturing.function_hooks: A note: ops of tf.data have no lines and shapes.
 tensorflow.python.data.ops.iterator_ops:OwnedIterator._create_iterator(self, dataset)
 [tensorflow] capturing.hooks: Nothing is said: tracebacks have a frame of the hooks.
@@ -207,8 +213,7 @@ tensorflow.python.framework.ops:get_default_graph
 tensorflow.python.eager.context:executing_eagerly
 tensorflow.core.framework.attr_value_pb2:AttrValue
 [tensorflow] ingest.live.graph: Nothing is missing: shapes take twice as long to read.
-tensorflow.python.framework.ops:SymbolicTensor._shape
-| tensorflow.python.framework.ops:Tensor._shape
+tensorflow.python.framework.ops:SymbolicTensor._shape | tensorflow.python.framework.ops:Tensor._shape
 [tensorflow] ingest.live.op_log: A note: formulas registered with TensorFlow are missing; ours count.
 tensorflow.python.framework.ops:_stats_registry.list
 tensorflow.python.framework.ops:_stats_registry.lookup
@@ -249,33 +254,36 @@ _COMPILED = event
 is_func = stat
 eager_op = stat
 kernel_type = stat
-profile_start_time = stat
-[tensorflow] ingest.xspace.accelerators: Nothing is said: times of kernels, copies and their ops are missing.
-Stream  = accelerator
-tf_op = accelerator
-memcpy_details = accelerator
-XLA Ops = accelerator
-Async XLA Ops = accelerator
-hlo_op = accelerator
-shape_with_layout = accelerator
-memory_size = accelerator
-[tensorflow] ingest.xspace.hlo: Nothing is said: ops of XLA have no lines of code.
-/host:metadata = accelerator
-Hlo Proto = accelerator
-[tensorflow] ingest.xspace.executions: Nothing is said: memory of functions is missing.
+[tensorflow] ingest.xspace.events: Nothing is said: memory of functions is missing.
 shape = stat
 addr = stat
 requested_bytes = stat
 bytes_allocated = stat
 region_type = stat
-[tensorflow] ingest.xspace.executions: Nothing is said: transfers between devices are missing.
+index_on_host = accelerator
+[tensorflow] ingest.xspace.space: Nothing is said: times of kernels and copies are missing, or count from another time.
+profile_start_time = stat
+Stream  = accelerator
+XLA Ops = accelerator
+Async XLA Ops = accelerator
+XLA Modules = accelerator
+[tensorflow] ingest.xspace.kernels: Nothing is said: copies, and the ops of kernels, are missing.
+tf_op = accelerator
+memcpy_details = accelerator
+hlo_op = accelerator
+shape_with_layout = accelerator
+[tensorflow] ingest.xspace.accelerators: Nothing is said: what devices can do is missing.
+memory_size = accelerator
+[tensorflow] ingest.xspace.hlo: Nothing is said: ops of XLA have no lines of code.
+/host:metadata = accelerator
+Hlo Proto = accelerator
+[tensorflow] ingest.xspace.exchanges: Nothing is said: transfers between devices are missing.
 _SEND = cluster
 _COLLECTIVE = cluster
 step_id = cluster
 [tensorflow] ingest.xspace.steps: Nothing is said: steps of a trace from a file are missing.
 step_num = stat
 group_id = accelerator
-XLA Modules = accelerator
 [tensorflow] ingest.parts.names: Nothing is said: ops of functions have no shapes, lines and layers.
 _WAY_OF_CALLING = function
 _INLINED = ran
@@ -303,30 +311,36 @@ _LINE = accelerator
 _CANONICAL = device
 [keras] capturing.function_hooks: A note: steps count as calls of the train function.
 keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_train_function
-| keras.src.engine.training:Model.make_train_function
-| keras.engine.training:Model.make_train_function
+| keras.src.engine.training:Model.make_train_function | keras.engine.training:Model.make_train_function
 keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_test_function
-| keras.src.engine.training:Model.make_test_function
-| keras.engine.training:Model.make_test_function
+| keras.src.engine.training:Model.make_test_function | keras.engine.training:Model.make_test_function
 keras.src.backend.tensorflow.trainer:TensorFlowTrainer.make_predict_function
-| keras.src.engine.training:Model.make_predict_function
-| keras.engine.training:Model.make_predict_function
+| keras.src.engine.training:Model.make_predict_function | keras.engine.training:Model.make_predict_function
 [tf_keras] capturing.function_hooks: A note: steps count as calls of the train function.
 tf_keras.src.engine.training:Model.make_train_function
 tf_keras.src.engine.training:Model.make_test_function
 tf_keras.src.engine.training:Model.make_predict_function
-[keras] capturing.function_hooks: A note: layers and variables have TensorFlow's names.
+[tensorflow] capturing.time_hooks: Nothing is said: that time is of other parts of the cell.
+tensorflow.python.framework.func_graph:func_graph_from_py_func
+tensorflow.python.checkpoint.checkpoint:Checkpoint.save
+tensorflow.python.training.saver:Saver.save
+[keras] capturing.time_hooks: Nothing is said: that phase is of other parts of the cell.
+keras.src.backend.tensorflow.trainer:TensorFlowTrainer.fit | keras.src.engine.training:Model.fit
+| keras.engine.training:Model.fit
+keras.src.models.model:Model.save | keras.src.engine.training:Model.save | keras.engine.training:Model.save
+keras.src.callbacks.callback_list:CallbackList.__init__ | keras.callbacks:CallbackList.__init__
+[tf_keras] capturing.time_hooks: Nothing is said: that phase is of other parts of the cell.
+tf_keras.src.engine.training:Model.fit
+tf_keras.src.callbacks:CallbackList.__init__
+[keras] capturing.models: A note: layers and variables have TensorFlow's names.
 keras.src.layers.layer:Layer._flatten_layers
-| keras.src.engine.base_layer:Layer._flatten_layers
-| keras.engine.base_layer:Layer._flatten_layers
+| keras.src.engine.base_layer:Layer._flatten_layers | keras.engine.base_layer:Layer._flatten_layers
 keras.src.layers.layer:Layer > _layers
-| keras.src.engine.base_layer:Layer._flatten_layers
-| keras.engine.base_layer:Layer._flatten_layers
-[tf_keras] capturing.function_hooks: A note: layers and variables have TensorFlow's names.
+| keras.src.engine.base_layer:Layer._flatten_layers | keras.engine.base_layer:Layer._flatten_layers
+[tf_keras] capturing.models: A note: layers and variables have TensorFlow's names.
 tf_keras.src.engine.base_layer:Layer._flatten_layers
 [keras] capturing.hooks: Nothing is said: tracebacks have a frame of the hooks.
-keras.src.utils.traceback_utils:include_frame
-| keras.utils.traceback_utils:include_frame
+keras.src.utils.traceback_utils:include_frame | keras.utils.traceback_utils:include_frame
 [tf_keras] capturing.hooks: Nothing is said: tracebacks have a frame of the hooks.
 tf_keras.src.utils.traceback_utils:include_frame
 [IPython] magic.cell: The cell runs unprofiled, with a note.
@@ -347,9 +361,10 @@ IPython.utils.text:DollarFormatter
 [IPython] magic.cell: `%tfprof` before an expression raises AttributeError.
 IPython.core.interactiveshell:InteractiveShell.transform_ast
 IPython.core.compilerop:CachingCompiler.ast_parse
-[IPython] api.result: Nothing is said: cells have file names instead of `In[2]`, or the widget shows at a terminal.
-IPython.core.compilerop:CachingCompiler.format_code_name
+[IPython] api.result: Nothing is said: the widget shows at a terminal.
 IPython.core.formatters:DisplayFormatter.active_types
+[IPython] api.captured: Nothing is said: cells have file names instead of `In[2]`.
+IPython.core.compilerop:CachingCompiler.format_code_name
 [ipykernel] magic.profiling: Nothing is said: results are printed as text; no line of progress.
 ipykernel.zmqshell:ZMQInteractiveShell.kernel
 ipykernel.zmqshell:ZMQDisplayPublisher.publish(data, metadata, transient, update)
@@ -381,6 +396,5 @@ ipywidgets:Widget.comm
 _esm = anywidget.widget:AnyWidget > _ESM_KEY
 [google.protobuf] lib.messages: ImportError or AttributeError with the first message.
 google.protobuf.internal.enum_type_wrapper:EnumTypeWrapper
-google.protobuf.message_factory:GetMessageClass
-| google.protobuf.message_factory:MessageFactory.GetPrototype
+google.protobuf.message_factory:GetMessageClass | google.protobuf.message_factory:MessageFactory.GetPrototype
 """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -54,16 +55,57 @@ def written_seconds(value: float) -> str:
     >>> written_seconds(0.04649), written_seconds(8e-4), written_seconds(2e-8), written_seconds(0.0)
     ('46.5 ms', '800 µs', '20 ns', '0 µs')
     """
-    if not value:
-        return "0 µs"
-    micros = 1e6 * value
-    units = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
+    return _short(1e6 * value, _SECONDS, "")
+
+
+def short_count(value: float) -> str:
+    """A count, as the widget writes it: small ones in full.
+
+    >>> short_count(7904), short_count(41_200_000), short_count(1.5)
+    ('7,904', '41.2 M', '1.5')
+    """
+    if abs(value) > _LARGEST_IN_FULL:
+        return _short(value, _POWERS, "")
+    return grouped(float(value) if abs(value) < 10 else math.floor(value + 0.5))
+
+
+def short_units(value: float, unit: str) -> str:
+    """An amount in units of its own with a prefix, as the widget writes it.
+
+    >>> short_units(318_400_000, "B"), short_units(110e9, "FLOP/s"), short_units(512, "B")
+    ('318.4 MB', '110 GFLOP/s', '512 B')
+    """
+    return _short(value, _POWERS, unit)
+
+
+def short(measure: str, value: float) -> str:
+    """A value of a measure, in microseconds, bytes or pieces, as the widget writes it.
+
+    >>> short("cpu_micros", 1234.5), short("bytes", 1234), short("runs", 1234)
+    ('1.23 ms', '1.23 kB', '1,234')
+    """
+    if measure.endswith("micros"):
+        return _short(value, _SECONDS, "")
+    return short_units(value, "B") if measure.endswith("bytes") else short_count(value)
+
+
+_SECONDS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
+_POWERS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+# Up to here a count is read better in full.
+_LARGEST_IN_FULL = 99_999
+
+
+def _short(value: float, scale: tuple[tuple[float, str], ...], unit: str) -> str:
+    """A value in the largest unit that it has one of; js/src/lib/format.ts has the same rules."""
+    size = abs(value)
+    if not size:
+        return f"0 {unit or dict(scale)[1.0]}".rstrip()
     # A value that would be written as 1,000 of a unit is written as 1 of the next unit.
-    factor, unit = next((each for each in units if micros >= 0.99995 * each[0]), units[-1])
-    # The last digits of a double differ by how the time was computed: they are not to decide what is half-way.
-    count = float(f"{micros / factor:.12g}")
-    is_whole = abs(count - round(count)) < 1e-9 and count < 1000
-    return f"{fixed(count, 0 if is_whole else 2 if count < 9.995 else 1)} {unit}"
+    factor, prefix = next((each for each in scale if size >= 0.99995 * each[0]), scale[-1])
+    # The last digits of a double differ by how the value was computed: they are not to decide what is half-way.
+    count = float(f"{value / factor:.12g}")
+    is_whole = abs(count - round(count)) < 1e-9 and abs(count) < 1000
+    return f"{fixed(count, 0 if is_whole else 2 if abs(count) < 9.995 else 1)} {prefix}{unit}".rstrip()
 
 
 def written_percent(share: float, decimals: int = 1) -> str:
@@ -105,15 +147,16 @@ def listed(names: Sequence[object], most: int = 8) -> str:
     return ", ".join(map(str, few))
 
 
-def writer(measure: str) -> Callable[[int, int], str]:
-    """The function that writes the values of a measure.
+_NATIVE_UNITS = {"us": " µs", "ms": " ms", "ns": " ns", "sec": " s"}
 
-    >>> writer("cpu_micros")(1234, 1), writer("peak_bytes")(1234, 1), writer("runs")(1234, 1)
-    ('1.23ms', '1.23KB', '1.23k')
+
+def respelled(text: str) -> str:
+    """A text of native tfprof with its times spelled as the widget spells them.
+
+    >>> respelled("cpu: 123.19us, total: 3.61sec (40.00%)")
+    'cpu: 123.19 µs, total: 3.61 s (40.00%)'
     """
-    if measure.endswith("micros"):
-        return written_time
-    return written_bytes if measure.endswith("bytes") else written_count
+    return re.sub(r"(?<=\d)(us|ms|ns|sec)\b", lambda unit: _NATIVE_UNITS[unit[1]], text)
 
 
 def _scaled(value: int, scale: int, steps: tuple[tuple[int, str], ...], unit: str) -> str:
@@ -141,7 +184,7 @@ def whole(value: int, scale: int) -> int:
 # text, Unicode's line ends, and surrogates. Joiners are left out: some scripts and emoji need them.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000"
-    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 
@@ -192,3 +235,13 @@ def is_of_library(file: str) -> bool:
     (True, False)
     """
     return _OF_LIBRARY.search(file.replace("\\", "/")) is not None
+
+
+def cut_in_the_middle(name: str, most: int) -> str:
+    """A name of at most so many letters: of a longer one its beginning and its end.
+
+    >>> cut_in_the_middle("Conv2DBackpropFilter", 9)
+    'Conv…lter'
+    """
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[-half:]}"

@@ -11,11 +11,13 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.core.magic_arguments import magic_arguments
+from traitlets import Enum
 
 from tfprof_widget.lib.errors import LONGEST_QUOTE, shortened
 from tfprof_widget.magic.arguments import MagicRequest, matchers, parse, tfprof_arguments
 from tfprof_widget.magic.cell import EndOfCell, compiled_code, restore_first_line, running_cell, unwrapped
-from tfprof_widget.magic.profiling import ProfiledCell, print_note, profile_on_engines, report_and_go_on
+from tfprof_widget.magic.profiling import ProfiledCell, print_note, profile_on_engines, race_with, report_and_go_on
+from tfprof_widget.profiles.options import SAVES
 
 _NO_CODE = frozenset({tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT})
 
@@ -36,6 +38,8 @@ def load(shell: InteractiveShell) -> None:
     unload(shell)
     magics = TfprofMagics(shell)
     shell.register_magics(magics)
+    with report_and_go_on("%config does not know TfprofMagics"):
+        _configurables(shell).append(magics)
     with report_and_go_on("cells under %%tfprof cannot await here, and their lines count from below it"):
         shell.input_transformers_post.append(magics.unwrap)
     with report_and_go_on("cannot complete the arguments of %%tfprof"):
@@ -53,6 +57,8 @@ def unload(shell: InteractiveShell) -> None:
             shell.magics_manager.magics[kind].pop("tfprof", None)
         shell.magics_manager.registry.pop(TfprofMagics.__name__, None)
     with suppress(AttributeError, ValueError):  # what could not be put there is not there
+        _configurables(shell).remove(magics)
+    with suppress(AttributeError, ValueError):
         shell.input_transformers_post.remove(magics.unwrap)
     with suppress(AttributeError, ValueError):
         for matcher in matchers():
@@ -60,9 +66,16 @@ def unload(shell: InteractiveShell) -> None:
     magics.watch_no_more()
 
 
+def _configurables(shell: InteractiveShell) -> list[Any]:
+    """What `%config` knows."""
+    return shell.configurables
+
+
 @magics_class
 class TfprofMagics(Magics):
     """The magics of one shell."""
+
+    save = Enum(SAVES, "page", help="What a notebook keeps of a result beside the live widget.").tag(config=True)
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
@@ -114,6 +127,8 @@ class TfprofMagics(Magics):
             raise UsageError("%%tfprof is a cell magic, but the cell body is empty")
         if request.engines is not None:
             return self._profile_elsewhere(request, code if cell is None else cell, variables)
+        if request.against:
+            return self._race(request, code if cell is None else cell, variables, local_ns)
         if cell is None and not code:
             return self._profile_cell(request)
         return self._profile_code(request, code if cell is None else cell, local_ns)
@@ -125,6 +140,15 @@ class TfprofMagics(Magics):
                 "--engines needs the code to run there: below %%tfprof, or behind %tfprof --engines rc as an expression"
             )
         profile_on_engines(self.user_shell, request, code, variables)
+
+    def _race(
+        self, request: MagicRequest, code: str, variables: dict[str, Any], local_ns: dict[str, Any] | None
+    ) -> None:
+        """Run code and something else in turns."""
+        if not code:
+            raise UsageError("--against needs the code to race: below %%tfprof, or behind %tfprof as an expression")
+        run = compiled_code(self.user_shell, code)
+        race_with(self.user_shell, request, variables, lambda: run(local_ns))
 
     def _profile_cell(self, request: MagicRequest) -> None:
         """Begin now, end with the cell."""
@@ -158,7 +182,7 @@ class TfprofMagics(Magics):
         if self._profiled is not None:
             print_note("this cell is being profiled already, so the inner %tfprof only runs its code")
             return _unless_silenced(code, run(local_ns))
-        self._profiled = ProfiledCell(self.user_shell, request)
+        self._profiled = ProfiledCell(self.user_shell, request, code)
         try:
             self._profiled.begin()
             return _unless_silenced(code, run(local_ns))

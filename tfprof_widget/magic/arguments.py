@@ -17,7 +17,7 @@ from IPython.core.magic_arguments import argument, argument_group, kwds
 from tfprof_widget.api.typed_options import Grammar, help_text, placeholder, text_option, unquoted, value_of, words_of
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.output.destination import check_output, parse_output, view_for
-from tfprof_widget.profiles.options import OPTIONS, TABS, Option, Options
+from tfprof_widget.profiles.options import OPTIONS, SAVES, TABS, Option, Options
 
 if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext, SimpleMatcherResult
@@ -32,7 +32,15 @@ RESULT = (
     text_option("out", "VARIABLE", "Store the capture in this variable."),
     Option("text", "flag", False, "Print the result as text."),
     text_option("report", "FILE", "Save the result as an HTML page in this file."),
+    text_option("keep", "DIR", "Keep the run in this directory, too: history(DIR) and compare read it there."),
     Option("quiet", "flag", False, "Show nothing."),
+    Option(
+        "save",
+        "choice",
+        "%config TfprofMagics.save, which is page",
+        "What the notebook keeps beside the live widget: a page with sliders, a picture with a table, or nothing.",
+        SAVES,
+    ),
 )
 TRACING = (
     text_option(
@@ -61,15 +69,24 @@ WHERE = (
         "view (rc, rc[:2]) or their numbers (0:2) tell.",
     ),
 )
+RACING = (
+    text_option(
+        "against",
+        "NAME",
+        "Run the code and this in turns, and tell which is faster: a callable, or an earlier run of the history.",
+    ),
+    Option("seconds", "integer", "", "Race for so many seconds at most.", minimum=1),
+)
 # A capture is shown by its costs, whereas tfprof's own defaults are those of its option table.
 SHOWN = (
-    Option("view", "choice", "scope, or op as text", "The view to show, or another tab of the widget.", TABS),
+    Option("view", "choice", "overview, or op as text", "The view to show, or another tab of the widget.", TABS),
     *(replace(option, default=_CAPTURE_DEFAULTS.get(option.name, option.default)) for option in OPTIONS),
 )
 GROUPS = (
     ("result", RESULT),
     ("what is traced", (*TRACING, *RISKY)),
     ("where it runs", WHERE),
+    ("what it is compared with", RACING),
     ("what is shown", SHOWN),
 )
 ARGUMENTS = {option.name: option for _, options in GROUPS for option in options}
@@ -97,10 +114,14 @@ class MagicRequest:
     name: str = ""
     out: str = ""
     report: str = ""
+    save: str = ""
     text: bool = False
     quiet: bool = False
     help: bool = False
     engines: str | None = None
+    keep: str = ""
+    against: str = ""
+    seconds: int = 30
 
 
 def tfprof_arguments(magic: Magic) -> Magic:
@@ -125,12 +146,14 @@ def parse(line: str, variables: Mapping[str, Any]) -> tuple[MagicRequest, str]:
         _check(given)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    result, traced, where, shown = (
+    result, traced, where, racing, shown = (
         {option.name: given[option.name] for option in options if option.name in given} for _, options in GROUPS
     )
+    if "seconds" in racing and "against" not in racing:
+        raise UsageError("--seconds says how long to race: name what the code is raced with by --against")
     if "all" in traced:
         traced["trace_all"] = traced.pop("all")
-    return MagicRequest(shown, traced, **result, **where), code
+    return MagicRequest(shown, traced, **result, **where, **racing), code
 
 
 def split(line: str) -> tuple[list[tuple[Option, str]], str]:
@@ -160,7 +183,7 @@ def who_runs(line: str) -> Literal["IPython", "the magic", "nobody"]:
         return "the magic"
     if any(option.name == "help" and value_of(option, text) for option, text in typed):
         return "nobody"
-    return "the magic" if code or any(option in WHERE for option, _ in typed) else "IPython"
+    return "the magic" if code or any(option in (*WHERE, *RACING) for option, _ in typed) else "IPython"
 
 
 def _argparse_settings(option: Option) -> dict[str, Any]:
@@ -193,6 +216,8 @@ def _value(option: Option, typed: str, variables: Mapping[str, Any]) -> Any:
             raise value_error(f"out is {text!r}, but must be a variable's name")
         case "report" if not Path(text).absolute().parent.is_dir():
             raise value_error(f"report is {text!r}, but there is no directory {str(Path(text).parent)!r}")
+        case "keep" if Path(text).is_file() or not Path(text).absolute().parent.is_dir():
+            raise value_error(f"keep is {text!r}, but must be a directory, or a name for one in one that exists")
     return value_of(option, text)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
@@ -63,6 +64,41 @@ def _magic_call(cell: str) -> tuple[str, str] | None:
 def running_cell() -> FrameType | None:
     """The frame in which IPython runs the cell that this is called from, None outside any cell."""
     return next((frame for frame in _stack() if frame.f_code is InteractiveShell.run_cell_async.__code__), None)
+
+
+class CellSource(NamedTuple):
+    """The cell that runs: what its run is called, its id in the notebook, and its text."""
+
+    label: str
+    cell: str
+    source: str
+
+
+_OWN_LINE = re.compile(r"\s*%%?tfprof(\s|$)")
+
+
+def cell_source(shell: InteractiveShell, code: str = "") -> CellSource:
+    """What the running cell is called, its id where the front end tells one, and its text without the magic's line.
+
+    `code` is what the magic runs if that is not the rest of the cell: it stands for the cell.
+    """
+    frame = running_cell()
+    variables = frame.f_locals if frame is not None else {}
+    lines = [line for line in str(variables.get("raw_cell") or "").splitlines() if not _OWN_LINE.match(line)]
+    cell = str(variables.get("cell_id") or cell_id(shell) or "")
+    source = code.strip() or "\n".join(lines).strip()
+    number = len(shell.user_ns.get("In", ())) - 1  # IPython 9 counts on before it runs a cell, earlier ones after it
+    return CellSource(f"In[{number}]", f"{cell}: {source}" if cell and code else cell, source)
+
+
+def cell_id(shell: Any) -> str | None:
+    """The name of the cell that runs, as JupyterLab and Notebook 7 tell it; None elsewhere.
+
+    >>> cell_id(None)
+    """
+    parent: Any = getattr(shell, "get_parent", dict)()
+    cell = parent.get("metadata", {}).get("cellId") if isinstance(parent, dict) else None
+    return cell if isinstance(cell, str) and cell else None
 
 
 def restore_first_line(shell: InteractiveShell) -> None:

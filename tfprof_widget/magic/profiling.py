@@ -19,6 +19,7 @@ from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.lib.text import visible
 from tfprof_widget.magic.arguments import MagicRequest
+from tfprof_widget.magic.cell import CellSource, cell_source, compiled_code
 from tfprof_widget.output.destination import Destination, parse_output, view_for, write
 
 if TYPE_CHECKING:
@@ -115,6 +116,50 @@ def report_and_go_on(trouble: str) -> Iterator[None]:
         print_note(f"{trouble}: {type(error).__name__}: {error}")
 
 
+def keep(request: MagicRequest, capture: Capture, cell: CellSource) -> None:
+    """Let the run be part of the kernel's history, and write it into the directory that was asked for.
+
+    Where nothing was recorded there is nothing to keep, as the result says.
+    """
+    from tfprof_widget.api.history import file_of, keep_run
+
+    with report_and_go_on("this run is not kept in the history"):
+        if capture.is_empty:
+            return
+        capture.kept_run = keep_run(capture.kept_run.told(fingerprint={}, **cell._asdict()))
+    if request.keep:
+        with report_and_go_on("this run is not kept on disk"):
+            capture.save(file_of(request.keep, capture.kept_run))
+
+
+def race_with(
+    shell: InteractiveShell, request: MagicRequest, variables: Mapping[str, Any], run: Callable[[], Any]
+) -> None:
+    """Race code with what `--against` names, and show the result."""
+    from tfprof_widget.api.history import history
+    from tfprof_widget.api.race import race
+
+    rival: Any = variables.get(request.against)
+    if not callable(rival):
+        earlier = history(request.against)
+        if not len(earlier):
+            raise UsageError(
+                f"--against {request.against}: that is neither a callable nor an earlier run; name a function without "
+                "arguments, or a run such as In[4] of a cell under %%tfprof in this kernel"
+            )
+        named = [each for each in earlier if request.against in (each.label, each.name)] or list(earlier)
+        compiled = compiled_code(shell, named[-1].source)
+        rival = lambda: compiled(None)  # noqa: E731 a def would hide what it is for
+    found = race({request.against: rival, request.name or "this cell": run}, float(request.seconds))
+    if request.out:
+        shell.push({request.out: found})
+    if not request.quiet:
+        if request.text or not hasattr(shell, "kernel"):
+            print(found.text())
+        else:
+            display(found)
+
+
 def deliver(shell: InteractiveShell, request: MagicRequest, capture: Capture) -> None:
     """Show, store and save the result as the request says; a part that fails is reported, the others go on."""
     capture.options = {name: value for name, value in request.shown.items() if name != "output"}
@@ -145,15 +190,32 @@ def _show(shell: InteractiveShell, request: MagicRequest, capture: Capture) -> N
     if request.text or "output" in request.shown or not hasattr(shell, "kernel"):
         print(capture.text())
     else:
-        display(capture)
+        with _saving(shell, request.save):
+            display(capture)
+
+
+@contextmanager
+def _saving(shell: InteractiveShell, what: str) -> Iterator[None]:
+    """Let the notebook keep this of the results that are shown in the block; empty for what it keeps of all."""
+    magics: Any = shell.magics_manager.registry.get("TfprofMagics")
+    if magics is None or not what:
+        yield
+        return
+    usual, magics.save = magics.save, what
+    try:
+        yield
+    finally:
+        magics.save = usual
 
 
 class ProfiledCell:
     """One cell or expression that is being profiled."""
 
-    def __init__(self, shell: InteractiveShell, request: MagicRequest) -> None:
+    def __init__(self, shell: InteractiveShell, request: MagicRequest, code: str = "") -> None:
         self._shell = shell
         self._request = request
+        self._code = code
+        self._cell = CellSource("", "", "")
         self._started: tuple[AbstractContextManager[Capture], Capture] | None = None
         self._progress: ProgressLine | None = None
 
@@ -162,6 +224,8 @@ class ProfiledCell:
         with report_and_go_on("cannot profile this"):
             from tfprof_widget.api.capture import capture
 
+            with report_and_go_on("cannot tell which cell this is"):
+                self._cell = cell_source(self._shell, self._code)
             capturing = capture(name=self._request.name, **self._request.traced)
             self._started = capturing, capturing.__enter__()
         if self._started is not None and not self._request.quiet:
@@ -179,6 +243,7 @@ class ProfiledCell:
                 capturing, capture = self._started
                 with report_and_go_on("has no profile of this"):
                     capturing.__exit__(None, None, None)
+                    keep(self._request, capture, self._cell)
                     deliver(self._shell, self._request, capture)
 
     def _watch(self, capture: Capture) -> None:

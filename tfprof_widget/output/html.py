@@ -10,8 +10,9 @@ from tfprof_widget.engine.measures import MEASURES, TIMES
 from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import ABSENT
-from tfprof_widget.lib.text import visible, visible_lines, writer, written_count, written_time
+from tfprof_widget.lib.text import short, short_count, visible, visible_lines
 from tfprof_widget.output.cells import ShapeCount, devices, input_shapes, joined, shapes_by_count, type_names
+from tfprof_widget.output.excerpt import costliest_rows, short_name, short_value, shown_measures
 from tfprof_widget.output.rows import columns
 from tfprof_widget.output.text import counted_rows, said_lacking, said_left_out, why_empty
 
@@ -63,22 +64,44 @@ def table(view: ViewData) -> str:
     >>> table(demo_profile().view("op"))[:48]
     '<div class="tfprof-view" translate="no"><style>\\n'
     """
-    count = min(len(view), MOST_ROWS)
-    shown = [_numbers(view, measure, count) for measure in _measures(view)]
-    shown += [_counts(view, column, count) for column in columns(view) if column in _COUNTS]
-    shown += [_texts(view, column, count) for column in columns(view) if column not in (*MEASURES, *_COUNTS)]
+    rows = range(min(len(view), MOST_ROWS))
+    shown = [_numbers(view, measure, rows) for measure in _measures(view)]
+    shown += [_counts(view, column, rows) for column in columns(view) if column in _COUNTS]
+    shown += [_texts(view, column, rows) for column in columns(view) if column not in (*MEASURES, *_COUNTS)]
+    return _table(view, rows, shown, _ASK_FOR_FEWER)
+
+
+def brief_table(view: ViewData, most: int) -> str:
+    """The costliest rows of a view as HTML, with measures that have values: the one that rows are ordered by first.
+
+    Names are indented by blanks, for some hosts take styles away.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> brief_table(demo_profile().view("scope", order_by="micros"), 2).count('scope="row"')
+    2
+    """
+    rows = costliest_rows(view, most)
+    shown = [_numbers(view, measure, rows) for measure in shown_measures(view)]
+    return _table(view, rows, shown, "", is_brief=True)
+
+
+def _table(view: ViewData, rows: Sequence[int], shown: Sequence[Column], more: str, *, is_brief: bool = False) -> str:
     head = "".join(column.heading for column in shown)
     below = "".join(column.subheading for column in shown)
     body = "".join(
-        f"<tr>{_name(view, row)}{''.join(column.cells[row] for column in shown)}</tr>" for row in range(count)
+        f"<tr>{_name(view, row, is_brief)}{''.join(column.cells[place] for column in shown)}</tr>"
+        for place, row in enumerate(rows)
     )
     width = 1 + sum(column.width for column in shown)
     return (
         f'<div class="tfprof-view" translate="no"><style>{_STYLE}</style>'
         f'<table dir="ltr"><caption>{_title(view)}</caption>'
         f'<thead><tr><th scope="col" rowspan="2" class="name">name</th>{head}</tr><tr>{below}</tr></thead>'
-        f"<tbody>{body}</tbody>{_foot(view, count, width)}</table></div>"
+        f"<tbody>{body}</tbody>{_foot(view, len(rows), width, more)}</table></div>"
     )
+
+
+_ASK_FOR_FEWER = ": see .to_dataframe() or .text(), or ask for fewer, as with view(min_micros=…, max_depth=…)"
 
 
 @dataclass(frozen=True)
@@ -92,7 +115,7 @@ class Column:
 
 
 def _measures(view: ViewData) -> list[str]:
-    """The selected measures; time is split into CPU and accelerator only if an accelerator took some."""
+    """The selected measures, the one that rows are ordered by first; time by processor if an accelerator took some."""
     chosen: list[str] = []
     for column in columns(view):
         if column == "micros" and view.grand_total["accelerator_micros"].any():
@@ -101,29 +124,24 @@ def _measures(view: ViewData) -> list[str]:
             chosen.append("runs")
         elif column in MEASURES:
             chosen.append(column)
-    return chosen
+    return sorted(chosen, key=lambda each: each != view.options.order_by)
 
 
-def _numbers(view: ViewData, measure: str, count: int) -> Column:
-    unit = view.unit(measure)
-    written = writer(measure)
-    own, total = view.own[measure][:count].tolist(), view.total[measure][:count].tolist()
-    counted = view.accounted[:count].tolist()
-    bars = [""] * count
-    if measure == _compared(view):
-        most = max(1, int(view.total[measure].max(initial=0)))
-        # A cumulative total is no cost of the row, so in op view the bar is the row's own.
-        ends = own if view.view == "op" else total
-        bars = [_bar(own[row], ends[row], most) for row in range(count)]
-    rows = [
-        (_number(written(own[row], unit), own[row]) if counted[row] else '<td class="dim">--</td>')
-        + _number(written(total[row], unit), total[row], bars[row])
-        for row in range(count)
-    ]
+def _numbers(view: ViewData, measure: str, rows: Sequence[int]) -> Column:
+    own, total = view.own[measure].tolist(), view.total[measure].tolist()
+    counted = view.accounted.tolist()
+    # A cumulative total is no cost of the row, so in op view the bar is the row's own.
+    ends = own if view.view == "op" else total
+    most = max(1, int(view.total[measure].max(initial=0))) if measure == _compared(view) else 0
+    cells = []
+    for row in rows:
+        written, whole = (short_value(view, measure, row, own=own) for own in (True, False))
+        first = _number(written, own[row]) if counted[row] else '<td class="dim">\u2013</td>'
+        cells.append(first + _number(whole, total[row], _bar(own[row], ends[row], most) if most else ""))
     heading = f'<th scope="colgroup" colspan="2" class="group">{_NAMES.get(measure, measure)}</th>'
     # In op view, the total of a row adds this row and all rows after it.
     subheading = f'<th scope="col">own</th><th scope="col">{"cumulative" if view.view == "op" else "total"}</th>'
-    return Column(heading, subheading, 2, rows)
+    return Column(heading, subheading, 2, cells)
 
 
 def _compared(view: ViewData) -> str | None:
@@ -141,18 +159,19 @@ def _number(written: str, value: int, attributes: str = "") -> str:
     return f"<td{attributes}>{written}</td>" if value else f'<td{attributes}><span class="dim">{written}</span></td>'
 
 
-def _counts(view: ViewData, column: str, count: int) -> Column:
-    if column == "occurrence" and view.view in ("op", "code"):
-        values = [len(view.members_of(row)) for row in range(count)]
+def _counts(view: ViewData, column: str, rows: Sequence[int]) -> Column:
+    if column == "occurrence" and view.view in ("op", "code", "layers"):
+        values = [len(view.members_of(row)) for row in rows]
     else:
-        values = view.total["definitions" if column == "occurrence" else "hidden"][:count].tolist()
-    rows = [_number(f"{value:,}", value) for value in values]
-    return Column(f'<th scope="col" rowspan="2">{_COUNTS[column]}</th>', "", 1, rows)
+        counts = view.total["definitions" if column == "occurrence" else "hidden"]
+        values = [int(counts[row]) for row in rows]
+    cells = [_number(f"{value:,}", value) for value in values]
+    return Column(f'<th scope="col" rowspan="2">{_COUNTS[column]}</th>', "", 1, cells)
 
 
-def _texts(view: ViewData, column: str, count: int) -> Column:
-    rows = [f'<td class="text dim">{as_html(_text(view, column, row))}</td>' for row in range(count)]
-    return Column(f'<th scope="col" rowspan="2" class="text">{_NAMES.get(column, column)}</th>', "", 1, rows)
+def _texts(view: ViewData, column: str, rows: Sequence[int]) -> Column:
+    cells = [f'<td class="text dim">{as_html(_text(view, column, row))}</td>' for row in rows]
+    return Column(f'<th scope="col" rowspan="2" class="text">{_NAMES.get(column, column)}</th>', "", 1, cells)
 
 
 def _text(view: ViewData, column: str, row: int) -> str:
@@ -171,7 +190,7 @@ def _text(view: ViewData, column: str, row: int) -> str:
 
 def _shape_count(view: ViewData, count: ShapeCount) -> str:
     shapes = ", ".join(map(joined, count.shapes)) or "no inputs"
-    return f"{shapes} · {written_count(count.runs, view.scale)} runs · {written_time(count.micros, view.time_scale)}"
+    return f"{shapes} · {short_count(count.runs / view.scale)} runs · {short('micros', count.micros / view.time_scale)}"
 
 
 def as_html(text: str) -> str:
@@ -183,17 +202,20 @@ def as_html(text: str) -> str:
     return escape(visible_lines(text))
 
 
-def _name(view: ViewData, row: int) -> str:
+def _name(view: ViewData, row: int, is_brief: bool) -> str:
     """The cell of a row's name. It shows the last part; the scope before it is for search, copy and screen readers."""
     name, parent = view.names[row], int(view.parent[row])
     above = f"{view.names[parent]}/" if view.view == "scope" and parent > 0 else ""
     if not name.startswith(above):
         above = ""
+    shown, depth = _one_line(name[len(above) :]), min(int(view.depth[row]), MOST_INDENTED)
+    if is_brief:
+        shown = short_name(view, row)
+        return f'<th scope="row" class="name" title="{_one_line(name)}">{"&emsp;" * depth}{_one_line(shown)}</th>'
     hidden = f'<span class="above">{_one_line(above)}</span>' if above else ""
-    indent = 8 + 14 * min(int(view.depth[row]), MOST_INDENTED)
     return (
-        f'<th scope="row" class="name" style="padding-left:{indent}px" title="{_one_line(name)}">'
-        f"{hidden}{_one_line(name[len(above) :])}</th>"
+        f'<th scope="row" class="name" style="padding-left:{8 + 14 * depth}px" title="{_one_line(name)}">'
+        f"{hidden}{shown}</th>"
     )
 
 
@@ -213,13 +235,10 @@ def _title(view: ViewData) -> str:
     return f'<b>{view.view} view</b> <span class="dim">{counted_rows(len(view))} · {measured}</span>'
 
 
-def _foot(view: ViewData, count: int, width: int) -> str:
+def _foot(view: ViewData, count: int, width: int, more: str) -> str:
     notes = []
     if len(view) > count:
-        notes.append(
-            f"{counted_rows(len(view) - count)} more: see .to_dataframe() or .text(), or ask for fewer, "
-            "as with view(min_micros=…, max_depth=…)"
-        )
+        notes.append(f"{counted_rows(len(view) - count)} more{more}")
     if reason := why_empty(view) or said_lacking(view) or said_left_out(view):
         notes.append(reason)
     cells = "".join(f'<tr><td class="text" colspan="{width}">{as_html(each)}</td></tr>' for each in notes)

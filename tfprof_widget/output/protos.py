@@ -36,7 +36,7 @@ def view_proto(view: ViewData) -> GraphNodeProto | MultiGraphNodeProto:
     """
     if view.view in ("scope", "graph"):
         return _graph_proto(view)
-    return _code_proto(view) if view.view == "code" else _op_proto(view)
+    return _op_proto(view) if view.view == "op" else _code_proto(view)
 
 
 def _graph_proto(view: ViewData) -> GraphNodeProto:

@@ -135,10 +135,10 @@ def _cell(view: ViewData, column: str) -> Cell:
         return lambda row: [piece for cell in times for piece in cell(row)]
     if column in MEASURES:
         return _parameters(view) if column == "params" else _values(view, column)
-    in_code = view.view == "code"
+    in_code = view.view in ("code", "layers")
     if column in ("occurrence", "input_shapes"):
         if in_code:
-            return lambda row: [f"{column} N/A in code view"]
+            return lambda row: [f"{column} N/A in {view.view} view"]
         return _occurrence(view) if column == "occurrence" else _input_shapes(view)
     if column == "device":
         return _code_devices(view) if in_code else _device(view)
@@ -161,7 +161,7 @@ def _values(view: ViewData, measure: str) -> Cell:
 
 def _parameters(view: ViewData) -> Cell:
     values, nodes = _values(view, "params"), view.profile.nodes
-    if view.view == "code":
+    if view.view in ("code", "layers"):
         return values
 
     def cell(row: int) -> list[str]:

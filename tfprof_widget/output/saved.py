@@ -11,8 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from tfprof_widget.analysis.account.memory import held_memory
+from tfprof_widget.analysis.account.pipeline import pipeline_stages
+from tfprof_widget.analysis.account.step import recorded_steps
+from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.ingest.join import counted_micros
+from tfprof_widget.ingest.kept_runs import stored
 from tfprof_widget.ingest.parts.nodes import node_definitions
+from tfprof_widget.ingest.saved_account import stored_account
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.messages import (
     CodeDef,
@@ -22,6 +28,7 @@ from tfprof_widget.lib.messages import (
     ProfileProto,
     StoredAccelerator,
     StoredAllocator,
+    StoredFloatOps,
     StoredKernelRuns,
     StoredStacks,
     StoredTransfer,
@@ -29,6 +36,7 @@ from tfprof_widget.lib.messages import (
 from tfprof_widget.lib.safely import pause_gc, write_whole
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
+from tfprof_widget.profiles.kept_run import KeptRun
 from tfprof_widget.profiles.tables import CodeStacks, Lists, Nodes
 
 
@@ -224,8 +232,10 @@ def _each(lists: Lists) -> Iterator[list[int]]:
     return (values[start:end] for start, end in pairwise(lists.start.tolist()))
 
 
-def save(profile: ProfileData, path: str | PathLike[str]) -> None:
+def save(profile: ProfileData, path: str | PathLike[str], run: KeptRun | None = None) -> None:
     """Write the profile to a file, whole or not at all; the same profile always gives the same bytes.
+
+    `run` is what a comparison needs of the run that the profile is of; without it that of a loaded profile stays.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> save(demo_profile(), "/no/such/directory/profile_0")
@@ -237,10 +247,30 @@ def save(profile: ProfileData, path: str | PathLike[str]) -> None:
     message.transfers.extend(_transfers(profile))
     message.allocators.extend(StoredAllocator(**vars(each)) for each in profile.allocator_peaks)
     message.accelerators.extend(StoredAccelerator(**vars(each)) for each in profile.accelerators)
-    message.kernel_runs.extend(StoredKernelRuns(**vars(each)) for each in profile.kernel_runs)
+    message.kernel_runs.extend(StoredKernelRuns(**each._asdict()) for each in profile.kernel_runs)
     message.other_stacks.extend(_other_stacks(profile))
+    message.float_ops.extend(_float_ops(profile))
+    if profile.cells:
+        found = recorded_steps(profile), node_layers(profile), held_memory(profile), pipeline_stages(profile)
+        message.account.CopyFrom(stored_account(profile, *found))
+    kept = run or profile.kept_run
+    if kept is not None:
+        message.kept_run.CopyFrom(stored(kept))
     content: bytes = message.SerializeToString(deterministic=True)
     write_whole(path, gzip.compress(content, mtime=0) if fspath(path).endswith(".gz") else content)
+
+
+def _float_ops(profile: ProfileData) -> Iterator[StoredFloatOps]:
+    """What nodes took in each step in which it is not their count times their runs, in a field of our own."""
+    totals, nodes, numbers = profile.step_totals, profile.nodes, step_numbers(profile)
+    if totals.float_ops is not None:
+        told = nodes.float_ops_in(exact=False)[totals.node] * totals.run_count
+        differs = totals.float_ops != told
+        for step, number in enumerate(numbers):
+            rows = np.flatnonzero(differs & (totals.step == step))
+            columns = nodes.identity[totals.node[rows]].tolist(), totals.float_ops[rows].tolist()
+            if len(rows):
+                yield StoredFloatOps(step=number, nodes=columns[0], float_ops=columns[1])
 
 
 def _other_stacks(profile: ProfileData) -> Iterator[StoredStacks]:

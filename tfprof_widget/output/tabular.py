@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfprof_widget.analysis.device_steps import device_steps
+from tfprof_widget.engine.layers import PASSES, node_layers
 from tfprof_widget.engine.measures import MEASURES
+from tfprof_widget.engine.tree import Contracted
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO
-from tfprof_widget.lib.text import visible, writer
+from tfprof_widget.lib.text import cut_in_the_middle, visible
 from tfprof_widget.output.cells import device_name
+from tfprof_widget.output.excerpt import short_name, short_value
 from tfprof_widget.output.text import counted_rows, said_left_out
 from tfprof_widget.profiles.accelerators import Accelerator, KernelRuns
 from tfprof_widget.profiles.data import ProfileData
@@ -34,6 +37,8 @@ def view_frame(view: ViewData) -> pandas.DataFrame:
     """
     import pandas
 
+    if view.view == "layers":
+        return _layers_frame(view)
     columns: dict[str, Any] = {"name": list(view.names), "depth": view.depth, "parent": view.parent}
     columns |= _of_nodes(view)
     columns["accounted"] = view.accounted
@@ -44,6 +49,36 @@ def view_frame(view: ViewData) -> pandas.DataFrame:
     columns["definitions"] = view.total["definitions"]
     columns["hidden_ops"] = view.total["hidden"]
     return pandas.DataFrame(columns)
+
+
+def _layers_frame(view: ViewData) -> pandas.DataFrame:
+    """The layers, a row each and none for the root: what belongs to a layer itself, which adds up, and its totals."""
+    import pandas
+
+    whole = max(int(view.own["micros"].sum()), 1)
+    named = {"params": "parameters"}
+    measures = (*PASSES, "micros", "params", "float_ops", "bytes", "runs")
+    columns: dict[str, Any] = {"name": list(view.names), "type": layer_types(view)}
+    for measure in measures:
+        columns[named.get(measure, measure)] = _in_units(view.own[measure], view.unit(measure))
+        if measure == "micros":
+            columns["share"] = view.own["micros"] / whole
+    columns |= {"depth": view.depth, "parent": view.parent - 1}
+    for measure in measures:
+        columns[f"total_{named.get(measure, measure)}"] = _in_units(view.total[measure], view.unit(measure))
+    return pandas.DataFrame(columns).iloc[1:].reset_index(drop=True)
+
+
+def layer_types(view: ViewData) -> list[str]:
+    """The class of each row of a layers view, empty for what is no layer.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> layer_types(demo_profile().view("layers"))[:2]
+    ['', 'scope']
+    """
+    tree, types = view.forest.tree, ("", *node_layers(view.profile).types)
+    places = tree.places[view.places] if isinstance(tree, Contracted) else view.places
+    return [types[place] for place in places.tolist()]
 
 
 def allocators_frame(profile: ProfileData) -> pandas.DataFrame:
@@ -99,7 +134,7 @@ def device_kernels_frame(profile: ProfileData) -> pandas.DataFrame:
     """
     import pandas
 
-    columns = {each.name: [getattr(kernel, each.name) for kernel in profile.kernel_runs] for each in fields(KernelRuns)}
+    columns = {name: [getattr(kernel, name) for kernel in profile.kernel_runs] for name in KernelRuns._fields}
     nanos, launches, delay = (np.array(columns.pop(name), np.int64) for name in ("nanos", "launches", "delay_nanos"))
     frame = pandas.DataFrame(columns).assign(
         micros=nanos / NANOS_A_MICRO,
@@ -122,6 +157,10 @@ def _in_units(values: Any, unit: int) -> Any:
 
 
 MOST_ROWS = 100
+# Longer names are cut in the middle: LaTeX breaks none, and would print them over the numbers.
+MOST_LETTERS = 44
+# pandoc takes the dashes below the heads for the widths of columns.
+_NAME_DASHES, _NUMBER_DASHES = 36, 15
 # The characters that mean something in Markdown, HTML or LaTeX, or that let GitHub make a link.
 _SPECIAL = re.compile(r"[\\`*_{}\[\]()<>#+!|~$&^-]|:(?=//)|\bw(?=ww\.)")
 _MEASURE_OF = {"occurrence": "runs"}
@@ -140,19 +179,36 @@ def markdown(view: ViewData, title: str, lines: Sequence[str]) -> str:
     View op; order\\_by micros. 27 rows.
     <BLANKLINE>
     | name | own time | cumulative time |
-    | :--- | ---: | ---: |
-    | MatMul | 123.19us | 320.80us |
+    | :------------------------------------ | ---------------: | ---------------: |
+    | MatMul | 123.2&nbsp;µs | 320.8&nbsp;µs |
     """
     measures = [name for name in map(_measure, view.options.select) if name in MEASURES]
-    count = min(len(view), MOST_ROWS)
-    parts = ("own", "cumulative" if view.view == "op" else "total")
-    heads = [f"{part} {_heading(measure)}" for measure in measures for part in parts]
-    rows = [f"| {' | '.join(['name', *heads])} |", f"| :--- |{' ---: |' * len(heads)}"]
-    rows += [f"| {' | '.join([_name(view, row), *_cells(view, measures, row)])} |" for row in range(count)]
-    shown = f", the first {count}" if count < len(view) else ""
+    rows = range(min(len(view), MOST_ROWS))
+    shown = f", the first {len(rows)}" if len(rows) < len(view) else ""
     about = f"View {view.view}; {escaped(_in_force(view))}. {counted_rows(len(view))}{shown}."
     about = f"{about} {escaped(said_left_out(view))}".rstrip()
-    return "\n".join([f"# {escaped(title)}", "", *_paragraphs(lines), about, "", *rows, ""])
+    return "\n".join([f"# {escaped(title)}", "", *_paragraphs(lines), about, "", markdown_table(view, rows, measures)])
+
+
+def markdown_table(view: ViewData, rows: Iterable[int], measures: Sequence[str]) -> str:
+    """Some rows and measures of a view as a Markdown table: own value and total of the first measure, one of others.
+
+    That is the own value in op view, else the total: with more columns there is no room for any on paper.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> print(markdown_table(demo_profile().view("op"), [0], ["micros"]).splitlines()[0])
+    | name | own time | cumulative time |
+    """
+    total = "cumulative" if view.view == "op" else "total"
+    columns = [(measure, own) for measure in measures[:1] for own in (True, False)]
+    heads = [f"{'own' if own else total} {_heading(measure)}" for measure, own in columns]
+    columns += [(measure, view.view == "op") for measure in measures[1:]]
+    heads += map(_heading, measures[1:])
+    head = f"| {' | '.join(['name', *heads])} |"
+    numbers = f" {'-' * _NUMBER_DASHES}: |"
+    dashes = f"| :{'-' * _NAME_DASHES} |{numbers * len(heads)}"
+    lines = [f"| {' | '.join([_name(view, row), *_cells(view, columns, row)])} |" for row in rows]
+    return "\n".join([head, dashes, *lines, ""])
 
 
 def escaped(text: str) -> str:
@@ -182,15 +238,14 @@ def _heading(measure: str) -> str:
 
 
 def _name(view: ViewData, row: int) -> str:
-    return "&emsp;" * min(int(view.depth[row]), 24) + escaped(view.names[row])
+    name = cut_in_the_middle(short_name(view, row), MOST_LETTERS)
+    # Of all wide blanks LaTeX knows this one.
+    return "&nbsp;" * 3 * min(int(view.depth[row]), 24) + escaped(name)
 
 
-def _cells(view: ViewData, measures: Sequence[str], row: int) -> list[str]:
-    return [
-        writer(measure)(int(values[measure][row]), view.unit(measure))
-        for measure in measures
-        for values in (view.own, view.total)
-    ]
+def _cells(view: ViewData, columns: Sequence[tuple[str, bool]], row: int) -> list[str]:
+    """The values, each on one line with its unit."""
+    return [short_value(view, measure, row, own=own).replace(" ", "&nbsp;") for measure, own in columns]
 
 
 def _in_force(view: ViewData) -> str:

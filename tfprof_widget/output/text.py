@@ -16,7 +16,7 @@ from tfprof_widget.engine.measures import MEASURES, measures
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.ingest.parts.names import EAGER_SCOPE
 from tfprof_widget.lib.errors import LONGEST_QUOTE, shortened
-from tfprof_widget.lib.text import written_time
+from tfprof_widget.lib.text import short
 from tfprof_widget.output.rows import legend, lines
 from tfprof_widget.profiles.options import KEEP_ALL_ROWS, OPTIONS, STEP_OPTIONS, Options
 
@@ -131,10 +131,11 @@ def said_left_out(view: ViewData) -> str:
 
     >>> from tfprof_widget.demo import demo_profile
     >>> said_left_out(demo_profile().view("scope", min_micros=100))
-    'Left out: 105 rows with 209.86us of their own, hidden by min_micros.'
+    'Left out: 105 rows with 209.9 µs of their own, hidden by min_micros.'
     """
     rows = len(view.forest.tree) - 1 - (len(view) if view.view == "op" else len(view) - 1)
-    hidden, placeless = (written_time(nanos, view.time_scale) if nanos else "" for nanos in left_out(view, "micros"))
+    of_both = left_out(view, "micros")
+    hidden, placeless = (short("micros", nanos / view.time_scale) if nanos else "" for nanos in of_both)
     of_rows = (
         f"{counted_rows(rows)}{f' with {hidden} of their own' if hidden else ''}, hidden by {', '.join(hiding(view))}"
     )
@@ -185,6 +186,7 @@ _VIEW_HELP = {
     "scope": "scope: The nodes in the model graph are organized by their names, which is hierarchical like filesystem.",
     "code": "code: When python trace is available, the nodes are python lines and their are organized by the python "
     "call stack.",
+    "layers": "layers: The nodes are the layers of the model, in its order, and last what belongs to no layer.",
     "op": "op: The nodes are operation kernel type, such as MatMul, Conv2D. Graph nodes belonging to the same type are "
     "aggregated together.",
 }

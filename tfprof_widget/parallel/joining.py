@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from tfprof_widget.api.capture import remember
@@ -14,12 +15,9 @@ from tfprof_widget.capturing.sampling import Adaptive, Every, Policy, Steps, pol
 from tfprof_widget.ingest.merging.merge import given_to_worker, merged
 from tfprof_widget.lib.errors import shortened
 from tfprof_widget.parallel.engines import CellRun, EngineResult, Engines, NoAnswer, engines_of
-from tfprof_widget.profiles.tables import Nodes
+from tfprof_widget.profiles.cell import CellTimes
 
 LONGEST_REASON = 200
-
-SAME_SIZE = 1.03
-"""Engines of one model differ by less, in what a few ops of theirs count."""
 
 
 def joined(outcomes: Sequence[EngineResult]) -> Recording:
@@ -34,20 +32,16 @@ def joined(outcomes: Sequence[EngineResult]) -> Recording:
         for name, ran in zip(names, outcomes, strict=True)
         if ran.recorded is not None and _is_left(ran)
     }
-    matching = list(_matching(recorded))
+    cells = {name: replace(cell, worker=name) for name, each in recorded.items() for cell in each.cells}
     slowest = max(recorded.values(), key=lambda each: each.wall_seconds, default=None)
     return Recording(
-        graphs=tuple(map(_one, matching)),
+        graphs=tuple(_one(each, cells) for each in _matching(recorded)),
         wall_seconds=slowest.wall_seconds if slowest else 0.0,
         overhead_seconds=slowest.overhead_seconds if slowest else None,
         dropped_events=sum(each.dropped_events for each in recorded.values()),
-        warnings=(
-            *failures(outcomes),
-            *_unprofiled(outcomes),
-            *_warnings(recorded),
-            *(note for graphs in matching for note in _smaller(graphs)),
-        ),
+        warnings=(*failures(outcomes), *_unprofiled(outcomes), *_warnings(recorded)),
         known_overhead=slowest.known_overhead if slowest else 0.0,
+        cells=tuple(cells.values()),
     )
 
 
@@ -77,39 +71,15 @@ def _matching(recorded: Mapping[str, Recording]) -> Iterable[Mapping[str, GraphR
     return found.values()
 
 
-def _one(matching: Mapping[str, GraphRecording]) -> GraphRecording:
-    """One recording of the graphs of several workers."""
+def _one(matching: Mapping[str, GraphRecording], cells: Mapping[str, CellTimes]) -> GraphRecording:
+    """One recording of the graphs of several workers, with the cell of each."""
     kinds: dict[str, list[KindOfRun]] = {}
     for graph in matching.values():
         for runs in graph.kinds:
             kinds.setdefault(runs.name, []).append(runs)
     tables = merged([given_to_worker(worker)(graph.tables) for worker, graph in matching.items()])
-    return GraphRecording(tables, tuple(map(_sum, kinds.values())))
-
-
-def _smaller(matching: Mapping[str, GraphRecording]) -> Iterator[str]:
-    """A sentence if some workers' models took fewer float operations than others': the merged ops have the most."""
-    counts = {worker: _float_ops(graph.tables.nodes) for worker, graph in matching.items()}
-    most: dict[str, int] = {}
-    for of_worker in counts.values():
-        for name, count in of_worker.items():
-            most[name] = max(count, most.get(name, 0))
-    times = {
-        worker: sum(map(most.__getitem__, of_worker)) / sum(of_worker.values())
-        for worker, of_worker in counts.items()
-        if of_worker
-    }
-    smaller = [worker for worker, each in times.items() if each > SAME_SIZE]
-    if smaller:
-        yield (
-            f"{', '.join(smaller)}: ops count the float operations of other engines' larger model or batch, "
-            f"up to {max(times.values()):.1f} times their own; to see their own, profile these engines by themselves"
-        )
-
-
-def _float_ops(nodes: Nodes) -> dict[str, int]:
-    counts = zip(nodes.names, nodes.float_ops.tolist(), strict=True)
-    return {name: count for name, count in counts if count}
+    found = tuple(replace(cells[worker], runs=graph.runs) for worker, graph in matching.items() if worker in cells)
+    return GraphRecording(tables.having(cells=found), tuple(map(_sum, kinds.values())))
 
 
 def _sum(kind: Sequence[KindOfRun]) -> KindOfRun:

@@ -6,12 +6,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from threading import Lock
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.profiles.accelerators import Accelerator, Allocator, KernelRuns
+from tfprof_widget.profiles.cell import CellTimes, HeldMemory, RecordedSteps
+from tfprof_widget.profiles.kept_run import KeptRun
+from tfprof_widget.profiles.layers import ModelLayer, NodeLayers
+from tfprof_widget.profiles.pipeline import DataFunction, PipelineStage, StageSettings
 from tfprof_widget.profiles.tables import (
     Allocations,
     Checkpoint,
@@ -20,6 +24,7 @@ from tfprof_widget.profiles.tables import (
     Executions,
     Lists,
     Nodes,
+    OtherGraphs,
     OtherStacks,
     Outputs,
     RecordedRuns,
@@ -125,52 +130,6 @@ def kind_of_steps(name: str) -> str:
     return name.removesuffix(mark)
 
 
-# What Python does while no run is under way: it runs ops one by one, waits for the next batch, is in a callback of
-# Keras, in the library's code that makes the runs, frees the iterator of a dataset at the end of its loop, or anything
-# else.
-Doing = Literal["ops", "input", "callback", "calls", "freed", "python"]
-
-
-@dataclass(frozen=True)
-class PythonTime:
-    """What the thread of a cell did for some of the time in which no run was under way, and the user's line of it.
-
-    For ops that run one by one the line is that of the loop around them, or of the `function` that a loop calls, or
-    with `by_library` the line that calls a library which has the loop. The file is empty if no line is known.
-    """
-
-    doing: Doing
-    seconds: float
-    file: str = ""
-    line: int = 0
-    function: str = ""
-    by_library: bool = False
-
-    @property
-    def place(self) -> str:
-        """The line as text, empty if it is not known.
-
-        >>> PythonTime("python", 1.5, "/home/me/train.py", 7).place
-        'train.py:7'
-        """
-        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
-
-
-@dataclass(frozen=True)
-class CellTimes:
-    """How the wall time of a captured cell was spent, in seconds, without what tfprof itself took of it.
-
-    `outside` is the time in which no run was under way, by what Python did then; `between` is the part of it between
-    two runs, without what came before the first run of a kind. Both are empty if too little of them was seen.
-    `step_seconds` is the median of those steps of the main kind that were not traced, 0 if all were.
-    """
-
-    seconds: float
-    outside: tuple[PythonTime, ...] = ()
-    between: tuple[PythonTime, ...] = ()
-    step_seconds: float = 0.0
-
-
 @dataclass(frozen=True, eq=False)
 class ProfileTables:
     """A graph's nodes and what was measured of them, as tables of columns. A stage takes and gives such tables.
@@ -182,11 +141,18 @@ class ProfileTables:
     devices got from each other. `step_workers` has the worker of each step; it is empty if there was one process only.
     With workers, a step number appears once for each worker that ran it. `runs` are the runs in which the executions
     were recorded. With `one_clock`, the times of all tasks are on the same clock. `main_kind` is the name of the steps
-    that do most of the work, if it is known how often each kind of step ran, as after a capture. `times` says how the
-    time of the captured cell was spent. `skipped` says of files that were not loaded which they are, and why.
+    that do most of the work, if it is known how often each kind of step ran, as after a capture. `cells` say how the
+    time of the captured cell was spent, one for each process that ran it. `model_layers` are the layers of the models
+    that ran, in their order; `node_layers` gives nodes layers and roles where names and edges no longer tell them, and
+    `recorded_steps` the parts of steps where executions no longer do. `pipelines` are the functions in the stages of
+    the datasets that were iterated, and `data_stages` tell how stages were set. With `memory_in_part`, allocations of
+    large tensors only were recorded. `skipped` says of files that were not loaded which they are, and why.
     `allocator_peaks` tell how much memory each allocator had in use at most, `accelerators` what the accelerators can
-    do, and `kernel_runs` which kernels ran on them for which nodes.
-    `other_stacks` says in which steps nodes have other stacks than in `traces`.
+    do, and `kernel_runs` which kernels ran on them for which nodes. `other_stacks` says in which steps nodes have other
+    stacks than in `traces`, and `other_graphs` in which steps they are defined otherwise than in `graphs`.
+    `input_shapes` are the shapes that executions took in, as TensorFlow writes them, such as `(float[2,3];int32[])`;
+    the first entry is empty, for executions of which they are not known. `kept_run` is
+    what a file says of its run for comparisons.
     """
 
     nodes: Nodes
@@ -207,12 +173,23 @@ class ProfileTables:
     runs: RecordedRuns = field(default_factory=RecordedRuns.none, repr=False)
     one_clock: bool = False
     main_kind: str = ""
-    times: CellTimes | None = field(default=None, repr=False)
+    cells: tuple[CellTimes, ...] = field(default=(), repr=False)
+    model_layers: tuple[ModelLayer, ...] = field(default=(), repr=False)
+    node_layers: NodeLayers | None = field(default=None, repr=False)
+    recorded_steps: RecordedSteps | None = field(default=None, repr=False)
+    pipelines: tuple[tuple[DataFunction, ...], ...] = field(default=(), repr=False)
+    data_stages: tuple[StageSettings, ...] = field(default=(), repr=False)
+    memory_in_part: bool = False
+    held_memory: tuple[HeldMemory, ...] | None = field(default=None, repr=False)
+    pipeline_stages: tuple[PipelineStage, ...] | None = field(default=None, repr=False)
     skipped: tuple[str, ...] = ()
     allocator_peaks: tuple[Allocator, ...] = ()
     accelerators: tuple[Accelerator, ...] = ()
     kernel_runs: tuple[KernelRuns, ...] = field(default=(), repr=False)
     other_stacks: OtherStacks = field(default_factory=OtherStacks.none, repr=False)
+    other_graphs: OtherGraphs = field(default_factory=OtherGraphs.none, repr=False)
+    input_shapes: tuple[str, ...] = field(default=("",), repr=False)
+    kept_run: KeptRun | None = field(default=None, repr=False)
 
     def having(self, **changed: Any) -> ProfileTables:
         """These tables with the given ones in place of their own.
@@ -241,6 +218,16 @@ class ProfileTables:
         True
         """
         return self.other_stacks.given_to(self.traces, self.other_stacks.group_of(steps))
+
+    @property
+    def cell(self) -> CellTimes | None:
+        """The times of the captured cell, of several processes' those of the one that took longest; None if not known.
+
+        >>> from tfprof_widget.demo import demo_profile
+        >>> demo_profile().cell is None
+        True
+        """
+        return max(self.cells, key=lambda cell: cell.nanos, default=None)
 
     @property
     def workers_of_steps(self) -> tuple[str, ...]:

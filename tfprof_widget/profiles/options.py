@@ -12,7 +12,7 @@ from tfprof_widget.lib.errors import LONGEST_QUOTE, shortened, value_error
 
 Kind = Literal["integer", "flag", "choice", "choices", "regexes", "text"]
 
-VIEWS = ("scope", "graph", "op", "code")
+VIEWS = ("scope", "graph", "op", "code", "layers")
 ORDERS = (
     "name",
     "depth",
@@ -47,7 +47,9 @@ COLUMNS = (
 TIMINGS = ("exact", "tfprof")
 ACROSS_WORKERS = ("mean", "sum", "slowest")
 # The tabs of the widget: the views and others; and the measures by which its charts compare op types.
-TABS = (*VIEWS, "timeline", "memory", "workers", "advise")
+TABS = ("overview", "layers", "scope", "graph", "op", "code", "timeline", "memory", "history", "workers", "advise")
+# What a notebook keeps of a result beside the live widget: a page with sliders, a picture with a table, or nothing.
+SAVES = ("page", "picture", "none")
 METRICS = ("time", "memory", "count", "rate")
 EVERYTHING = (".*",)
 # tfprof's own options are integers of 64 bits.

@@ -93,7 +93,7 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Executions:
-    """One row for each execution of a node, in the order recorded; `step` and `device` are indices.
+    """One row for each execution of a node, in the order recorded; `step`, `device` and `input_shapes` are indices.
 
     An execution without a start time adds no time and no memory; it only says that the node was seen.
     """
@@ -114,6 +114,7 @@ class Executions:
     temporary_bytes: Integers
     persistent_bytes: Integers
     bytes_in_use: Integers
+    input_shapes: Integers
 
     def __len__(self) -> int:
         return len(self.node)
@@ -180,7 +181,8 @@ class StepTotals:
     """One row for each node and step in which it was seen: its sums over the executions of that step.
 
     `start_micros` is the start of its first execution and `end_micros` the end of its last one; both are 0 if no start
-    was recorded.
+    was recorded. `float_ops` are the float operations of these executions together; None if each execution of a node
+    took as many as Nodes says.
     """
 
     node: Indices
@@ -196,6 +198,17 @@ class StepTotals:
     peak_bytes: Integers
     residual_bytes: Integers
     output_bytes: Integers
+    float_ops: Integers | None = None
+
+    def float_ops_of(self, nodes: Nodes, rows: slice | Integers = slice(None)) -> Integers:
+        """The float operations of these rows, in exact timing."""
+        column = self.float_ops
+        return nodes.float_ops[self.node[rows]] * self.run_count[rows] if column is None else column[rows]
+
+    def with_float_ops(self, values: Integers, nodes: Nodes) -> StepTotals:
+        """The rows with these float operations; without a column of them if `nodes` tell the same."""
+        plain = replace(self, float_ops=None)
+        return plain if np.array_equal(values, plain.float_ops_of(nodes)) else replace(plain, float_ops=values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,9 +354,7 @@ class OtherStacks:
 
 @dataclass(frozen=True)
 class ExecutedKernel:
-    """The kernel that ran for a node: its type and its inputs.
-
-    Inputs are names of executed nodes, `node` or `node:port`, or shapes.
+    """The kernel that ran for a node: its type and its inputs, as names of executed nodes, `node` or `node:port`.
 
     >>> ExecutedKernel("_FusedMatMul", ("x", "w:1")).inputs[1]
     'w:1'
@@ -351,7 +362,27 @@ class ExecutedKernel:
 
     op: str
     inputs: tuple[str, ...] = ()
-    input_shapes: tuple[tuple[int, ...] | None, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class OtherGraphs:
+    """The definitions of nodes in steps whose functions define them otherwise than the profile's graphs do.
+
+    `group` has an index into `graphs` for each step, ABSENT where its functions do not; it is empty if no step's do. Of
+    several definitions of a node in one entry of `graphs` the first holds.
+    """
+
+    group: Indices
+    graphs: tuple[tuple[Any, ...], ...] = ()
+
+    @classmethod
+    def none(cls) -> OtherGraphs:
+        """No other definitions."""
+        return cls(np.zeros(0, np.int32))
+
+    def of_steps(self, count: int) -> Indices:
+        """The index of each of so many steps."""
+        return self.group if len(self.group) else np.full(count, ABSENT, np.int32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tfprof_widget.engine.code import forward_name
 from tfprof_widget.engine.evaluate import view_tree
+from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
@@ -19,6 +20,7 @@ from tfprof_widget.widget.cut_plan import BROWSER, Candidates, Limits, Plan, Wan
 from tfprof_widget.widget.cut_tables import (
     CutRows,
     KeptRows,
+    merged_layers,
     merged_nodes,
     merged_totals,
     merged_traces,
@@ -32,7 +34,7 @@ Hashes = NDArray[np.uint64]
 class GroupedBy(NamedTuple):
     """Whether nodes that are put together must also share their code, or their runs in each step.
 
-    They always share op, types and device.
+    They always share op, types, device and pass, and their layer if the layers of a model are known.
     """
 
     code: bool
@@ -45,7 +47,7 @@ GROUPINGS = (EXACT, GroupedBy(code=False, runs=True), GroupedBy(code=False, runs
 
 
 def node_classes(profile: ProfileData, in_tree: Flags, grouped_by: GroupedBy) -> Integers:
-    """A number for each node; nodes of the same number share op, types and device, and what `grouped_by` names.
+    """A number for each node; nodes of the same number share op, types, device and pass, and what `grouped_by` names.
 
     If nodes share their runs in each step, their means over steps can be added, whichever steps are chosen. `in_tree`
     marks the nodes that the graph view shows.
@@ -56,7 +58,10 @@ def node_classes(profile: ProfileData, in_tree: Flags, grouped_by: GroupedBy) ->
         nodes.device,
         _types(profile),
         in_tree.astype(np.int64),
+        node_layers(profile).role,
     ]
+    if profile.model_layers:
+        columns.append(node_layers(profile).layer)
     if grouped_by.code:
         for traces in (profile.traces, *profile.other_stacks.all_given_to(profile.traces)):
             columns += _code(traces, forward_nodes(nodes.names, traces))
@@ -255,7 +260,7 @@ def cut(
     >>> from tfprof_widget.demo import demo_profile
     >>> small = cut(demo_profile(), Limits(nodes=40, step_totals=100, executions=100, allocations=100))
     >>> small.profile, small.left_out.nodes
-    (ProfileData(36 nodes, 30 executions, 1 step), 81)
+    (ProfileData(37 nodes, 30 executions, 1 step), 81)
     >>> cut(demo_profile()).left_out is None
     True
     """
@@ -318,9 +323,11 @@ def merged(profile: ProfileData, rows: CutRows) -> ProfileTables:
         merged_traces(each, rows, forward_nodes(names, each))
         for each in (profile.traces, *profile.other_stacks.all_given_to(profile.traces))
     ]
+    nodes = merged_nodes(profile.nodes, rows, view_tree(profile, "graph"))
     return profile.having(
-        nodes=merged_nodes(profile.nodes, rows, view_tree(profile, "graph")),
-        step_totals=merged_totals(profile.step_totals, rows, len(profile.steps)),
+        node_layers=merged_layers(node_layers(profile), rows),
+        nodes=nodes,
+        step_totals=merged_totals(profile, nodes, rows),
         traces=traces,
         other_stacks=OtherStacks.beside(traces, profile.other_stacks.group.tolist(), of_groups),
         kernels={name: kernel for name, kernel in profile.kernels.items() if name in kept},

@@ -124,13 +124,13 @@ def _shares(profile: ProfileData) -> Integers:
 def _costs(profile: ProfileData) -> list[NDArray[np.float64]]:
     """The time of each node, then its other costs; rounded floats are enough to rank nodes."""
     totals, nodes = profile.step_totals, profile.nodes
+    in_steps = _summed(totals, totals.float_ops_of(nodes), len(nodes))
     time = _summed(totals, totals.accelerator_nanos, len(nodes)) + _summed(totals, totals.cpu_nanos, len(nodes))
     taken = (totals.requested_bytes, totals.peak_bytes, totals.residual_bytes, totals.output_bytes)
-    runs = np.maximum(_summed(totals, totals.run_count, len(nodes)), 1)
     return [
         time,
         *(_summed(totals, each, len(nodes)) for each in taken),
-        nodes.float_ops.astype(np.float64) * runs,
+        np.where(in_steps > 0, in_steps, nodes.float_ops),
         nodes.parameters.astype(np.float64),
     ]
 

@@ -11,6 +11,7 @@ from tfprof_widget.analysis.cluster.clocks import aligned_start_nanos, aligned_t
 from tfprof_widget.engine.tree import Tree, prefix_sums
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Flags, Indices, Integers
 from tfprof_widget.profiles.data import ProfileData, ProfileTables, lists_taken, rows_taken
+from tfprof_widget.profiles.layers import NodeLayers
 from tfprof_widget.profiles.tables import (
     STEP_SUMS,
     Allocations,
@@ -125,8 +126,9 @@ def merged_nodes(nodes: Nodes, rows: CutRows, graph: Tree) -> Nodes:
     )
 
 
-def merged_totals(totals: StepTotals, rows: CutRows, steps: int) -> StepTotals:
-    """The sums of each row in each step in which one of its nodes was seen."""
+def merged_totals(profile: ProfileData, nodes: Nodes, rows: CutRows) -> StepTotals:
+    """The sums of each row in each step in which one of its nodes was seen; `nodes` has the rows."""
+    totals, steps = profile.step_totals, len(profile.steps)
     key = rows.of_node[totals.node] * steps + totals.step
     is_there = np.zeros(len(rows) * steps, np.bool_)
     is_there[key] = True
@@ -140,7 +142,26 @@ def merged_totals(totals: StepTotals, rows: CutRows, steps: int) -> StepTotals:
     last = np.zeros(len(keys), np.int64)
     np.maximum.at(last, slot, totals.end_micros)
     row, step = np.divmod(keys, max(steps, 1))
-    return StepTotals(row.astype(np.int32), step.astype(np.int32), start_micros=first, end_micros=last, **sums)
+    found = StepTotals(row.astype(np.int32), step.astype(np.int32), start_micros=first, end_micros=last, **sums)
+    if totals.float_ops is None:
+        return found
+    return found.with_float_ops(_summed(totals.float_ops, slot, len(keys)), nodes)
+
+
+def merged_layers(layers: NodeLayers, rows: CutRows) -> NodeLayers:
+    """The layer and role of each row; where its nodes are in several layers, it is in none."""
+    least, most = np.full(len(rows), LARGEST_INTEGER), np.full(len(rows), ABSENT)
+    np.minimum.at(least, rows.of_node, layers.layer)
+    np.maximum.at(most, rows.of_node, layers.layer)
+    names, types, parent = layers.names, layers.types, layers.parent
+    several = least != most
+    if several.any():
+        names, types, parent = (*names, SEVERAL_LAYERS), (*types, ""), np.append(parent, np.int32(ABSENT))
+    layer = np.where(several, len(names) - 1, most).astype(np.int32)
+    return NodeLayers(names, types, parent, layer, layers.role[rows.first])
+
+
+SEVERAL_LAYERS = "nodes of several layers"
 
 
 def merged_traces(traces: CodeStacks, rows: CutRows, forward: Indices) -> CodeStacks:

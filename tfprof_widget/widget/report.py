@@ -9,33 +9,12 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import Any
 
-from tfprof_widget.engine.evaluate import evaluate
-from tfprof_widget.engine.view import ViewData
-from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.output.costs import cost_image
-from tfprof_widget.output.html import as_html, table
-from tfprof_widget.profiles.data import ProfileData
-from tfprof_widget.profiles.options import OPTIONS, VIEWS, Options
+from tfprof_widget.lib.static_files import static_bytes
+from tfprof_widget.output.html import as_html
+from tfprof_widget.widget.scriptless import static_html
 from tfprof_widget.widget.shown import Shown
-
-
-@cache
-def static_bytes(name: str) -> bytes:
-    """The content of a file that `make build` made.
-
-    >>> static_bytes("no such file")
-    Traceback (most recent call last):
-        ...
-    tfprof_widget.ProfileError: static/no such file is missing: run `make build`, or install the wheel
-    """
-    try:
-        return (files("tfprof_widget") / "static" / name).read_bytes()
-    except OSError:
-        raise ProfileError(f"static/{name} is missing: run `make build`, or install the wheel") from None
-
 
 # The page may run the opener and the code that the opener unpacks, and nothing else, whatever names a profile holds.
 _POLICY = (
@@ -49,8 +28,10 @@ _PAGE = """<!doctype html>
 <style>
 :root {{ color-scheme: light dark }}
 body {{ max-width: 1600px; margin: 16px auto; padding: 0 16px; font: 13px/18px system-ui, sans-serif }}
+h1 {{ position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }}
+@media print {{ :root {{ color-scheme: light }} body {{ margin: 0; padding: 0 }} }}
 </style></head>
-<body><!--block--></body></html>
+<body><main><h1>{title}</h1><!--block--></main></body></html>
 """
 # The notice on the code of other packages, for people who read a saved result.
 _LICENCES = (
@@ -76,7 +57,9 @@ def block(shown: Shown, traits: Mapping[str, Any] | None = None, live: str = "",
 
     The code of the charts is half of it: one result of a notebook has it for the others, which name its version.
     """
-    values = {"title": shown.title, "view": shown.view, "_about": shown.about, **shown.options, **(traits or {})}
+    history = shown.history.to_browser if shown.history is not None else {}
+    values = {"title": shown.title, "view": shown.view, "_about": shown.about, "_history": history, **shown.options}
+    values |= traits or {}
     described = [dict(graph.to_browser) for graph in shown.graphs]
     columns = [graph.pop("columns") for graph in described]
     state = {"traits": values, "graphs": described, "charts": charts_version()}
@@ -88,7 +71,7 @@ def block(shown: Shown, traits: Mapping[str, Any] | None = None, live: str = "",
     }
     scripts = "".join(_part(name, content) for name, content in parts.items())
     return (
-        f'<div data-tfprof="{escape(live)}"><div data-static>{_static(shown, values)}</div>{_LICENCES}{scripts}'
+        f'<div data-tfprof="{escape(live)}"><div data-static>{static_html(shown, values)}</div>{_LICENCES}{scripts}'
         f"<script>{_opener()}</script></div>"
     )
 
@@ -119,6 +102,7 @@ def page_template() -> str:
     return _PAGE.format(policy=_policy(), title="<!--title-->").replace("<!--block-->", inside)
 
 
+@cache
 def _opener() -> str:
     return static_bytes("opener.js").decode()
 
@@ -131,27 +115,3 @@ def _policy() -> str:
 def _part(name: str, content: bytes) -> str:
     version = f' data-version="{charts_version()}"' if name == "charts" else ""
     return f'<script type="text/plain" data-part="{name}"{version}>{base64.b64encode(content).decode()}</script>'
-
-
-def _static(shown: Shown, values: Mapping[str, Any]) -> str:
-    """What a reader sees without scripts: how the graph was measured, the costs by op type, and the rows."""
-    graph = shown.graphs[values.get("graph", 0)]
-    view, reason = static_view(graph.profile, values)
-    facts = " · ".join([*map(str, graph.facts_of(view.options)), shown.about])
-    lines = "".join(f"<p>{as_html(line)}</p>" for line in (facts, *graph.notes, reason) if line)
-    return f"<h2>{as_html(shown.title or 'tfprof')}</h2>{lines}{cost_image(view)}{table(view)}"
-
-
-def static_view(profile: ProfileData, values: Mapping[str, Any]) -> tuple[ViewData, str]:
-    """The view that the traits ask for; or the scope view and the reason why that one cannot be made.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> view, reason = static_view(demo_profile(), {"view": "op", "show_name_regexes": ["["]})
-    >>> view.view, reason[:18]
-    ('scope', 'show_name_regexes:')
-    """
-    options = {option.name: values[option.name] for option in OPTIONS if option.name in values}
-    try:
-        return evaluate(profile, values["view"] if values["view"] in VIEWS else "scope", Options.of(**options)), ""
-    except (ProfileError, ValueError) as error:
-        return evaluate(profile, "scope", Options.of()), str(error)

@@ -5,28 +5,30 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tfprof_widget.analysis.advisor.finding import Finding
-from tfprof_widget.analysis.advisor.runner import WORDS, advice_on
-from tfprof_widget.analysis.cluster.clocks import on_one_clock
+from tfprof_widget.analysis.advisor.runner import WORDS, Advice, advice_on
 from tfprof_widget.analysis.cluster.summary import summary
 from tfprof_widget.analysis.device_steps import device_steps
+from tfprof_widget.analysis.overview.contents import Overview, overview
+from tfprof_widget.analysis.overview.sentence import share_of_whole
 from tfprof_widget.analysis.steady import OF_STEPS, OP_TIME, RUNS_TRACED, StepUse
+from tfprof_widget.charts.moments import on_clock
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.steps import chosen_steps
-from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.lib.errors import shortened
-from tfprof_widget.lib.text import Fact, fixed, written_seconds
+from tfprof_widget.lib.text import Fact, fixed, respelled, written_seconds
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import CPU_MEMORY, MISSING_STREAMS
 from tfprof_widget.profiles.options import EVERYTHING, OPTIONS, STEP_OPTIONS, Options
 from tfprof_widget.widget.cut import Cut, Progress, cut
 from tfprof_widget.widget.cut_plan import Wanted
+from tfprof_widget.widget.history import ShownHistory
 from tfprof_widget.widget.wire import encoded
 
 
@@ -45,8 +47,14 @@ class ShownGraph:
     facts_of_steps: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
 
     @cached_property
-    def _aligned(self) -> ProfileData:
-        return assemble(on_one_clock(self.profile))
+    def _advice(self) -> Advice:
+        return advice_on(self.profile)
+
+    @cached_property
+    def overview(self) -> Overview:
+        """What is shown first."""
+        reports = (report for of_checker in self._advice.reports.values() for report in of_checker)
+        return overview(self.profile, [report for report in reports if isinstance(report, Finding)])
 
     @cached_property
     def to_browser(self) -> Mapping[str, Any]:
@@ -58,10 +66,11 @@ class ShownGraph:
             "factsOfSteps": {name: _told(facts) for name, facts in self.facts_of_steps.items()},
             "stepUse": self._step_use(),
             "memoryNote": CPU_MEMORY if CPU_MEMORY in self.notes else "",
-            "advice": _advice(self.profile),
+            "overview": self.overview.to_browser(),
+            "advice": _told_advice(self._advice, self.profile),
             "cluster": _cluster(self.profile),
             **_accelerators(self.profile),
-            **self._of_cut(cut(self._aligned)),
+            **self._of_cut(cut(on_clock(self.profile))),
         }
 
     def facts_of(self, options: Options) -> tuple[Fact, ...]:
@@ -108,7 +117,7 @@ class ShownGraph:
         >>> sorted(rest), rest["cut"]
         (['columns', 'cut', 'notes'], None)
         """
-        return self._of_cut(cut(self._aligned, wanted=wanted, progress=progress))
+        return self._of_cut(cut(on_clock(self.profile), wanted=wanted, progress=progress))
 
     def _of_cut(self, found: Cut) -> dict[str, Any]:
         notes = [note for note in self.notes if note != CPU_MEMORY]
@@ -123,6 +132,8 @@ class ShownGraph:
 class Shown:
     """What a widget or page shows: a title, graphs (it begins with the first one), and a value for every option.
 
+    `history` are the runs of the cell; where there are no graphs, nothing else is shown.
+
     >>> from tfprof_widget.demo import demo_profile
     >>> Shown.of_profile(demo_profile(), min_micros=5).options["min_micros"]
     5
@@ -130,9 +141,10 @@ class Shown:
 
     title: str
     graphs: tuple[ShownGraph, ...]
-    view: str = "scope"
+    view: str = "overview"
     options: Mapping[str, Any] = field(default_factory=dict)
     taken: datetime = field(default_factory=lambda: datetime.now(UTC))
+    history: ShownHistory | None = None
 
     @property
     def about(self) -> str:
@@ -140,7 +152,7 @@ class Shown:
         return f"{self.taken:%Y-%m-%d %H:%M} UTC · {environment()}"
 
     @classmethod
-    def of_profile(cls, profile: ProfileData, view: str = "scope", title: str = "", **options: Any) -> Shown:
+    def of_profile(cls, profile: ProfileData, view: str = "overview", title: str = "", **options: Any) -> Shown:
         """Show one profile; options that are not given start as `starting_options` says."""
         notes = (MISSING_STREAMS,) if profile.misses_accelerator_stream else ()
         graph = ShownGraph(title or "graph", profile, tuple(_sizes(profile)), notes)
@@ -153,11 +165,25 @@ def environment() -> str:
     >>> environment().startswith("Python 3.")
     True
     """
-    found = [f"Python {platform.python_version()}"]
-    for package in ("tensorflow", "keras", "tfprof-widget"):
+    found = {package: _version(*names) for package, names in PACKAGES.items()}
+    told = [f"{package} {number}" for package, number in found.items() if number]
+    return " · ".join([f"Python {platform.python_version()}", *told])
+
+
+PACKAGES = {
+    "tensorflow": ("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu", "tensorflow-macos"),
+    "keras": ("keras", "keras-nightly"),
+    "tfprof-widget": ("tfprof-widget",),
+}
+"""The packages that are told, and the names by which they are installed."""
+
+
+def _version(*names: str) -> str:
+    """The version of the first of these that is installed; empty if none is."""
+    for name in names:
         with suppress(PackageNotFoundError):
-            found.append(f"{package} {version(package)}")
-    return " · ".join(found)
+            return version(name)
+    return ""
 
 
 def starting_options(profile: ProfileData, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,16 +219,15 @@ def _told(facts: tuple[Fact, ...]) -> list[dict[str, Any]]:
     return [vars(fact) for fact in facts]
 
 
-def _advice(profile: ProfileData) -> list[dict[str, Any]]:
-    reports = advice_on(profile).reports
+def _told_advice(advice: Advice, profile: ProfileData) -> list[dict[str, Any]]:
     return [
         {
             "checker": name,
             "title": WORDS[name].title,
             "looks_for": WORDS[name].looks_for,
-            "reports": [_report(each) for each in found],
+            "reports": [_report(each, profile) for each in found],
         }
-        for name, found in reports.items()
+        for name, found in advice.reports.items()
     ]
 
 
@@ -238,7 +263,7 @@ def _accelerators(profile: ProfileData) -> dict[str, Any]:
                 }
                 for each in profile.allocator_peaks
             ],
-            "kernels": [list(vars(replace(each, kernel=shortened(each.kernel, 80))).values()) for each in kernels],
+            "kernels": [list(each._replace(kernel=shortened(each.kernel, 80))) for each in kernels],
         }
     }
 
@@ -260,9 +285,9 @@ def _facts_of(device: str, profile: ProfileData) -> str:
     return ", ".join(filter(None, told))
 
 
-def _report(found: str | Finding) -> str | dict[str, Any]:
+def _report(found: str | Finding, profile: ProfileData) -> str | dict[str, Any]:
     if isinstance(found, str):
-        return found
+        return respelled(found)
     evidence = found.evidence
     return {
         "cause": found.cause,
@@ -272,4 +297,5 @@ def _report(found: str | Finding) -> str | dict[str, Any]:
             "selection": list(evidence.selection),
         },
         "fix": found.fix,
+        "share": round(share_of_whole(found, profile), 4),
     }

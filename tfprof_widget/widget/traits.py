@@ -10,19 +10,23 @@ from typing import TYPE_CHECKING, Any, cast
 import anywidget
 import traitlets
 
+from tfprof_widget.charts.pictures import WIDTH_INCHES, altair_chart, save_picture
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.lib.static_files import static_bytes
 from tfprof_widget.output.tabular import markdown
-from tfprof_widget.profiles.options import METRICS, OPTIONS, TABS, VIEWS, Option
+from tfprof_widget.profiles.options import METRICS, OPTIONS, SAVES, TABS, VIEWS, Option
 from tfprof_widget.widget.cut_plan import Wanted
-from tfprof_widget.widget.report import block, page_template, report, static_bytes, static_view
+from tfprof_widget.widget.report import block, page_template, report
+from tfprof_widget.widget.scriptless import chart_of, mime_bundle, short_text, static_html
 from tfprof_widget.widget.shown import Shown
 
 if TYPE_CHECKING:
     import altair
     import pandas
 
-    from tfprof_widget.api.profile import Profile, View
+    from tfprof_widget.api.profile import Profile
+    from tfprof_widget.api.view import View
 
 
 class Assets(anywidget.AnyWidget):
@@ -32,6 +36,21 @@ class Assets(anywidget.AnyWidget):
     panels = traitlets.Bytes().tag(sync=True)
     charts = traitlets.Bytes().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)
+    # The cell whose output has the code of the charts for all results of a notebook.
+    carrier = traitlets.Unicode("")
+
+    def carries_charts(self, cell: str | None) -> bool:
+        """Whether the output of a cell has the code of the charts: that of the first one, also when it runs again.
+
+        Where cells have no names the outputs cannot be told apart, so each has it: else a cell that runs again would
+        take it away from the others.
+
+        >>> assets = Assets()
+        >>> [assets.carries_charts(cell) for cell in ("a", "b", "a", None, "b")]
+        [True, False, True, True, False]
+        """
+        self.carrier = self.carrier or cell or ""
+        return cell is None or cell == self.carrier
 
 
 def _trait(option: Option) -> traitlets.TraitType[Any, Any]:
@@ -51,7 +70,7 @@ def _trait(option: Option) -> traitlets.TraitType[Any, Any]:
 
 _TRAITS = {option.name: _trait(option) for option in OPTIONS if option.kind != "text"}
 # The traits that a saved page keeps beside the options.
-SHOWN = ("view", "metric", "graph", "selection", "search", "title", "_about")
+SHOWN = ("view", "metric", "graph", "selection", "search", "title", "_about", "_history")
 OptionTraits: Any = type("OptionTraits", (traitlets.HasTraits,), _TRAITS)
 
 
@@ -66,15 +85,18 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
-    view = traitlets.Enum(TABS, "scope").tag(sync=True)
+    view = traitlets.Enum(TABS, "overview").tag(sync=True)
     metric = traitlets.Enum(METRICS, "time").tag(sync=True)
     graph = traitlets.Int(0, min=0).tag(sync=True)
     selection = traitlets.List(traitlets.Unicode()).tag(sync=True)
     search = traitlets.Unicode().tag(sync=True)
     title = traitlets.Unicode().tag(sync=True)
+    # What a notebook keeps of this widget; empty for what it keeps of all.
+    save = traitlets.Enum(("", *SAVES), "")
     _about = traitlets.Unicode().tag(sync=True)
     _id = traitlets.Unicode().tag(sync=True)
     _graphs: Any = traitlets.List().tag(sync=True)
+    _history: Any = traitlets.Dict().tag(sync=True)
     _assets = anywidget.WidgetTrait().tag(sync=True)
 
     def __init__(self, shown: Shown | Profile, **options: Any) -> None:
@@ -85,6 +107,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
             _assets=shared_assets(),
             _graphs=[dict(graph.to_browser) for graph in shown.graphs],
             _about=shown.about,
+            _history=dict(shown.history.to_browser) if shown.history is not None else {},
             _id=uuid.uuid4().hex,
             title=shown.title,
             view=shown.view,
@@ -120,11 +143,38 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
         return self.current().to_dataframe()
 
     @property
-    def chart(self) -> altair.LayerChart:
-        """The chart of what each op type costs in the shown view."""
-        from tfprof_widget.widget.charts import chart_of
+    def chart(self) -> altair.LayerChart | altair.Chart:
+        """The chart of what each op type costs in the shown view, to go on with in altair."""
+        return altair_chart(chart_of(self._shown, self._saved_traits()))
 
-        return chart_of(self.current(), self.metric)
+    def save_chart(
+        self,
+        path: str | PathLike[str],
+        chart: str = "op types",
+        *,
+        theme: str = "light",
+        width: float = WIDTH_INCHES,
+        title: str | None = None,
+        span: tuple[float, float] | None = None,
+    ) -> None:
+        """Write a chart of what is shown as SVG, PNG or PDF, by the suffix of the path.
+
+        `chart` is one of "op types", "scopes", "steps", "memory", "timeline", "workers" and "advice". The picture has a
+        title, of the result's name and the chart's, and a caption that says how it was measured. It is `width` inches
+        wide. Of the timeline the `span` is drawn, two times in seconds. The colours are those of the `theme` "light" or
+        "dark".
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from tfprof_widget.demo import demo_profile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     demo_profile().widget(title="digits").save_chart(Path(folder, "memory.svg"), "memory")
+        ...     Path(folder, "memory.svg").read_text()[:4]
+        '<svg'
+        """
+        values = self._saved_traits()
+        spec = chart_of(self._shown, values, chart, theme=theme, width=width, title=title, span=span)
+        save_picture(path, spec)
 
     def save_report(self, path: str | PathLike[str]) -> None:
         """Write one page that works like the widget, sliders included, in any browser and without a kernel."""
@@ -144,36 +194,36 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
         """Show the widget, and after it the block that takes its place when there is no kernel any more."""
         from IPython.display import display
 
-        bundle = self._repr_mimebundle_()
-        live = bundle[0] if isinstance(bundle, tuple) else bundle
+        bundle: Any = self._repr_mimebundle_()
+        # Beside the data there may be what the host needs to know, as Colab where the manager of widgets is.
+        live, described = bundle if isinstance(bundle, tuple) else (bundle, {})
         if live is None:
             return
-        saved = block(self._shown, self._saved_traits(), self._id, has_charts=_CARRIER.is_chosen(_cell()))
-        display({**live, "text/plain": ""}, raw=True)
-        display({"text/html": saved, "text/plain": repr(static_view(self.profile, self._saved_traits())[0])}, raw=True)
+        kept = self.save or _usually_saved()
+        text = {"text/plain": "" if kept != "none" else short_text(self._shown, self._saved_traits())}
+        display(live | text, metadata=described, raw=True)
+        if kept != "none":
+            data, sizes = self._saved_result(kept)
+            display(data, metadata=sizes, raw=True)
+
+    def _saved_result(self, kept: str) -> tuple[dict[str, str], dict[str, Any]]:
+        """What the notebook keeps for the time without a kernel: a page, or only what needs no scripts."""
+        values = self._saved_traits()
+        if kept == "picture":
+            # The live widget hides it, as it hides a page.
+            html = f'<div data-tfprof="{self._id}">{static_html(self._shown, values, hint="")}</div>'
+        else:
+            html = block(self._shown, values, self._id, has_charts=shared_assets().carries_charts(_cell()))
+        return mime_bundle(self._shown, values, html)
 
 
-class _Carrier:
-    """The cell whose output has the code of the charts for all results of a notebook.
+def _usually_saved() -> str:
+    """What the notebook keeps of results, by `%config TfprofMagics.save`."""
+    from IPython.core.getipython import get_ipython
 
-    Where cells have no names the outputs cannot be told apart, so each has it: else a cell that runs again would take
-    it away from the others.
-
-    >>> carrier = _Carrier()
-    >>> [carrier.is_chosen(cell) for cell in ("a", "b", "a", None, "b")]
-    [True, False, True, True, False]
-    """
-
-    def __init__(self) -> None:
-        self._cell: str | None = None
-
-    def is_chosen(self, cell: str | None) -> bool:
-        """Whether the output of this cell has the code: the first one's has, also when it runs again."""
-        self._cell = self._cell or cell
-        return cell is None or cell == self._cell
-
-
-_CARRIER = _Carrier()
+    manager: Any = getattr(get_ipython(), "magics_manager", None)
+    kept: str = getattr(getattr(manager, "registry", {}).get("TfprofMagics"), "save", SAVES[0])
+    return kept
 
 
 def _cell() -> str | None:
@@ -188,24 +238,39 @@ def _cell() -> str | None:
 def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
     """Answer the front end: js/src/data/model.ts asks for the code, js/src/views/cut_graph.tsx for what was cut."""
     match message:
-        case {"ask": "code"}:
+        case {"request": "code"}:
             # Asked by front ends that cannot look up the widget of the assets: marimo, anywidget before 0.11.
             assets = shared_assets()
-            widget.send({"told": "code", "page": assets.page}, [assets.panels, assets.charts])
-        case {"ask": "rest", "graph": int(graph), "wanted": dict(wanted)}:
-            _send_rest(widget, graph, Wanted.of(wanted))
+            widget.send({"answer": "code", "page": assets.page}, [assets.panels, assets.charts])
+        case {"request": "rows", "graph": int(graph), "wanted": dict(wanted)}:
+            _send_rows(widget, graph, Wanted.of(wanted))
+        case {"request": "comparison", "before": list(before), "after": list(after)}:
+            _send_comparison(widget, before, after)
 
 
-def _send_rest(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
+def _send_rows(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
     """Cut the graph again so that what is wanted stays, and report progress meanwhile."""
     shown = widget._shown.graphs[graph]
     try:
-        rest = dict(shown.cut_again(wanted, lambda text: widget.send({"told": "progress", "text": text})))
+        rest = dict(shown.cut_again(wanted, lambda text: widget.send({"answer": "progress", "text": text})))
     except (ProfileError, ValueError) as error:
-        widget.send({"told": "failed", "reason": str(error)})
+        widget.send({"answer": "failed", "reason": str(error)})
         return
     columns = rest.pop("columns")
-    widget.send({"told": "rest", "graph": graph, **rest}, [columns])
+    widget.send({"answer": "rows", "graph": graph, **rest}, [columns])
+
+
+def _send_comparison(widget: TfprofWidget, before: list[Any], after: list[Any]) -> None:
+    """Compare two groups of runs of the history."""
+    history = widget._shown.history
+    try:
+        if history is None:
+            raise ProfileError("the kernel keeps no runs of this cell")
+        found = history.described([int(place) for place in before], [int(place) for place in after])
+    except (ProfileError, ValueError) as error:
+        widget.send({"answer": "comparison failed", "reason": str(error)})
+        return
+    widget.send({"answer": "comparison", "comparison": found})
 
 
 def shared_assets() -> Assets:

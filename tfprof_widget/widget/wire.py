@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
+from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.ingest.parts.stacks import with_source_lines
-from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
+from tfprof_widget.lib.arrays import Indices, Integers
 from tfprof_widget.output.cells import joined
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.tables import (
     STEP_SUMS,
-    Allocations,
     CodeStacks,
     Executions,
     Lists,
@@ -62,18 +63,24 @@ def _padded(content: bytes, filling: bytes = b"\0") -> bytes:
 
 def _columns(profile: ProfileData) -> Iterator[Column]:
     executions, transfers = profile.executions, profile.transfers
-    started = _started(len(profile.steps), executions, transfers)
+    starts = step_starts(profile)
     yield "steps", _numbers(profile.steps)
     yield "step_names", profile.step_names
     yield "step_workers", profile.step_workers
     yield from _nodes(profile.nodes)
     yield from _step_totals(profile.step_totals)
-    yield from _executions(executions, started)
-    yield from _allocations(profile.allocations, executions, started)
-    yield from _transfers(transfers, started)
+    yield from _executions(executions, starts)
+    yield from _allocations(profile, starts)
+    yield from _transfers(transfers, starts)
     yield from _traces(with_source_lines(profile.traces))
     if len(profile.other_stacks):
         yield from _other_stacks(profile.other_stacks)
+    layers = node_layers(profile)
+    yield "layers.names", layers.names
+    yield "layers.types", layers.types
+    yield "layers.parent", _indices(layers.parent)
+    yield "layers.layer", _indices(layers.layer)
+    yield "layers.role", _indices(layers.role)
 
 
 def _nodes(nodes: Nodes) -> Iterator[Column]:
@@ -99,44 +106,32 @@ def _step_totals(totals: StepTotals) -> Iterator[Column]:
     yield "step_totals.step", _indices(totals.step)
     for name in STEP_SUMS:
         yield f"step_totals.{name}", _numbers(getattr(totals, name))
+    if totals.float_ops is not None:
+        yield "step_totals.float_ops", _numbers(totals.float_ops)
 
 
-def _started(steps: int, *tables: Executions | Transfers) -> Integers:
-    """When the first execution or transfer of each step started, in nanoseconds."""
-    earliest = np.full(steps, np.iinfo(np.int64).max)
-    for table in tables:
-        timed = table.start_nanos > 0
-        np.minimum.at(earliest, table.step[timed], table.start_nanos[timed])
-    return earliest
-
-
-def _since(started: Integers, table: Executions | Transfers) -> Integers:
-    return np.where(table.start_nanos > 0, table.start_nanos - started[table.step], ABSENT)
-
-
-def _executions(executions: Executions, started: Integers) -> Iterator[Column]:
+def _executions(executions: Executions, starts: Integers) -> Iterator[Column]:
     yield "executions.node", _indices(executions.node)
     yield "executions.step", _indices(executions.step)
     yield "executions.device", _indices(executions.device)
     yield "executions.thread", _indices(np.unique(executions.thread, return_inverse=True)[1])
-    yield "executions.start_nanos", _numbers(_since(started, executions))
+    yield "executions.start_nanos", _numbers(nanos_in_step(executions, starts))
     yield "executions.duration_nanos", _numbers(executions.duration_nanos)
 
 
-def _allocations(allocations: Allocations, executions: Executions, started: Integers) -> Iterator[Column]:
-    nanos = allocations.micros * 1000 - started[executions.step[allocations.execution]]
-    yield "allocations.execution", _indices(allocations.execution)
-    yield "allocations.nanos", _numbers(nanos)
-    yield "allocations.bytes", _numbers(allocations.bytes)
+def _allocations(profile: ProfileData, starts: Integers) -> Iterator[Column]:
+    yield "allocations.execution", _indices(profile.allocations.execution)
+    yield "allocations.nanos", _numbers(allocation_nanos(profile, starts))
+    yield "allocations.bytes", _numbers(profile.allocations.bytes)
 
 
-def _transfers(transfers: Transfers, started: Integers) -> Iterator[Column]:
+def _transfers(transfers: Transfers, starts: Integers) -> Iterator[Column]:
     yield "transfers.devices", transfers.devices
     yield "transfers.tensors", transfers.tensors
     yield "transfers.kinds", transfers.kinds
     for name in ("step", "kind", "source", "target", "tensor", "node"):
         yield f"transfers.{name}", _indices(getattr(transfers, name))
-    yield "transfers.start_nanos", _numbers(_since(started, transfers))
+    yield "transfers.start_nanos", _numbers(nanos_in_step(transfers, starts))
     yield "transfers.duration_nanos", _numbers(transfers.duration_nanos)
     yield "transfers.bytes", _numbers(transfers.bytes)
 

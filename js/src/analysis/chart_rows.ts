@@ -1,5 +1,6 @@
-// Rows of the charts beside a table: scopes, steps, and the costs of costs.ts, as tfprof_widget/widget/charts.py names their fields.
+// Rows of the charts beside a table: scopes, steps, and the costs of costs.ts, as tfprof_widget/charts/ names their fields.
 
+import { SCOPE_TITLES, SIZES, STEPS_TITLE } from "../data/chart_words.ts";
 import { withDefaults } from "../data/options.ts";
 import { cacheOf, type Profile } from "../data/profile.ts";
 import type { Metric } from "../data/protocol.ts";
@@ -7,7 +8,8 @@ import { evaluate } from "../engine/evaluate.ts";
 import type { Measure } from "../engine/measures.ts";
 import { ROOT_NAME } from "../engine/tree.ts";
 import type { View } from "../engine/view.ts";
-import { exact, share, short, shortBytes, shortCount, shortTime } from "../lib/format.ts";
+import { exact, share, short, shortBytes, shortCount, shortTime, visible } from "../lib/format.ts";
+import type { ChartContent, ChartKind, ChartSubject } from "./chart_content.ts";
 import { type CostRow, costRows, costsOf } from "./costs.ts";
 
 /** The rows of each chart. */
@@ -51,7 +53,7 @@ function wholeOf(costs: readonly CostRow[], metric: Metric): string {
   return (sum && SHORT[metric]?.(sum)) || "";
 }
 
-/** A rectangle, as tfprof_widget/widget/charts.py names its fields; the root's row is `depth` 0. */
+/** A rectangle, as tfprof_widget/charts/scopes.py names its fields; the root's row is `depth` 0. */
 export interface ScopeRow {
   readonly name: string;
   readonly label: string;
@@ -188,7 +190,7 @@ function valueAt(values: Float64Array, row: number): number {
   return values[row] as number;
 }
 
-/** A bar, as tfprof_widget/widget/charts.py names its fields: a step, or several neighbours of which it has the longest. */
+/** A bar, as tfprof_widget/charts/steps.py names its fields: a step, or several neighbours of which it has the longest. */
 export interface StepRow {
   readonly step: string;
   /** What a click chooses. */
@@ -268,3 +270,43 @@ export function kindsOf({ stepNames: runs, stepWorkers }: Profile): readonly str
   const kept = new Set(common.length > MOST_KINDS + 1 ? common.slice(0, MOST_KINDS) : common);
   return stepNames.map((name) => (kept.has(name) ? name || "unnamed" : "other runs"));
 }
+
+function scopesContent({ view, metric: asked }: ChartSubject): ChartContent {
+  const metric = view.profile.steps.length ? asked : "count";
+  const rows = scopeRows(scopeViewOf(view), metric);
+  if (!rows.length) throw new Error("no scope has a cost");
+  return {
+    spec: "scopes",
+    data: {
+      scopes: rows.map(({ scope: _, name, label, ...row }) => ({
+        ...row,
+        name: visible(name),
+        label: visible(label),
+      })),
+    },
+    height: SIZES.levelHeight * (1 + Math.max(...rows.map(({ depth }) => depth))),
+    title: SCOPE_TITLES[metric],
+    of: "mean",
+  };
+}
+
+/** The chart of scopes. */
+export const SCOPES: ChartKind = { name: "scopes", content: scopesContent };
+
+function stepsContent({ view: { profile, options } }: ChartSubject): ChartContent {
+  if (profile.steps.length < 2) throw new Error("there are no two steps to compare");
+  const rows = stepRows(profile, options.step);
+  const isOfSeveral = new Set(rows.map(({ kind }) => kind)).size > 1;
+  return {
+    spec: isOfSeveral ? "steps_by_kind" : "steps",
+    data: {
+      steps: rows.map(({ step, kind, ...row }) => ({ ...row, step: visible(step), kind: visible(kind) })),
+    },
+    height: SIZES.stepsHeight,
+    title: STEPS_TITLE,
+    of: "each",
+  };
+}
+
+/** The chart of steps. */
+export const STEPS: ChartKind = { name: "steps", content: stepsContent };

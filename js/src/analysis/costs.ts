@@ -1,9 +1,12 @@
-// Costs by op type of what is displayed, and the bars of their chart, with the fields that tfprof_widget/widget/charts.py names.
+// Costs by op type of what is displayed, and the bars of their chart, with the fields that tfprof_widget/charts/costs.py names.
 
+import { COST_TITLES, SIZES, STATIC_TITLE } from "../data/chart_words.ts";
 import type { Nodes } from "../data/profile.ts";
 import type { Metric } from "../data/protocol.ts";
 import type { Measure } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
+import { shortBytes, shortCount, shortTime, shortUnits, visible } from "../lib/format.ts";
+import { type ChartContent, type ChartKind, type ChartSubject, namesWidth } from "./chart_content.ts";
 
 /** A value an op type, in the order of the profile's `ops`; times in microseconds, float ops of the nodes that ran. */
 export interface Costs {
@@ -109,12 +112,16 @@ function flopRate(floatOps: number, micros: number): number {
 /** A bar: an op type or, as the last, all others; where processors are told apart, a piece of it. */
 export interface CostRow {
   readonly name: string;
+  /** The name without the marks of oneDNN's kernels. */
+  readonly shown: string;
   /** What a click selects; undefined for the bar of the others. */
   readonly op?: string | undefined;
   readonly part: "" | "CPU" | "accelerator";
   readonly value: number;
   readonly total: number;
   readonly label: string;
+  /** The value with its unit. */
+  readonly told: string;
   readonly exact: string;
   readonly share: string;
   readonly nodes: string;
@@ -122,7 +129,7 @@ export interface CostRow {
   readonly opacity: number;
 }
 
-type Bar = Omit<CostRow, "part" | "value" | "label" | "exact" | "share"> & {
+type Bar = Omit<CostRow, "shown" | "part" | "value" | "label" | "told" | "exact" | "share"> & {
   readonly members: readonly number[];
 };
 
@@ -172,11 +179,33 @@ export function costRows(costs: Costs, metric: Metric, isSelecting = false): Cos
   const largest = Math.max(0, ...bars.map(({ total }) => total));
   const [divisor, unit] = UNITS[metric].find(([least]) => largest >= least) ?? leastUnit(metric);
   const decimals = largest / divisor < 10 ? 2 : 1;
+  const names = shownNames(bars.map(({ name }) => visible(name)));
   return bars.flatMap((bar, place) => {
     // The unit is said once, at the longest bar.
     const label = `${shortened(bar.total / divisor, decimals)}${place === 0 ? ` ${unit}` : ""}`.trim();
     const share = metric === "rate" ? "" : `${((100 * bar.total) / whole).toFixed(1)} %`;
-    return pieces(costs, metric, bar, label, share);
+    const shown = names[place] as string;
+    return pieces(costs, metric, bar, { label, share, shown, told: TOLD[metric](bar.total) });
+  });
+}
+
+const TOLD: Readonly<Record<Metric, (value: number) => string>> = {
+  time: shortTime,
+  memory: shortBytes,
+  count: shortCount,
+  rate: (value) => shortUnits(value, "FLOP/s"),
+};
+
+// oneDNN's kernels, which TensorFlow puts in the place of its own, are named after these.
+const KERNEL = /^_Mkl(Native)?(?=.)/s;
+
+/** The names of op types without the marks of oneDNN's kernels, which only tell apart types of one name. */
+function shownNames(names: readonly string[]): string[] {
+  const short = names.map((name) => name.replace(KERNEL, ""));
+  return names.map((name, place) => {
+    const each = short[place] as string;
+    const isAlone = name === each || short.indexOf(each) === short.lastIndexOf(each);
+    return isAlone ? each : `${each} (${name.slice(0, name.length - each.length)})`;
   });
 }
 
@@ -200,7 +229,12 @@ function barOf(costs: Costs, members: readonly number[], total: number, isSelect
 }
 
 /** The pieces of a bar; the first carries its label. */
-function pieces(costs: Costs, metric: Metric, bar: Bar, label: string, share: string): CostRow[] {
+function pieces(
+  costs: Costs,
+  metric: Metric,
+  bar: Bar,
+  { label, told, ...said }: Pick<CostRow, "label" | "share" | "shown" | "told">,
+): CostRow[] {
   const { members, ...row } = bar;
   const parts =
     metric === "time"
@@ -213,11 +247,12 @@ function pieces(costs: Costs, metric: Metric, bar: Bar, label: string, share: st
     .filter(([, value]) => value > 0)
     .map(([part, value], piece) => ({
       ...row,
+      ...said,
       part,
       value,
       label: piece === 0 ? label : "",
+      told: piece === 0 ? told : "",
       exact: `${NUMBER.format(value)} ${EXACT[metric]}`.trim(),
-      share,
     }));
 }
 
@@ -236,3 +271,40 @@ function shortened(value: number, decimals: number): string {
   if (value < LEAST_SAID) return `<${LEAST_SAID}`;
   return String(Number(value < 1 ? value.toPrecision(decimals) : value.toFixed(decimals)));
 }
+
+// The values of rows are in microseconds and the like.
+const AXES: Readonly<Record<Metric, readonly [factor: number, suffix: string]>> = {
+  time: [1e-6, "s"],
+  memory: [1, "B"],
+  count: [1, ""],
+  rate: [1, "FLOP/s"],
+};
+
+function contentOf({ view, metric: asked, width }: ChartSubject): ChartContent {
+  const isStatic = view.profile.steps.length === 0;
+  const metric = isStatic ? "count" : asked;
+  const rows = costRows(costsOf(view), metric);
+  if (!rows.length) throw new Error("no row that is shown has a cost of its own");
+  const bars = rows.filter(({ told }) => told);
+  const [factor, suffix] = AXES[metric];
+  const names = bars.map(({ shown }) => shown);
+  return {
+    spec: rows.some(({ part }) => part === "accelerator") ? "costs_by_processor" : "costs",
+    data: { costs: rows.map(({ op: _, name, ...row }) => ({ ...row, name: visible(name) })) },
+    height: SIZES.barHeight * bars.length,
+    title: isStatic ? STATIC_TITLE : COST_TITLES[metric],
+    signals: { ...namesWidth(names, width), factor, suffix },
+    notes: kernelNotes(bars),
+    of: "mean",
+  };
+}
+
+/** Which op types are oneDNN's kernels, for their names no longer tell. */
+function kernelNotes(bars: readonly CostRow[]): readonly string[] {
+  const kernels = bars.filter(({ name, shown }) => KERNEL.test(name) && !shown.endsWith(")"));
+  if (!kernels.length) return [];
+  return [`kernels of oneDNN (_Mkl…): ${kernels.map(({ shown }) => shown).join(", ")}`];
+}
+
+/** The chart of costs by op type. */
+export const OP_TYPES: ChartKind = { name: "op types", content: contentOf };

@@ -3,8 +3,10 @@ import type { Profile } from "../data/profile.ts";
 import { profileOf } from "../engine/testing.ts";
 import {
   aliveAtPeak,
+  byDevice,
   curveOf,
   holdersAtPeak,
+  linesBelow,
   memoryOfStep,
   peakBytes,
   requestedInStep,
@@ -103,4 +105,73 @@ test("what was requested in a step, the largest first", () => {
     { node: 1, bytes: 24 },
     { node: 0, bytes: 8 },
   ]);
+});
+
+test("accelerators come before hosts, and 2 before 10", () => {
+  const names = ["gpu_host_bfc", "GPU_10_bfc", "CPU:0", "GPU_2_bfc"];
+  expect(names.sort(byDevice)).toEqual(["GPU_2_bfc", "GPU_10_bfc", "CPU:0", "gpu_host_bfc"]);
+});
+
+test.each([
+  [
+    "apart",
+    [
+      [1, 100],
+      [9, 100],
+    ],
+    [0, 0],
+  ],
+  [
+    "in one place",
+    [
+      [5, 100],
+      [5, 100],
+      [5, 100],
+    ],
+    [0, 1, 2],
+  ],
+  [
+    "one above the other",
+    [
+      [5, 100],
+      [5, 50],
+    ],
+    [0, 0],
+  ],
+  [
+    "a little above the other",
+    [
+      [5, 100],
+      [5, 95],
+    ],
+    [0, 1],
+  ],
+  [
+    "at the bottom",
+    [
+      [5, 100],
+      [5, 1],
+      [5, 1],
+    ],
+    [0, 0, -1],
+  ],
+  [
+    "side by side, one to the left and one to the right",
+    [
+      [4, 100],
+      [6, 100],
+    ],
+    [0, 1],
+  ],
+  [
+    "one to the right and one to the left",
+    [
+      [1, 100],
+      [6, 100],
+    ],
+    [0, 0],
+  ],
+])("labels of peaks: %s", (_, points, lines) => {
+  const given = points.map(([seconds = 0, bytes = 0]) => ({ seconds, bytes }));
+  expect(linesBelow(given, 10)).toEqual(lines);
 });

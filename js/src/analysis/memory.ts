@@ -1,6 +1,12 @@
 // Memory over time: what each device held in a step, event by event, and whose it was at the peak.
 
+import { ALLOCATORS_TITLE, SIZES } from "../data/chart_words.ts";
+import type { Allocator } from "../data/graphs.ts";
 import { cacheOf, type Profile } from "../data/profile.ts";
+import { chosenSteps } from "../engine/steps.ts";
+import { shortBytes, shortTime, visible } from "../lib/format.ts";
+import type { ChartContent, ChartData, ChartKind, ChartSubject } from "./chart_content.ts";
+import { deviceLabel } from "./devices.ts";
 
 /** The allocations and releases on a device in one step, in order of time. */
 export interface DeviceMemory {
@@ -122,6 +128,40 @@ export function curveOf({ nanos, held, before }: DeviceMemory, stretches: number
   return points;
 }
 
+/** Compares devices, or allocators by theirs: accelerators first, and 2 before 10. */
+export function byDevice(one: string, other: string): number {
+  const isHost = (name: string) => Number(/cpu|host/i.test(name));
+  return isHost(one) - isHost(other) || one.localeCompare(other, "en", { numeric: true });
+}
+
+// Of the size of the chart: a label is at most so wide and so high.
+const [WIDTH, LINE] = [0.15, 0.07];
+
+/** How many lines below its point each label stands, or above it where that is negative, so that none is over another. */
+export function linesBelow(
+  points: readonly { readonly seconds: number; readonly bytes: number }[],
+  duration: number,
+): number[] {
+  const most = Math.max(...points.map(({ bytes }) => bytes), 1);
+  const placed: { readonly left: number; readonly height: number }[] = [];
+  return points.map(({ seconds, bytes }) => {
+    const [at, height] = [seconds / (duration || 1), bytes / most];
+    const left = at > 0.5 ? at - WIDTH : at; // labels of the right half end at their points
+    const isFree = (line: number) =>
+      placed.every(
+        (other) =>
+          Math.abs(other.left - left) >= WIDTH ||
+          Math.abs(other.height - (height - line * LINE)) >= 0.99 * LINE,
+      );
+    const lines = placed.flatMap((_, place) =>
+      height - (place + 1) * LINE > 0 ? [place + 1] : [-place - 1],
+    );
+    const line = [0, ...lines].find(isFree) ?? 0;
+    placed.push({ left, height: height - line * LINE });
+    return line;
+  });
+}
+
 function deviceMemory({ allocations }: Profile, device: number, events: Int32Array): DeviceMemory {
   // As recorded where the clock, which counts microseconds, shows no difference.
   events.sort(
@@ -161,3 +201,101 @@ function largestFirst(byNode: ReadonlyMap<number, number>): Holder[] {
     .filter(({ bytes }) => bytes > 0)
     .sort((one, other) => other.bytes - one.bytes || one.node - other.node);
 }
+
+// As many as a chart has pixels to show.
+const STRETCHES = 300;
+const LINE_HEIGHT = 14;
+
+/** A point of a chart of memory, as tfprof_widget/charts/memory.py names its fields. */
+function pointOf(name: string, peak: Point, { nanos, bytes }: Point) {
+  return {
+    device: name,
+    told: `${name}: peak ${shortBytes(peak.bytes)} at ${shortTime(peak.nanos / 1e3)}`,
+    seconds: nanos / 1e9,
+    bytes,
+    when: shortTime(nanos / 1e3),
+    exact: `${bytes.toLocaleString("en")} B`,
+  };
+}
+
+/** The rows of a curve, and of its peak. */
+function curveRows(name: string, points: readonly Point[], peak: Point) {
+  const ends = [...points.slice(1), points.at(-1) as Point];
+  return {
+    memory: points.map((point, at) => ({
+      ...pointOf(name, peak, point),
+      until: (ends[at] as Point).nanos / 1e9,
+    })),
+    peaks: [{ ...pointOf(name, peak, peak), label: `peak ${shortBytes(peak.bytes)}` }],
+  };
+}
+
+function together(curves: readonly ReturnType<typeof curveRows>[]) {
+  return {
+    memory: curves.flatMap(({ memory }) => memory),
+    peaks: curves.flatMap(({ peaks }) => peaks),
+  };
+}
+
+/** The curves and peaks of devices. */
+export function memoryRows({ nodes }: Profile, devices: readonly DeviceMemory[]) {
+  return together(
+    devices.map((device) => {
+      const name = visible(deviceLabel(nodes.devices[device.device] ?? "", nodes.devices));
+      const peak = { nanos: device.nanos[device.peak] ?? 0, bytes: peakBytes(device) };
+      return curveRows(name, curveOf(device, STRETCHES), peak);
+    }),
+  );
+}
+
+/** The curves and peaks of allocators. */
+export function allocatorRows(allocators: readonly Allocator[]) {
+  return together(
+    allocators
+      .filter(({ nanos }) => nanos.length)
+      .map(({ name, nanos, bytes, peak }) => {
+        const points = bytes.map((each, at) => ({ nanos: nanos[at] ?? 0, bytes: each }));
+        const at = bytes.indexOf(Math.max(...bytes));
+        return curveRows(visible(name), points, { nanos: nanos[at] ?? 0, bytes: peak });
+      }),
+  );
+}
+
+/** The rows for the page, where each peak has a label: none is over another, and accelerators come before hosts. */
+export function labelled({ memory, peaks }: ReturnType<typeof together>): ChartData {
+  const sorted = peaks.toSorted((one, other) => byDevice(one.device, other.device));
+  const below = linesBelow(sorted, Math.max(...memory.map(({ seconds }) => seconds), 0));
+  return {
+    memory,
+    peaks: sorted.map((peak, place) => ({ ...peak, below: LINE_HEIGHT * (below[place] ?? 0) })),
+  };
+}
+
+/** Of which step the memory is. */
+export function memoryTitle(
+  { steps, stepNames, stepWorkers }: Profile,
+  step: number,
+  isOfSeveral: boolean,
+): string {
+  const name = [stepNames[step], stepWorkers[step]]
+    .map((each) => (each ? ` · ${visible(each)}` : ""))
+    .join("");
+  const most = isOfSeveral ? ", the one with the largest peak" : "";
+  return `Memory over time, step ${steps[step]}${name}${most}`;
+}
+
+function contentOf({ view: { profile, options }, graph }: ChartSubject): ChartContent {
+  const steps = chosenSteps(profile, options);
+  const step = stepWithMostMemory(profile, steps);
+  const drawn = { spec: "memory", height: SIZES.memoryHeight, of: "told" } as const;
+  if (step >= 0) {
+    const data = memoryRows(profile, memoryOfStep(profile, step));
+    return { ...drawn, data, title: memoryTitle(profile, step, steps.length > 1) };
+  }
+  const data = allocatorRows(graph.accelerators?.allocators ?? []);
+  if (!data.peaks.length) throw new Error("no run recorded when memory was held");
+  return { ...drawn, data, title: ALLOCATORS_TITLE };
+}
+
+/** The chart of memory. */
+export const MEMORY: ChartKind = { name: "memory", content: contentOf };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CATEGORIES, categoryOf } from "./op_categories.ts";
+import { CATEGORIES } from "../data/chart_words.ts";
+import { categoryOf } from "./op_categories.ts";
 
 describe("categoryOf", () => {
   test.each([

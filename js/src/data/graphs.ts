@@ -26,6 +26,38 @@ export interface Finding {
   readonly cause: string;
   readonly evidence: Evidence;
   readonly fix: string;
+  /** Of the cell, or of a step where no cell was captured; 0 where it is not known. */
+  readonly share: number;
+}
+
+/** A part of a cell or of a step, with its share in percent and, where that is known, the line with most of it. */
+export interface Part {
+  readonly key: string;
+  readonly name: string;
+  readonly nanos: number;
+  readonly share: number;
+  readonly detail: string;
+}
+
+/** Some steps one after another: their usual time and their longest; `traced` is a step in the profile, or -1. */
+export interface StepBar {
+  readonly first: number;
+  readonly count: number;
+  readonly nanos: number;
+  readonly most: number;
+  readonly traced: number;
+}
+
+/** `Overview.to_browser` of tfprof_widget/analysis/overview/contents.py, in which parts and bars are lists. */
+export interface Overview {
+  readonly sentence: string;
+  /** Whether the sentence is about the finding with the largest share. */
+  readonly leads: boolean;
+  readonly cell: readonly Part[];
+  readonly step: readonly Part[];
+  readonly bars: readonly StepBar[];
+  /** What there is to say of all steps. */
+  readonly steps: readonly string[];
 }
 
 /** A tab, the options of a view by the names that Python has for them, and the rows to look at. */
@@ -61,6 +93,7 @@ export interface Description {
   readonly notes: readonly string[];
   /** Why the memory that is shown is too low; empty where it is not. */
   readonly memoryNote: string;
+  readonly overview: Overview;
   readonly advice: readonly Advice[];
   /** What is known of its tasks and transfers; null where there is one task and no transfer. */
   readonly cluster: Cluster | null;
@@ -82,17 +115,33 @@ export function graphsOf(model: Model): readonly Graph[] {
   return ((model.get("_graphs") as readonly PythonDescription[] | undefined) ?? []).map((graph) =>
     graphOf({
       ...(graph as unknown as Description),
+      overview: overviewOf(graph.overview as ToldOverview),
       advice: camelCased(graph.advice) as readonly Advice[],
       cluster: camelCased(graph.cluster) as Cluster | null,
     }),
   );
 }
 
+type ToldOverview = Omit<Overview, "cell" | "step" | "bars"> &
+  Readonly<Record<"cell" | "step" | "bars", readonly (readonly unknown[])[]>>;
+
+function overviewOf(told: ToldOverview): Overview {
+  const named = <Row>(rows: readonly (readonly unknown[])[], names: readonly (keyof Row)[]): Row[] =>
+    rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]])) as Row);
+  const parts: readonly (keyof Part)[] = ["key", "name", "nanos", "share", "detail"];
+  return {
+    ...told,
+    cell: named<Part>(told.cell, parts),
+    step: named<Part>(told.step, parts),
+    bars: named<StepBar>(told.bars, ["first", "count", "nanos", "most", "traced"]),
+  };
+}
+
 /** A graph as it comes: what has a name of several words is spelled as in Python. */
 type PythonDescription = Readonly<Record<keyof Description, unknown>>;
 
 /** The same with names spelled as here; the options of evidence are looked up by the names that Python has for them. */
-function camelCased(value: unknown): unknown {
+export function camelCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(camelCased);
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).map(([name, each]) => [
@@ -138,6 +187,7 @@ export interface Accelerators {
     registers: number,
     sharedBytes: number,
     occupancy: number,
+    accessedBytes: number,
     runs: number,
     nanos: number,
     launches: number,

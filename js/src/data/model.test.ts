@@ -3,7 +3,7 @@ import { type Listener, type Model, sharedAssets } from "./model.ts";
 
 const BYTES = Uint8Array.of(31, 139, 8);
 const MORE_BYTES = Uint8Array.of(31, 139, 9);
-const TOLD = { told: "code", page: "<!doctype html>" };
+const TOLD = { answer: "code", page: "<!doctype html>" };
 
 /** A model that keeps what was said to Python, and what to call when Python says something. */
 function fakeModel(traits: Record<string, unknown> = {}) {
@@ -52,8 +52,8 @@ describe.each([
     const { model, said, heard, tell } = fakeModel();
     const assets = sharedAssets(model, source);
     await vi.advanceTimersByTimeAsync(0);
-    expect(said).toEqual([{ ask: "code" }]);
-    tell({ told: "something else" }, new DataView(new ArrayBuffer(1)));
+    expect(said).toEqual([{ request: "code" }]);
+    tell({ answer: "something else" }, new DataView(new ArrayBuffer(1)));
     const [panels, charts] = [new DataView(BYTES.buffer), new DataView(MORE_BYTES.buffer)];
     tell(TOLD, panels, charts);
     expect(await assets).toEqual({ panels, charts, page: TOLD.page });

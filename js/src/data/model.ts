@@ -33,8 +33,8 @@ interface ModelSource {
 }
 
 /** What Python answers who asks for the assets; the bundles are the bytes beside it. */
-interface Told extends Pick<Assets, "page"> {
-  readonly told: "code";
+interface CodeAnswer extends Pick<Assets, "page"> {
+  readonly answer: "code";
 }
 
 /** The assets out of the shared widget; the kernel is asked where that cannot be reached. */
@@ -51,9 +51,9 @@ export async function sharedAssets(model: Model, source: ModelSource | undefined
 function askedAssets(model: Model): Promise<Assets> {
   return new Promise((resolve, reject) => {
     const hear: Listener = (message, buffers) => {
-      const { told, page } = message as Told;
+      const { answer, page } = message as CodeAnswer;
       const [panels, charts] = buffers ?? [];
-      if (told !== "code" || !panels || !charts) return;
+      if (answer !== "code" || !panels || !charts) return;
       leave();
       resolve({ panels, charts, page });
     };
@@ -69,7 +69,7 @@ function askedAssets(model: Model): Promise<Assets> {
       model.off("msg:custom", hear);
     };
     model.on("msg:custom", hear);
-    model.send?.({ ask: "code" });
+    model.send?.({ request: "code" });
   });
 }
 

@@ -39,6 +39,8 @@ export interface StepTotals {
   readonly peakBytes: Float64Array;
   readonly residualBytes: Float64Array;
   readonly outputBytes: Float64Array;
+  /** The float operations; absent if each execution of a node took as many as the node has. */
+  readonly floatOps?: Float64Array | undefined;
 }
 
 /** One row an execution of a node; `device` indexes the devices of the nodes, `startNanos` counts from the first start of its step. */
@@ -103,7 +105,7 @@ export interface Profile {
   readonly stepTotals: StepTotals;
   readonly traces: Traces;
   /** Reads a column that only panels need, as it was sent; undefined where it was not. */
-  readonly late?: (name: string, kind: "indices", isOptional: true) => unknown;
+  readonly late?: (name: string, kind: "indices" | "texts", isOptional?: boolean) => unknown;
 }
 
 // What a few views of a few steps need.

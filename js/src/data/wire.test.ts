@@ -37,10 +37,14 @@ const TEXTS = [
 function laidOut(given: Readonly<Record<string, readonly unknown[]>>, without = ""): Uint8Array {
   const index: Record<string, readonly [string, number, number]> = {};
   const columns: number[] = [];
-  const optional = Object.keys(OTHER_STACKS).filter((name) => given[name]);
+  const optional = [...Object.keys(OTHER_STACKS), "step_totals.float_ops"].filter((name) => given[name]);
   for (const name of [...INDICES, ...NUMBERS, ...TEXTS, ...optional].filter((each) => each !== without)) {
     const values = given[name] ?? [];
-    const kind = TEXTS.includes(name) ? "texts" : NUMBERS.includes(name) ? "numbers" : "indices";
+    const kind = TEXTS.includes(name)
+      ? "texts"
+      : [...NUMBERS, "step_totals.float_ops"].includes(name)
+        ? "numbers"
+        : "indices";
     const bytes =
       kind === "texts"
         ? new TextEncoder().encode(JSON.stringify(values))
@@ -158,6 +162,15 @@ test.each<[complaint: string, change: Readonly<Record<string, readonly unknown[]
   ["step_names is no list of texts", { step_names: [5, 6] }],
 ])("columns that do not go together are refused: %s", (complaint, change) => {
   expect(() => decode(laidOut({ ...TWO_NODES, ...change }))).toThrow(complaint);
+});
+
+test("float operations by step are there if they were sent", () => {
+  expect(decode(laidOut(TWO_NODES)).stepTotals.floatOps).toBeUndefined();
+  const sent = { ...TWO_NODES, "step_totals.float_ops": [] };
+  expect([...(decode(laidOut(sent)).stepTotals.floatOps ?? [1])]).toEqual([]);
+  expect(() => decode(laidOut({ ...sent, "step_totals.float_ops": [7] }))).toThrow(
+    "floatOps has 1 entries, for 0 step totals",
+  );
 });
 
 test("names are counted when they are first read", () => {

@@ -7,7 +7,8 @@ type Tables = Omit<Profile, "steps" | "stepNames" | "stepWorkers" | "late">;
 type Kind = "texts" | "indices" | "numbers";
 /**
  * Columns of a table that have the same rows. Each holds texts, numbers, whole numbers, or indices of what is named: of
- * other rows, or of the texts before it. Brackets are around what is held in lists, and -1 is an index where a question mark follows.
+ * other rows, or of the texts before it. Brackets are around what is held in lists, and -1 is an index where a question mark follows;
+ * numbers with a question mark may be absent.
  */
 type Group = {
   readonly [Table in keyof Tables]: readonly [
@@ -20,6 +21,7 @@ type Group = {
 const NUMBERS = "numbers";
 const TEXTS = "texts";
 const WHOLE = "whole";
+const OPTIONAL_NUMBERS = "numbers?";
 const GROUPS: readonly Group[] = [
   [
     "nodes",
@@ -56,6 +58,7 @@ const GROUPS: readonly Group[] = [
       peakBytes: NUMBERS,
       residualBytes: NUMBERS,
       outputBytes: NUMBERS,
+      floatOps: OPTIONAL_NUMBERS,
     },
   ],
   [
@@ -155,8 +158,9 @@ function read(
     counts[name] = texts.length;
     return texts;
   }
-  if (held === NUMBERS) {
-    const numbers = column(written, NUMBERS) as Float64Array;
+  if (held.startsWith(NUMBERS)) {
+    const numbers = column(written, NUMBERS, held !== NUMBERS) as Float64Array | undefined;
+    if (!numbers) return numbers;
     checkRows(full, numbers.length, rows, counts);
     checkNumbers(full, numbers);
     return numbers;

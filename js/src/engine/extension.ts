@@ -1,8 +1,9 @@
-// What the engine can do after the first paint: graph, op and code view, and regexes with operators.
+// What the engine can do after the first paint: graph, op, code and layers view, and regexes with operators.
 
 import { codeForest, codeTree, flagCreated, inSteps } from "./code.ts";
 import type { Extension } from "./evaluate.ts";
 import { graphForest, graphTree } from "./graph.ts";
+import { layersTree } from "./layers.ts";
 import { opForest, opTree, opView } from "./op.ts";
 import { compiled } from "./regex.ts";
 
@@ -16,6 +17,7 @@ export const EXTENSION: Extension = {
       flag: flagCreated,
     },
     op: { tree: opTree, forest: opForest, view: opView },
+    layers: { tree: layersTree, forest: codeForest },
   },
   compile: compiled,
 };

@@ -81,6 +81,38 @@ function ran(name: string, steps: number): string {
   return `${name} = Op() ${["1us", ...Array<string>(steps - 1).fill("2us")].join(";")}`;
 }
 
+describe("float operations by step", () => {
+  const profile = profileOf("a = Op() 1us+1us;1us;1us 7flops\nb = Op() 1us 5flops\nc = Op() 2flops");
+  const inSteps = {
+    ...profile,
+    stepTotals: { ...profile.stepTotals, floatOps: Float64Array.of(14, 3, 4, 5) },
+  };
+
+  test("each step has its own", () => {
+    expect(costs(inSteps, { step: 0 }, "float_ops")).toEqual(["14", "5", "2"]);
+    expect(costs(inSteps, { step: 1 }, "float_ops")).toEqual(["3", "0", "2"]);
+    expect(costs(profile, { step: 1 }, "float_ops")).toEqual(["7", "0", "2"]);
+  });
+
+  test("means are of what the steps took; steps 0 and 2 are of one kind", () => {
+    expect(costs(inSteps, {}, "float_ops")).toEqual(["7", "5/2", "2"]);
+    expect(costs(inSteps, { runNameRegexes: ["even"] }, "float_ops")).toEqual(["9", "5/2", "2"]);
+  });
+
+  test("native's rule is one count for all", () => {
+    expect(costs(inSteps, { timing: "tfprof", step: 1 }, "float_ops")).toEqual(["7", "0", "2"]);
+  });
+
+  test("a sum over steps beyond 2**53 has a mean below", () => {
+    const large = profileOf("a = Op() 1us;-;1us;-;1us");
+    const took = Float64Array.of(2 ** 53 - 1, 2 ** 53 - 3, 2 ** 53 - 4);
+    const found = { ...large, stepTotals: { ...large.stepTotals, floatOps: took } };
+    expect(costs(found, { runNameRegexes: ["even"] }, "float_ops")).toEqual([String(2n ** 53n - 3n)]);
+    took[1] = 2 ** 53;
+    expect(() => costs({ ...found }, {}, "float_ops")).toThrow(/^float_ops: the values add up to 2\*\*53/);
+  });
+});
+
 test("a mean over many steps stays exact", () => {
   const profile = profileOf([ran("a", 18), ran("b", 1)].join("\n"));
   expect(costs(profile)).toEqual(["35/18", "1/9"]);

@@ -65,12 +65,18 @@ function wholeTime(measures: Measures): number {
   return absoluteSum(measures.column("micros")) / measures.unit("micros");
 }
 
+/** The rows of the totals of some steps, and by what each node's sum over them is divided. */
+interface Part {
+  readonly rows: Indices;
+  readonly divisor: Indices;
+}
+
 /** The sum over groups of steps of each one's mean. */
 function addedUp(profile: Profile, groups: readonly (readonly number[])[], isExact: boolean): Measures {
   const totals = profile.stepTotals;
   const parts = (groups.length > 0 ? groups : [[]]).map((steps) => {
     const rows = rowsOf(totals, steps);
-    return { rows, divisor: divisorOf(profile, steps, rows, isExact) };
+    return { rows, divisor: divisorOf(profile, steps, rows, isExact) } as Part;
   });
   const scale = isExact ? commonDivisor(parts.flatMap(({ divisor }) => [...new Set(divisor)])) : 1;
   const columns = {} as Record<Measure, Numbers>;
@@ -87,12 +93,12 @@ function addedUp(profile: Profile, groups: readonly (readonly number[])[], isExa
       .reduce((sum, each) => sum.map((value, node) => value + (each[node] as number)));
     units[measure] = isExact && isTime(measure) ? fitting * NANOS_A_MICRO : fitting;
   }
-  const floatOps = floatOpsOf(profile, columns.runs, units.runs, isExact);
+  const [floatOps, unit] = floatOpsOf(profile, parts, columns.runs, scale, isExact);
   const { parameters } = profile.nodes;
   checkSize("params", absoluteSum(parameters));
   return new Measures(
-    { ...columns, float_ops: floatOps.values, params: parameters },
-    { ...units, float_ops: floatOps.unit, params: 1 },
+    { ...columns, float_ops: floatOps, params: parameters },
+    { ...units, float_ops: unit, params: 1 },
   );
 }
 
@@ -164,30 +170,40 @@ function mean(sums: Numbers, divisor: Indices, scale: number, isRounded: boolean
   });
 }
 
-/** The float operations of one execution times the runs; those of one where none was ever seen. */
+/** What nodes took in the mean; by native's clock what one execution takes times the mean runs. Once where none was seen. */
 function floatOpsOf(
   profile: Profile,
+  parts: readonly Part[],
   runs: Numbers,
   unit: number,
   isExact: boolean,
-): { values: Numbers; unit: number } {
+): [values: Numbers, unit: number] {
+  const totals = profile.stepTotals;
+  const ofOne = profile.nodes[isExact ? "floatOps" : "nativeFloatOps"];
   const hasRun = new Uint8Array(runs.length);
-  for (const node of profile.stepTotals.node) hasRun[node] = 1;
-  const floatOps = profile.nodes[isExact ? "floatOps" : "nativeFloatOps"];
-  for (const each of floatOps) checkSize("float_ops", Math.abs(each));
-  const times = runs.map((each, node) => (hasRun[node] ? each : unit));
-  const values = times.map((each, node) => each * (floatOps[node] as number));
-  if (absoluteSum(values) < LIMIT) return { values, unit };
-  const rounded = times.map((each, node) => roundedProduct(each, floatOps[node] as number, unit));
-  checkSize("float_ops", absoluteSum(rounded));
-  return { values: rounded, unit: 1 };
-}
-
-/** `one * other / divisor`, rounded to a whole number, where the product may be beyond 2**53. */
-function roundedProduct(one: number, other: number, divisor: number): number {
-  const doubled = 2n * BigInt(Math.abs(one)) * BigInt(Math.abs(other));
-  const rounded = Number((doubled + BigInt(divisor)) / (2n * BigInt(divisor)));
-  return Math.sign(one * other) * rounded;
+  for (const node of totals.node) hasRun[node] = 1;
+  const values = ofOne.map(
+    (each, node) => each * (hasRun[node] ? (isExact ? 0 : (runs[node] as number)) : unit),
+  );
+  for (const { rows, divisor } of isExact ? parts : []) {
+    // A sum over all steps may be beyond 2**53 though their mean is not.
+    const rest = new Float64Array(runs.length);
+    for (const row of rows) {
+      const node = totals.node[row] as number;
+      const took = totals.floatOps?.[row] ?? (ofOne[node] as number);
+      const times = totals.floatOps ? 1 : (totals.runCount[row] as number);
+      checkSize("float_ops", Math.abs(took));
+      const over = took % (divisor[node] as number);
+      increase(rest, node, over * times);
+      increase(values, node, ((took - over) / (divisor[node] as number)) * times * unit);
+    }
+    mean(rest, divisor, unit, true).forEach((each, node) => {
+      increase(values, node, each);
+    });
+  }
+  const size = absoluteSum(values);
+  if (unit === 1) checkSize("float_ops", size);
+  return size < LIMIT ? [values, unit] : floatOpsOf(profile, parts, runs, 1, isExact);
 }
 
 function increase(column: Numbers | Indices, index: number, value: number): void {

@@ -1,10 +1,10 @@
-// Files to hand over: the rows as CSV, a chart as SVG or PNG, and their names.
+// Files to hand over: the rows as CSV or Markdown, their names, and the clipboard.
 
-import { MEASURES } from "../engine/measures.ts";
+import { shownMeasures } from "../analysis/excerpt.ts";
+import { MEASURES, type Measure } from "../engine/measures.ts";
+import { ROOT_NAME } from "../engine/tree.ts";
 import type { View } from "../engine/view.ts";
-import { fromBase64 } from "../lib/encoding.ts";
-import { uncomputed, visibleLines } from "../lib/format.ts";
-import type { Drawing } from "../state/bundles.ts";
+import { short, uncomputed, visible } from "../lib/format.ts";
 
 type CsvColumn = readonly [name: string, cell: (row: number) => string];
 
@@ -57,30 +57,67 @@ function line(cells: readonly string[]): string {
   return `${cells.join(",")}\r\n`;
 }
 
-// Sharp on the screens that slides are shown on.
-const SCALE = 2;
-const MAIN = "costs";
+// As in tfprof_widget/output/tabular.py: pandoc takes the dashes for the widths of columns, and LaTeX breaks no name.
+const MOST_ROWS = 100;
+const MOST_LETTERS = 44;
+const DASHES = { name: `:${"-".repeat(36)}`, number: `${"-".repeat(15)}:` };
+const SPECIAL = /[\\`*_{}[\]()<>#+!|~$&^-]|:(?=\/\/)|\bw(?=ww\.)/g;
 
-/** How the charts are called, the main one first and always. */
-export function chartNames(
-  drawings: ReadonlyMap<string, unknown>,
-): readonly { label: string; name: string }[] {
-  const others = [...drawings.keys()].filter((name) => name !== MAIN);
-  return [{ label: "Chart", name: MAIN }, ...others.map((name) => ({ label: `Chart of ${name}`, name }))];
+/** The first rows of a view as a Markdown table: own value and total of the main measure, and one of others. */
+export function markdownTable(view: View): string {
+  const measures = shownMeasures(view);
+  const isOp = view.kind === "op";
+  const [main, ...others] = measures.map(headingOf);
+  const heads =
+    main === undefined ? [] : [`own ${main}`, `${isOp ? "cumulative" : "total"} ${main}`, ...others];
+  const rows = Array.from({ length: Math.min(view.rows, MOST_ROWS) }, (_, row) => [
+    markdownName(view, row),
+    ...measures.flatMap((measure, place) => {
+      const [own, total] = [view.own(measure), view.total(measure)];
+      const columns = place === 0 ? [own, total] : [isOp ? own : total];
+      return columns.map((column) => valueIn(view, measure, row)(column).replace(" ", "&nbsp;"));
+    }),
+  ]);
+  const lines = [["name", ...heads], [DASHES.name, ...heads.map(() => DASHES.number)], ...rows];
+  return lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
-/** A chart as SVG. */
-export async function svg(drawing: Drawing, surface: string): Promise<Blob> {
-  // Controls are no XML, even as numbers.
-  return new Blob([visibleLines(await drawing.toSvg(surface))], { type: "image/svg+xml" });
+function headingOf(measure: Measure): string {
+  const names: Readonly<Record<string, string>> = { micros: "time", bytes: "memory" };
+  return names[measure] ?? measure.replaceAll("_", " ");
 }
 
-/** A chart as PNG. */
-export async function png(drawing: Drawing, surface: string): Promise<Blob> {
-  const address = await drawing.toPng(surface, SCALE);
-  // The picture is in the address itself; a saved page may not fetch even that.
-  const bytes = fromBase64(address.slice(address.indexOf(",") + 1));
-  return new Blob([bytes as BlobPart], { type: "image/png" });
+/** Writes a row's value of a column; a dash for nothing. */
+export function valueIn(view: View, measure: Measure, row: number): (column: Float64Array) => string {
+  return (column) => (column[row] ? short(measure, (column[row] as number) / view.unit(measure)) : "–");
+}
+
+function markdownName(view: View, row: number): string {
+  const name = cutInTheMiddle(shownPart(view, row), MOST_LETTERS);
+  const indent = "&nbsp;".repeat(3 * Math.min(view.depth[row] as number, 24));
+  return indent + visible(name).replace(SPECIAL, harmless);
+}
+
+/** The character, escaped: as a numeric entity where math or a link is found even behind a backslash. */
+function harmless(character: string): string {
+  return "\\$:w".includes(character) ? `&#${character.charCodeAt(0)};` : `\\${character}`;
+}
+
+/** A row's name; in scope view its last part, for what is above it says the others. */
+export function shownPart(view: View, row: number): string {
+  const name = view.name(row);
+  if (name === ROOT_NAME) return "all";
+  const above = view.parent[row] as number;
+  const scope = view.kind === "scope" && above > 0 ? `${view.name(above)}/` : "";
+  return name.startsWith(scope) ? name.slice(scope.length) : name;
+}
+
+/** A name of at most so many letters: of a longer one its beginning and its end. */
+function cutInTheMiddle(name: string, most: number): string {
+  const letters = Array.from(name);
+  const half = Math.floor((most - 1) / 2);
+  if (letters.length <= most) return name;
+  return `${letters.slice(0, most - 1 - half).join("")}…${letters.slice(-half).join("")}`;
 }
 
 // Long enough for a browser to have taken the file over.
@@ -109,6 +146,25 @@ export function download(name: string, content: Blob): void {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), REVOKED_AFTER_MILLISECONDS);
+}
+
+/** Put contents on the clipboard, by their types; those that a browser does not take are left out. */
+export async function copy(contents: Readonly<Record<string, () => Promise<Blob>>>): Promise<void> {
+  // A promise each: what is made later is still what the click asked for.
+  const taken = Object.entries(contents).filter(([type]) => isCopied(type));
+  await navigator.clipboard.write([
+    new ClipboardItem(Object.fromEntries(taken.map(([type, make]) => [type, make()]))),
+  ]);
+}
+
+function isCopied(type: string): boolean {
+  return type === "text/plain" || type === "image/png" || (ClipboardItem.supports?.(type) ?? false);
+}
+
+/** Why nothing can be copied here; undefined where it can. */
+export function whyNoClipboard(): string | undefined {
+  if (typeof ClipboardItem !== "undefined" && navigator.clipboard) return undefined;
+  return "browsers allow copying only on pages of https or of this computer";
 }
 
 const LONGEST = 80;

@@ -4,111 +4,161 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { isTable, type Store } from "../state/store.ts";
 import { chromeTraceParts } from "./chrome_trace.ts";
-import { chartNames, collected, csvParts, download, fileName, png, svg } from "./files.ts";
-import { escaped, packedParts, page, staticTable } from "./page.ts";
+import { collected, copy, csvParts, download, fileName, markdownTable, whyNoClipboard } from "./files.ts";
+import { escaped, packedParts, page, staticPart } from "./page.ts";
+import { type PictureChoice, pictureChoices, png, svg } from "./pictures.ts";
 
 type Told = (count: number) => void;
 
-/** What can be written: how the menu calls it, the file's name after the title, and its content. */
+/** What can be written: how the menu calls it, and what writing it does; `lacking` says why it cannot be done now. */
 interface Export {
+  /** What it is called by itself, and beside its neighbours. */
   readonly label: string;
-  readonly shown: string;
-  readonly extension: string;
+  readonly brief: string;
   readonly lacking?: string | undefined;
-  readonly content: (told: Told) => Promise<Blob>;
+  readonly write: (told: Told) => Promise<void>;
+}
+
+/** Exports of one thing. */
+interface ExportGroup {
+  readonly name: string;
+  readonly exports: readonly Export[];
 }
 
 /** The button, and beside it how far an export is, or why it failed. */
 export function ExportMenu({ store }: { readonly store: Store }) {
   const said = useSignal("");
-  const beside = useRef<HTMLSpanElement>(null);
-  const write = async (wanted: Export): Promise<void> => {
+  const write = async ({ label, write: start }: Export): Promise<void> => {
     said.value = "exporting …";
     try {
-      const content = await wanted.content((count) => {
+      await start((count) => {
         if (count % 20 === 0) said.value = `exporting … part ${count}`;
       });
-      download(fileName(store.title.peek(), wanted.shown, wanted.extension), content);
-      said.value = "";
+      said.value = label.includes(": copy") ? "copied" : "";
     } catch (error) {
-      said.value = `${wanted.label} failed: ${error instanceof Error ? error.message : String(error)}`;
+      said.value = `${label} failed: ${error instanceof Error ? error.message : String(error)}`;
     }
   };
-  const items = (): readonly MenuItem[] =>
-    exportsOf(store, surfaceOf(beside.current)).map((each) => ({
-      label: each.label,
-      lacking: each.lacking,
-      run: () => void write(each),
+  const groups = (): readonly MenuGroup[] =>
+    exportsOf(store).map(({ name, exports }) => ({
+      name,
+      items: exports.map((each) => ({ ...each, run: () => void write(each) })),
     }));
   return (
     <div class="exports">
-      <span ref={beside} aria-live="polite" class="dim">
+      <span aria-live="polite" class="dim">
         {said.value}
       </span>
-      <Menu label="Export" items={items} />
+      <Menu label="Export" groups={groups} />
     </div>
   );
 }
 
-/** The colour that the charts stand on. */
-function surfaceOf(element: HTMLElement | null): string {
-  return element ? getComputedStyle(element).getPropertyValue("--surface").trim() : "white";
-}
-
-function exportsOf(store: Store, surface: string): readonly Export[] {
+function exportsOf(store: Store): readonly ExportGroup[] {
   const { profile } = store.shown;
   const { view } = store.evaluation.peek();
-  const isShown = isTable(store.tab.peek());
+  const rows = view && isTable(store.tab.peek()) ? view : null;
+  const noRows = rows ? undefined : "no table is shown";
+  const save = (shown: string, extension: string, content: Blob): void =>
+    download(fileName(store.title.peek(), shown, extension), content);
+  const table = store.table.peek();
+  const asMarkdown = async () => new Blob([rows ? markdownTable(rows) : ""], { type: "text/plain" });
   return [
-    ...chartExports(store, surface),
+    ...pictureChoices(store).map((choice) => pictureExports(store, choice, save)),
     {
-      label: "Table as CSV",
-      shown: store.table.peek(),
-      extension: "csv",
-      lacking: view && isShown ? undefined : "no table is shown",
-      content: (told) => collected(view ? csvParts(view) : [], "text/csv", told),
+      name: "table",
+      exports: [
+        {
+          label: "Table as CSV",
+          brief: "CSV",
+          lacking: noRows,
+          write: async (told) =>
+            save(table, "csv", await collected(rows ? csvParts(rows) : [], "text/csv", told)),
+        },
+        {
+          label: "Table as Markdown",
+          brief: "Markdown",
+          lacking: noRows,
+          write: async () => save(table, "md", await asMarkdown()),
+        },
+        {
+          label: "Table: copy as Markdown",
+          brief: "copy",
+          lacking: noRows ?? whyNoClipboard(),
+          write: () => copy({ "text/plain": asMarkdown }),
+        },
+      ],
     },
     {
-      label: "Timeline as Chrome trace",
-      shown: "timeline",
-      extension: "json",
-      lacking: profile.executions.node.length ? undefined : "no run was recorded",
-      content: (told) => collected(chromeTraceParts(profile), "application/json", told),
+      name: "everything",
+      exports: [
+        {
+          label: "Timeline as Chrome trace",
+          brief: "Chrome trace",
+          lacking: profile.executions.node.length ? undefined : "no run was recorded",
+          write: async (told) =>
+            save("timeline", "json", await collected(chromeTraceParts(profile), "application/json", told)),
+        },
+        {
+          label: "Everything as one page",
+          brief: "page",
+          write: async () => save("", "html", await wholePage(store)),
+        },
+      ],
     },
-    { label: "Everything as one page", shown: "", extension: "html", content: () => wholePage(store) },
   ];
 }
 
-function chartExports({ drawings }: Store, surface: string): readonly Export[] {
-  const names = chartNames(drawings.value);
-  return names.flatMap(({ label, name }): Export[] => {
-    const drawing = drawings.value.get(name);
-    const lacking = drawing ? undefined : "no chart is shown";
-    return [
+/** A chart as SVG and PNG, saved or copied. */
+function pictureExports(
+  store: Store,
+  { name, chart, lacking }: PictureChoice,
+  save: (shown: string, extension: string, content: Blob) => void,
+): ExportGroup {
+  const title = name.charAt(0).toUpperCase() + name.slice(1);
+  const drawn = (make: typeof svg) => async (): Promise<Blob> => (chart ? make(store, chart) : new Blob());
+  const asText = async () => new Blob([await (await drawn(svg)()).text()], { type: "text/plain" });
+  const noCopy = lacking ?? whyNoClipboard();
+  return {
+    name,
+    exports: [
       {
-        label: `${label} as SVG`,
-        shown: name,
-        extension: "svg",
+        label: `${title} as SVG`,
+        brief: "SVG",
         lacking,
-        content: async () => (drawing ? svg(drawing, surface) : new Blob()),
+        write: async () => save(name, "svg", await drawn(svg)()),
       },
       {
-        label: `${label} as PNG`,
-        shown: name,
-        extension: "png",
+        label: `${title} as PNG`,
+        brief: "PNG",
         lacking,
-        content: async () => (drawing ? png(drawing, surface) : new Blob()),
+        write: async () => save(name, "png", await drawn(png)()),
       },
-    ];
-  });
+      {
+        label: `${title}: copy SVG`,
+        brief: "copy SVG",
+        lacking: noCopy,
+        write: () => copy({ "image/svg+xml": drawn(svg), "text/plain": asText }),
+      },
+      {
+        label: `${title}: copy PNG`,
+        brief: "copy PNG",
+        lacking: noCopy,
+        write: () => copy({ "image/png": drawn(png) }),
+      },
+    ],
+  };
 }
 
-async function wholePage({ host, title, evaluation }: Store): Promise<Blob> {
+async function wholePage(store: Store): Promise<Blob> {
+  const { host, title, evaluation, shown } = store;
   const assets = await host.assets();
   const { view } = evaluation.peek();
+  const [{ chart } = { chart: undefined }] = pictureChoices(store);
+  const picture = chart && (await svg(store, chart).catch(() => undefined));
   const content = page(assets.page, {
     title: escaped(title.peek() || "tfprof"),
-    static: view ? staticTable(view) : "",
+    static: await staticPart(title.peek(), shown.facts, view, picture),
     parts: await packedParts(host.model, assets),
   });
   return new Blob([content], { type: "text/html" });
@@ -117,14 +167,21 @@ async function wholePage({ host, title, evaluation }: Store): Promise<Blob> {
 /** One thing to do; `lacking` says why it cannot be done now. */
 interface MenuItem {
   readonly label: string;
+  readonly brief: string;
   readonly lacking?: string | undefined;
   readonly run: () => void;
+}
+
+/** Things to do with one thing, side by side. */
+interface MenuGroup {
+  readonly name: string;
+  readonly items: readonly MenuItem[];
 }
 
 interface Props {
   readonly label: string;
   /** Asked for when the menu opens. */
-  readonly items: () => readonly MenuItem[];
+  readonly groups: () => readonly MenuGroup[];
 }
 
 interface Toggled {
@@ -134,11 +191,11 @@ interface Toggled {
 const GAP = 4;
 
 /** The button and its menu, which lies above everything else on the page. */
-function Menu({ label, items }: Props) {
+function Menu({ label, groups }: Props) {
   const button = useRef<HTMLButtonElement>(null);
   const menu = useRef<HTMLDivElement>(null);
   const first = useRef(0);
-  const shown = useSignal<readonly MenuItem[]>([]);
+  const shown = useSignal<readonly MenuGroup[]>([]);
   const close = (): void => menu.current?.hidePopover();
   const leave = (): void => {
     close();
@@ -146,7 +203,7 @@ function Menu({ label, items }: Props) {
   };
   const prepare = ({ newState }: Toggled): void => {
     if (newState !== "open" || !button.current || !menu.current) return;
-    shown.value = items();
+    shown.value = groups();
     const { bottom, right } = button.current.getBoundingClientRect();
     menu.current.style.top = `${bottom + GAP}px`;
     menu.current.style.right = `${document.documentElement.clientWidth - right}px`;
@@ -184,22 +241,29 @@ function Menu({ label, items }: Props) {
         onToggle={settle}
         onKeyDown={(event) => go(event, leave, close)}
       >
-        {shown.value.map((item) => (
-          <button
-            key={item.label}
-            type="button"
-            role="menuitem"
-            tabIndex={-1}
-            aria-disabled={item.lacking !== undefined}
-            title={item.lacking}
-            onClick={() => {
-              if (item.lacking !== undefined) return;
-              leave();
-              item.run();
-            }}
-          >
-            {item.label}
-          </button>
+        {shown.value.map(({ name, items }) => (
+          // biome-ignore lint/a11y/useSemanticElements: groups of a menu are no fieldsets
+          <div key={name} role="group" aria-label={name}>
+            <span aria-hidden="true">{name}</span>
+            {items.map((item) => (
+              <button
+                key={item.label}
+                type="button"
+                role="menuitem"
+                aria-label={item.label}
+                tabIndex={-1}
+                aria-disabled={item.lacking !== undefined}
+                title={item.lacking}
+                onClick={() => {
+                  if (item.lacking !== undefined) return;
+                  leave();
+                  item.run();
+                }}
+              >
+                {item.brief}
+              </button>
+            ))}
+          </div>
         ))}
       </div>
     </div>
@@ -211,18 +275,44 @@ function go(
   leave: () => void,
   close: () => void,
 ): void {
-  const entries = entriesOf(event.currentTarget);
-  const at = entries.indexOf(event.target as HTMLElement);
-  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+  const next = nextEntry(event.currentTarget, event.target as HTMLElement, event.key);
   if (event.key === "Tab") {
     close();
     return;
   }
   if (event.key === "Escape") leave();
-  else if (next !== undefined) focusOn(event.currentTarget, next);
+  else if (next) next.focus();
   else return;
   event.preventDefault();
   event.stopPropagation();
+}
+
+/** Left and right go through the entries of a group, up and down from group to group; at the ends it goes round. */
+function nextEntry(menu: HTMLElement, from: HTMLElement, key: string): HTMLElement | undefined {
+  const entries = entriesOf(menu);
+  const groups = [...menu.children].map((group) => entriesOf(group as HTMLElement));
+  const group = groups.findIndex((each) => each.includes(from));
+  const place = groups[group]?.indexOf(from) ?? 0;
+  const beside = (by: number) => entries.at((entries.indexOf(from) + by) % entries.length);
+  const across = (by: number) => {
+    const found = groups.at((group + by) % groups.length) ?? [];
+    return found[Math.min(place, found.length - 1)];
+  };
+  switch (key) {
+    case "ArrowRight":
+      return beside(1);
+    case "ArrowLeft":
+      return beside(-1);
+    case "ArrowDown":
+      return across(1);
+    case "ArrowUp":
+      return across(-1);
+    case "Home":
+      return entries.at(0);
+    case "End":
+      return entries.at(-1);
+  }
+  return undefined;
 }
 
 function focusOn(menu: HTMLElement | null, at: number): void {

@@ -1,11 +1,14 @@
 // Everything as one page: the widget with its data, and a static table for readers without scripts.
 
+import { costliestRows, shownMeasures } from "../analysis/excerpt.ts";
+import type { Fact } from "../data/graphs.ts";
 import type { Assets, Model } from "../data/model.ts";
 import { OPTIONS } from "../data/protocol.ts";
-import { isMeasure, type Measure } from "../engine/measures.ts";
+import type { Measure } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
 import { base64, gzipped } from "../lib/encoding.ts";
-import { short, visibleLines } from "../lib/format.ts";
+import { visibleLines } from "../lib/format.ts";
+import { shownPart, valueIn } from "./files.ts";
 
 /** What goes into the template: text that is already HTML. */
 export interface Places {
@@ -15,7 +18,7 @@ export interface Places {
 }
 
 // As `SHOWN` in tfprof_widget/widget/traits.py.
-const SHOWN = ["view", "metric", "graph", "selection", "search", "title", "_about"];
+const SHOWN = ["view", "metric", "graph", "selection", "search", "title", "_about", "_history"];
 const TRAITS = [...OPTIONS.filter(({ kind }) => kind !== "text").map(({ name }) => name), ...SHOWN];
 
 /** The template with its places filled. */
@@ -57,28 +60,34 @@ export async function packedParts(model: Model, assets: Assets): Promise<string>
   return (await Promise.all(scripts)).join("");
 }
 
-// As many as tfprof_widget/output/html.py writes.
-const MOST_ROWS = 200;
+// As many as a result without scripts shows, by tfprof_widget/widget/scriptless.py.
+const MOST_ROWS = 20;
 
-/** A table of names and of the own value and total of each selected measure. */
+/** What a reader without scripts sees: the head line, the chart and the costliest rows. */
+export async function staticPart(
+  title: string,
+  facts: readonly Fact[],
+  view: View | null,
+  picture: Blob | undefined,
+): Promise<string> {
+  const told = facts.map(({ label, value }) => escaped(`${label} ${value}`)).join(" · ");
+  const source = picture && `data:image/svg+xml;base64,${await base64(picture)}`;
+  const image = source ? `<p><img alt="costs by op type" style="max-width: 100%" src="${source}"></p>` : "";
+  return `<h2>${escaped(title || "tfprof")}</h2><p>${told}</p>${image}${view ? staticTable(view) : ""}`;
+}
+
+/** A table of the costliest rows, with the own value and total of each selected measure that has values. */
 export function staticTable(view: View): string {
-  const measures = view.options.select.filter((column): column is Measure & typeof column =>
-    isMeasure(column),
-  );
+  const measures = shownMeasures(view);
   const head = ["name", ...measures.flatMap((measure) => [measure, `total ${measure}`])];
-  const rows = Array.from({ length: Math.min(view.rows, MOST_ROWS) }, (_, row) =>
-    tableRow(view, measures, row),
-  );
-  const more = view.rows > MOST_ROWS ? `<p>${view.rows - MOST_ROWS} more rows</p>` : "";
-  return `<table><tr>${head.map((name) => `<th>${name}</th>`).join("")}</tr>${rows.join("")}</table>${more}`;
+  const rows = costliestRows(view, MOST_ROWS).map((row) => tableRow(view, measures, row));
+  return `<table><tr>${head.map((name) => `<th>${name}</th>`).join("")}</tr>${rows.join("")}</table>`;
 }
 
 function tableRow(view: View, measures: readonly Measure[], row: number): string {
-  const values = measures.flatMap((measure) =>
-    [view.own(measure), view.total(measure)].map((column) => {
-      return short(measure, (column[row] as number) / view.unit(measure));
-    }),
-  );
-  const name = `<td style="padding-left:${view.depth[row]}em">${escaped(view.name(row))}</td>`;
+  const values = measures.flatMap((measure) => {
+    return [view.own(measure), view.total(measure)].map(valueIn(view, measure, row));
+  });
+  const name = `<td>${"&emsp;".repeat(view.depth[row] as number)}${escaped(shownPart(view, row))}</td>`;
   return `<tr>${name}${values.map((value) => `<td align="right">${value}</td>`).join("")}</tr>`;
 }

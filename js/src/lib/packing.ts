@@ -36,7 +36,7 @@ export async function importedText<Module>(source: string): Promise<Module> {
     return module;
   } catch (error) {
     throw new Error(
-      `this page does not let scripts be loaded (${refused ?? error}); widget.save_report(path) writes one that does`,
+      `the policy of this page lets no script be loaded (${refused ?? error}); widget.save_report(path) writes one that does`,
     );
   }
 }

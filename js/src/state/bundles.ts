@@ -1,19 +1,17 @@
 // Loads the code that comes after the first paint, once for all widgets of a page, and says what that code exports.
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { ChartContent, StandingChart } from "../analysis/chart_content.ts";
 import { gunzippedText, importedText } from "../lib/packing.ts";
 
 /** What the names that the panels import of the widget's modules stand for, in the order that js/shared.mjs gives them. */
 export type Lent = readonly unknown[];
 
-/** Rows by the name of the data that a specification reads them from. */
-export type ChartData = Readonly<Record<string, readonly object[]>>;
+/** What a chart on the page shows, and how high its plot is for that. */
+export type DrawnContent = Pick<ChartContent, "data" | "height">;
 
-/** What a chart shows, and how high its plot is for that. */
-export interface ChartContent {
-  readonly data: ChartData;
-  readonly height: number;
-}
+/** The colours of a picture. */
+export type PictureTheme = "light" | "dark";
 
 /** Where the axes end, in pixels within the chart. */
 export interface PlotBox {
@@ -26,29 +24,29 @@ export interface PlotBox {
 /** What a tooltip says, line by line. */
 export type Lines = readonly (readonly [title: string, text: string])[];
 
-/** A drawn chart, and the pictures that can be made of it. */
+/** A drawn chart. */
 export interface Drawing {
   /** Show these rows; what was asked for while the last ones were drawn is drawn next. */
-  show(content: ChartContent): void;
+  show(content: DrawnContent): void;
   /** Fit the chart to its place. */
   fit(): void;
   /** Take the chart away. */
   finalize(): void;
-  toSvg(surface: string): Promise<string>;
-  /** A picture as the address of its data, so many pixels to one of CSS. */
-  toPng(surface: string, scale: number): Promise<string>;
 }
 
 /** What js/src/charts.ts exports. */
 export interface ChartLibrary {
-  /** Draw a chart, by its name in tfprof_widget/widget/charts.py, with its first rows; pointer and plot are told. */
+  /** Draw a chart, by its name in tfprof_widget/charts/, with its first rows; pointer and plot are told. */
   draw(
     place: HTMLElement,
     name: string,
-    content: ChartContent,
+    content: DrawnContent,
     onPointed: (event: MouseEvent, lines: Lines) => void,
     onPlot: (plot: PlotBox) => void,
   ): Promise<Drawing>;
+  toSvg(chart: StandingChart, theme: PictureTheme): Promise<string>;
+  /** A picture as the address of its data, so many dots to a pixel of CSS. */
+  toPng(chart: StandingChart, theme: PictureTheme, scale: number): Promise<string>;
 }
 
 /** A gzipped source text. */

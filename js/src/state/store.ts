@@ -9,7 +9,7 @@ import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type ViewName } fr
 import { evaluate } from "../engine/evaluate.ts";
 import { NotLoaded } from "../engine/matching.ts";
 import type { View } from "../engine/view.ts";
-import type { ChartLibrary, Drawing, Later } from "./bundles.ts";
+import type { ChartLibrary, Later } from "./bundles.ts";
 
 /** A view, and why it is not the one asked for, if it is not: then it is the last good one. */
 interface Evaluation {
@@ -38,9 +38,11 @@ export interface Panels {
       | "EmptyTable"
       | "ExportMenu"
       | "Filters"
+      | "HistoryPanel"
       | "LeftOut"
       | "MemoryPanel"
       | "MiniTimeline"
+      | "OverviewPanel"
       | "SelectionPanel"
       | "StepChoice"
       | "StepFacts"
@@ -99,9 +101,9 @@ export class Store {
   /** The table that is shown, or was last. */
   readonly table: ReadonlySignal<ViewName>;
   readonly evaluation: ReadonlySignal<Evaluation>;
-  /** The charts that are drawn now, by name, for whoever wants them as pictures. */
-  readonly drawings: Signal<ReadonlyMap<string, Drawing>> = signal(new Map());
   readonly filters = new Folding();
+  /** Whether Python hears what is changed: not after its kernel was started again. */
+  readonly isHeard = signal(true);
   readonly #kept = new Map<string, unknown>();
   readonly #graphs: Signal<readonly Graph[]>;
   readonly #cleanups: (() => void)[] = [];
@@ -111,7 +113,7 @@ export class Store {
     this.#graphs = signal(graphsOf(model));
     this.title = this.#linked(model, "title", "");
     this.graph = this.#linked(model, "graph", 0);
-    this.tab = this.#linked<Tab>(model, "view", "scope");
+    this.tab = this.#linked<Tab>(model, "view", "overview");
     this.metric = this.#linked<Metric>(model, "metric", "time");
     this.selection = this.#linked<readonly string[]>(model, "selection", []);
     this.search = this.#linked(model, "search", "");
@@ -120,6 +122,7 @@ export class Store {
     let last: ViewName = "scope";
     this.table = computed(() => {
       const tab = this.tab.value;
+      if (tab === "overview") return "layers";
       if (isTable(tab)) last = tab;
       return last;
     });
@@ -153,14 +156,6 @@ export class Store {
   kept<State>(name: string, make: () => State): State {
     if (!this.#kept.has(name)) this.#kept.set(name, make());
     return this.#kept.get(name) as State;
-  }
-
-  /** A chart is drawn, or with null gone again. */
-  drawn(name: string, drawing: Drawing | null): void {
-    const drawings = new Map(this.drawings.peek());
-    if (drawing) drawings.set(name, drawing);
-    else drawings.delete(name);
-    this.drawings.value = drawings;
   }
 
   /** Undo all links to the model. */

@@ -79,6 +79,28 @@ export function oncePerFrame(paint: () => void): { readonly ask: () => void; rea
   return { ask, cancel: () => cancelAnimationFrame(asked) };
 }
 
+/** Call `begin` right before the page is printed, and `end` after it; returns what ends this. */
+export function onPrint(begin: () => void, end: () => void): () => void {
+  addEventListener("beforeprint", begin);
+  addEventListener("afterprint", end);
+  return () => {
+    removeEventListener("beforeprint", begin);
+    removeEventListener("afterprint", end);
+  };
+}
+
+/** The palette of the light theme, which is that of paper. */
+export function lightPaletteOf(element: Element): Palette {
+  const root = element.getRootNode();
+  const host = root instanceof ShadowRoot ? (root.host as HTMLElement) : null;
+  const theme = host?.dataset.theme;
+  if (!host || !theme) return paletteOf(element);
+  host.dataset.theme = "light";
+  const palette = paletteOf(element);
+  host.dataset.theme = theme;
+  return palette;
+}
+
 /** Fit the canvas to a size in CSS pixels; setting it clears it, so only when it is another one. */
 export function resize(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): void {
   const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];

@@ -1,14 +1,17 @@
-// Shows what the checkers found; a finding goes to its evidence.
+// Shows what the checkers found: a card for each finding, which goes to its evidence, and reports of those that list.
 
 import { batch } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { toldAdvice } from "../analysis/advice_chart.ts";
 import type { Advice, Evidence, Finding } from "../data/graphs.ts";
 import { OPTIONS, type Options } from "../data/protocol.ts";
+import { visibleLines } from "../lib/format.ts";
 import { isTable, type Store } from "../state/store.ts";
 
 /** The reports of all checkers that have some, and which others looked. */
 export function AdvicePanel({ store }: { readonly store: Store }) {
   const { advice } = store.shown;
-  const told = advice.filter(({ reports }) => reports.length > 0).sort(byFindings);
+  const told = toldAdvice(advice);
   const silent = advice.filter(({ reports }) => reports.length === 0);
   return (
     <div class="advice">
@@ -20,7 +23,9 @@ export function AdvicePanel({ store }: { readonly store: Store }) {
             typeof report === "string" ? (
               <Report key={index} text={report} store={store} />
             ) : (
-              <Found key={index} finding={report} store={store} />
+              <ul key={index}>
+                <FindingCard finding={report} store={store} />
+              </ul>
             ),
           )}
         </section>
@@ -30,32 +35,62 @@ export function AdvicePanel({ store }: { readonly store: Store }) {
   );
 }
 
-/** What there is to change comes before what costs most. */
-function byFindings(one: Advice, other: Advice): number {
-  const isText = ({ reports }: Advice) => Number(typeof reports[0] === "string");
-  return isText(one) - isText(other);
+/** A finding: its cause, its share and what it would bring at most, what to do, and a way to where it can be seen. */
+export function FindingCard({ finding, store }: { readonly finding: Finding; readonly store: Store }) {
+  const { cause, evidence, fix, share } = finding;
+  return (
+    <li class="card">
+      <p>
+        {share >= LEAST_GAIN && (
+          <strong class="gain" title="how many times as fast it would be without this, at most">
+            up to {(1 / (1 - Math.min(share, MOST_GAIN))).toFixed(2)} ×
+          </strong>
+        )}
+        {sentenceParts(cause)}
+      </p>
+      <p class="dim">{fix}</p>
+      <button
+        type="button"
+        title="Show it, with the options that bring it out"
+        onClick={() => showEvidence(store, evidence)}
+      >
+        see {evidenceTab(evidence)}
+      </button>
+    </li>
+  );
 }
 
-/** A finding: its cause, what to do, and a way to where it can be seen. */
-function Found({ finding, store }: { readonly finding: Finding; readonly store: Store }) {
-  const { view, selection } = finding.evidence;
-  const show = () =>
-    batch(() => {
-      store.options.value = optionsShowing(finding.evidence, store.initial);
-      store.selection.value = selection;
-      store.tab.value = view;
-    });
-  return (
-    <ul>
-      <li>
-        {finding.cause}{" "}
-        <button type="button" title="Show it, with the options that bring it out" onClick={show}>
-          see the {isTable(view) ? `${view} view` : view}
-        </button>
-      </li>
-      <li class="dim">{finding.fix}</li>
-    </ul>
-  );
+const LEAST_GAIN = 0.005;
+const MOST_GAIN = 0.99;
+
+/** Where some evidence is, in words. */
+export function evidenceTab({ view }: Evidence): string {
+  return isTable(view) ? `the ${view} view` : `the ${view}`;
+}
+
+/** Go to some evidence, with the options that bring it out. */
+export function showEvidence(store: Store, evidence: Evidence): void {
+  batch(() => {
+    store.options.value = optionsShowing(evidence, store.initial);
+    store.selection.value = evidence.selection;
+    store.tab.value = evidence.view;
+  });
+}
+
+// A time or a share is bold; a place in the code is set as code.
+const MARKED = /(\d[\d.,]*\s?(?:ns|µs|ms|s|%|×)(?![\w/]))|([\w./<>-]+\.py:\d+|In\[\d+\]:\d+)/;
+
+/** A sentence with its figures and places marked. */
+export function sentenceParts(text: string): ComponentChildren {
+  const parts: ComponentChildren[] = [];
+  for (let rest = visibleLines(text); rest; ) {
+    const found = MARKED.exec(rest);
+    if (!found) return [...parts, rest];
+    const [whole, figure] = found;
+    parts.push(rest.slice(0, found.index), figure ? <b>{whole}</b> : <code>{whole}</code>);
+    rest = rest.slice(found.index + whole.length);
+  }
+  return parts;
 }
 
 /** A report: its first line says it, the others list what it is about. */
@@ -114,10 +149,13 @@ function Nothing({ hasRun }: { readonly hasRun: boolean }) {
   );
 }
 
-function Silent({ advice }: { readonly advice: readonly Advice[] }) {
+/** What was looked for and not found: one line, which unfolds. */
+export function Silent({ advice }: { readonly advice: readonly Advice[] }) {
   return (
-    <section aria-label="nothing to report">
-      <h3>Nothing to report</h3>
+    <details class="silent">
+      <summary>
+        {advice.length.toLocaleString("en")} {advice.length === 1 ? "check" : "checks"} found nothing
+      </summary>
       <ul>
         {advice.map(({ checker, title, looksFor }) => (
           <li key={checker}>
@@ -125,7 +163,7 @@ function Silent({ advice }: { readonly advice: readonly Advice[] }) {
           </li>
         ))}
       </ul>
-    </section>
+    </details>
   );
 }
 

@@ -8,7 +8,7 @@ import type { Store } from "../state/store.ts";
 import { CutRequests, isNothing, mergedRow, wantedBy } from "./cut_graph.tsx";
 
 const COLUMNS = new DataView(new ArrayBuffer(8));
-const REST = { told: "rest", graph: 0, notes: ["8 nodes"], cut: null };
+const REST = { answer: "rows", graph: 0, notes: ["8 nodes"], cut: null };
 
 let sent: unknown[];
 let shown: unknown[];
@@ -46,9 +46,9 @@ function hear(message: unknown, ...buffers: DataView[]): void {
 test("a question is asked, its progress told, and its answer shown", () => {
   const then = vi.fn();
   asking.ask({ step: 3 }, then);
-  expect(sent).toEqual([{ ask: "rest", graph: 0, wanted: { step: 3 } }]);
+  expect(sent).toEqual([{ request: "rows", graph: 0, wanted: { step: 3 } }]);
   expect(asking.asked.value).toEqual({ progress: "asking the kernel" });
-  hear({ told: "progress", text: "adding up" });
+  hear({ answer: "progress", text: "adding up" });
   expect(asking.asked.value).toEqual({ progress: "adding up" });
   expect(then).not.toHaveBeenCalled();
   hear(REST, COLUMNS);
@@ -64,7 +64,7 @@ test("of what is asked while the kernel is at work, the last is asked after it",
   asking.ask({ step: 3 }, late);
   expect(sent).toHaveLength(1);
   hear(REST, COLUMNS);
-  expect(sent.slice(1)).toEqual([{ ask: "rest", graph: 0, wanted: { step: 3 } }]);
+  expect(sent.slice(1)).toEqual([{ request: "rows", graph: 0, wanted: { step: 3 } }]);
   expect(late).not.toHaveBeenCalled();
   hear(REST, COLUMNS);
   expect(late).toHaveBeenCalledOnce();
@@ -73,7 +73,7 @@ test("of what is asked while the kernel is at work, the last is asked after it",
 
 test("a refusal has its reason, and may be asked again", () => {
   asking.ask({ step: 1 });
-  hear({ told: "failed", reason: "RE2 refuses it" });
+  hear({ answer: "failed", reason: "RE2 refuses it" });
   expect(asking.asked.value).toEqual({ problem: "RE2 refuses it" });
   asking.again();
   expect(sent).toHaveLength(2);
@@ -83,7 +83,7 @@ test("a refusal has its reason, and may be asked again", () => {
 test("a kernel that says nothing for a minute is given up, and one that works is not", () => {
   asking.ask({ step: 1 });
   vi.advanceTimersByTime(50_000);
-  hear({ told: "progress", text: "adding up" });
+  hear({ answer: "progress", text: "adding up" });
   vi.advanceTimersByTime(50_000);
   expect(asking.asked.value.problem).toBeUndefined();
   vi.advanceTimersByTime(10_000);
@@ -91,7 +91,7 @@ test("a kernel that says nothing for a minute is given up, and one that works is
 });
 
 test("what others are told is not for it", () => {
-  hear({ told: "pictures" }, COLUMNS);
+  hear({ answer: "pictures" }, COLUMNS);
   expect(shown).toEqual([]);
   asking.dispose();
   expect(listener).toBeUndefined();

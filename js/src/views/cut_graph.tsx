@@ -125,10 +125,10 @@ interface RequestState {
   readonly problem?: string;
 }
 
-type Told =
-  | { readonly told: "progress"; readonly text: string }
-  | { readonly told: "failed"; readonly reason: string }
-  | ({ readonly told: "rest"; readonly graph: number } & Pick<Description, "notes" | "cut">);
+type Answer =
+  | { readonly answer: "progress"; readonly text: string }
+  | { readonly answer: "failed"; readonly reason: string }
+  | ({ readonly answer: "rows"; readonly graph: number } & Pick<Description, "notes" | "cut">);
 
 // A kernel answers when the cell that it runs is done.
 const PATIENCE_MILLISECONDS = 60_000;
@@ -161,7 +161,7 @@ export class CutRequests {
     this.last = wanted;
     this.asked.value = { progress: "asking the kernel" };
     this.#wait();
-    this.store.host.model.send?.({ ask: "rest", graph: this.store.graph.peek(), wanted });
+    this.store.host.model.send?.({ request: "rows", graph: this.store.graph.peek(), wanted });
   }
 
   /** Ask once more what was asked last. */
@@ -176,15 +176,15 @@ export class CutRequests {
   }
 
   readonly #hear: Listener = (message, buffers) => {
-    const told = message as Told;
-    if (told.told === "progress") {
-      this.asked.value = { progress: told.text };
+    const found = message as Answer;
+    if (found.answer === "progress") {
+      this.asked.value = { progress: found.text };
       this.#wait();
     }
-    if (told.told === "failed") this.#end({ problem: told.reason });
+    if (found.answer === "failed") this.#end({ problem: found.reason });
     const columns = buffers?.[0];
-    if (told.told === "rest" && columns) {
-      const { graph, notes, cut } = told;
+    if (found.answer === "rows" && columns) {
+      const { graph, notes, cut } = found;
       this.store.replace(graph, { columns, notes, cut });
       this.#end({});
     }

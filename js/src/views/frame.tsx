@@ -1,11 +1,10 @@
 // The frame of a widget: head, notes, tabs with their panels, search box and status line.
 
-import { batch } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { hasSeveralWorkers } from "../analysis/devices.ts";
 import { TABS, type Tab } from "../data/protocol.ts";
-import { isTable, type Store } from "../state/store.ts";
+import { isTable, type Panels, type Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
 import { FactList } from "../ui/facts.tsx";
 import { Lazy, LazyStyle } from "../ui/lazy.tsx";
@@ -23,10 +22,13 @@ export function Frame({ store }: { readonly store: Store }) {
     return (
       <section ref={root} class="tfprof" aria-label="tfprof">
         <Head store={store} />
+        <Lazy store={store} panel="HistoryPanel" />
+        <LazyStyle store={store} />
       </section>
     );
   }
   const tab = store.tab.value;
+  const panel = PANELS[tab];
   return (
     <section ref={root} class="tfprof" aria-label="tfprof">
       <Head store={store} />
@@ -42,10 +44,7 @@ export function Frame({ store }: { readonly store: Store }) {
         {isTable(tab) && <Lazy store={store} panel="Filters" placeholder={<section class="controls" />} />}
         <div class="main">
           {isTable(tab) && <TreeTable store={store} />}
-          {tab === "timeline" && <Lazy store={store} panel="Timeline" />}
-          {tab === "memory" && <Lazy store={store} panel="MemoryPanel" />}
-          {tab === "workers" && <Lazy store={store} panel="WorkersPanel" />}
-          {tab === "advise" && <Lazy store={store} panel="AdvicePanel" />}
+          {panel && <Lazy key={tab} store={store} panel={panel} />}
         </div>
         {isTable(tab) && (
           <aside class="side" aria-label="charts">
@@ -60,6 +59,16 @@ export function Frame({ store }: { readonly store: Store }) {
     </section>
   );
 }
+
+/** The panels of the tabs that are no tables. */
+const PANELS: { readonly [name in Tab]?: keyof Panels["panels"] } = {
+  overview: "OverviewPanel",
+  timeline: "Timeline",
+  memory: "MemoryPanel",
+  history: "HistoryPanel",
+  workers: "WorkersPanel",
+  advise: "AdvicePanel",
+};
 
 /** Title, facts and menu, and below them what the reader has to know before trusting the numbers. */
 function Head({ store }: { readonly store: Store }) {
@@ -111,7 +120,7 @@ function exportLater(reason: string) {
 function Status({ store }: { readonly store: Store }) {
   return (
     <footer class="status">
-      <span role="status">{isTable(store.tab.value) && kept(store)}</span>
+      <span role="status">{(isTable(store.tab.value) || store.tab.value === "overview") && kept(store)}</span>
       <Lazy store={store} panel="LeftOut" placeholder={null} unavailable={() => null} />
       <span class="about">{String(store.host.model.get("_about") ?? "")}</span>
     </footer>
@@ -122,7 +131,9 @@ function kept(store: Store): string {
   const { view, problem } = store.evaluation.value;
   const rows = view
     ? `${view.kept.toLocaleString("en")} of ${view.of.toLocaleString("en")} rows`
-    : "no result";
+    : problem
+      ? "no result"
+      : "";
   return problem ? [rows, problem.option, problem.reason].filter(Boolean).join(" · ") : rows;
 }
 
@@ -143,7 +154,9 @@ function useNarrowness(element: RefObject<HTMLElement | null>, { filters }: Stor
 
 /** The tabs of the views, with arrow keys as in the ARIA pattern, and what chooses within them. */
 function Tabs({ store }: { readonly store: Store }) {
-  const reports = store.shown.advice.reduce((sum, { reports: { length } }) => sum + length, 0);
+  const findings = store.shown.advice
+    .flatMap(({ reports }) => reports)
+    .filter((each) => typeof each !== "string").length;
   return (
     <div class="bar">
       <div class="tabs" role="tablist" aria-label="views" onKeyDown={(event) => step(store, event)}>
@@ -155,7 +168,9 @@ function Tabs({ store }: { readonly store: Store }) {
             role="tab"
             aria-controls="panel"
             aria-selected={store.tab.value === tab}
-            aria-description={tab === "advise" && reports ? `${reports} reports` : undefined}
+            aria-description={
+              tab === "advise" && findings ? `${findings} finding${findings > 1 ? "s" : ""}` : undefined
+            }
             tabIndex={store.tab.value === tab ? 0 : -1}
             class={tab === "timeline" ? "apart" : undefined}
             onClick={() => {
@@ -163,12 +178,11 @@ function Tabs({ store }: { readonly store: Store }) {
             }}
           >
             {tab}
-            {tab === "advise" && reports > 0 && <sup aria-hidden="true">{reports}</sup>}
+            {tab === "advise" && findings > 0 && <sup aria-hidden="true">{findings}</sup>}
           </button>
         ))}
       </div>
       <div class="find">
-        <GraphChoice store={store} />
         <Lazy store={store} panel="StepChoice" placeholder={null} unavailable={() => null} />
         <SearchBox store={store} />
       </div>
@@ -176,11 +190,13 @@ function Tabs({ store }: { readonly store: Store }) {
   );
 }
 
-/** All tabs; workers are only looked at where there are several, accelerators, or tasks of a cluster. */
-function tabsOf({ shown: { accelerators, cluster, profile }, tab }: Store): readonly Tab[] {
-  const hasWorkers =
-    accelerators?.devices.length || cluster || hasSeveralWorkers(profile) || tab.value === "workers";
-  return TABS.filter((each) => hasWorkers || each !== "workers");
+/** All tabs; workers are only looked at where there are several, accelerators, or tasks of a cluster; a history of runs. */
+function tabsOf({ host, shown: { accelerators, cluster, profile }, tab }: Store): readonly Tab[] {
+  const has: { readonly [name in Tab]?: unknown } = {
+    workers: accelerators?.devices.length || cluster || hasSeveralWorkers(profile),
+    history: (host.model.get("_history") as { runs?: unknown } | undefined)?.runs,
+  };
+  return TABS.filter((each) => !(each in has) || has[each] || each === tab.value);
 }
 
 function step(store: Store, event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
@@ -191,27 +207,6 @@ function step(store: Store, event: KeyboardEvent & { readonly currentTarget: HTM
   event.preventDefault();
   store.tab.value = tabs.at(next % tabs.length) as Tab;
   event.currentTarget.querySelector<HTMLElement>(`#tab-${store.tab.value}`)?.focus();
-}
-
-function GraphChoice({ store }: { readonly store: Store }) {
-  if (store.graphs.length < 2) return null;
-  return (
-    <select
-      aria-label="graph"
-      onChange={({ currentTarget: { value } }) => {
-        batch(() => {
-          store.graph.value = Number(value);
-          store.set({ step: -1, runNameRegexes: store.shown.runNameRegexes });
-        });
-      }}
-    >
-      {store.graphs.map(({ name }, index) => (
-        <option key={name} value={index} selected={store.graph.value === index}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
 }
 
 // What is typed quickly is searched for once: each match that is gone to unfolds what hides it.

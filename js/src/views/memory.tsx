@@ -4,25 +4,25 @@ import { useMemo } from "preact/hooks";
 import { deviceLabel } from "../analysis/devices.ts";
 import { ownLine } from "../analysis/frames.ts";
 import {
-  curveOf,
+  allocatorRows,
   type DeviceMemory,
   type Holder,
   holdersAtPeak,
+  labelled,
   memoryOfStep,
+  memoryRows,
+  memoryTitle,
   peakBytes,
   requestedInStep,
   stepWithMostMemory,
 } from "../analysis/memory.ts";
+import { SIZES } from "../data/chart_words.ts";
 import type { Allocator } from "../data/graphs.ts";
 import type { Profile } from "../data/profile.ts";
 import { share, shortBytes, shortTime, visible } from "../lib/format.ts";
 import { selectionAfter, stepsOf, stepsShown } from "../state/selection.ts";
 import type { Store } from "../state/store.ts";
 import { Chart } from "./charts/chart.tsx";
-
-// As many as a chart has pixels to show.
-const STRETCHES = 300;
-const HEIGHT = 200;
 
 /** The memory of the chosen step, or of the one with the most where the mean of several is chosen. */
 export function MemoryPanel({ store }: { readonly store: Store }) {
@@ -32,22 +32,21 @@ export function MemoryPanel({ store }: { readonly store: Store }) {
   const most = stepWithMostMemory(profile, steps);
   const step = most >= 0 ? most : (steps[0] ?? 0);
   const devices = useMemo(() => memoryOfStep(profile, step), [profile, step]);
-  const data = useMemo(() => dataOf(profile, devices), [profile, devices]);
+  const data = useMemo(() => labelled(memoryRows(profile, devices)), [profile, devices]);
   return (
     <div class="memory">
       <Allocators store={store} />
       {devices.length > 0 && (
         <section aria-label="memory over time">
           <header>
-            <h3>{titleOf(profile, step, steps.length > 1)}</h3>
+            <h3>{memoryTitle(profile, step, steps.length > 1)}</h3>
             <span class="dim">{devices.map((device) => peakLine(profile, device)).join(" · ")}</span>
           </header>
           <Chart
             store={store}
-            name="memory"
             spec="memory"
             data={data}
-            height={HEIGHT}
+            height={SIZES.memoryHeight}
             label={`Memory over time. ${devices.map((device) => peakLine(profile, device)).join("; ")}`}
             marks={[]}
           />
@@ -70,7 +69,7 @@ export function MemoryPanel({ store }: { readonly store: Store }) {
 /** What each allocator had in use while it was recorded, beside what its device has. */
 function Allocators({ store }: { readonly store: Store }) {
   const allocators = store.shown.accelerators?.allocators ?? NO_ALLOCATORS;
-  const data = useMemo(() => curvesOf(allocators), [allocators]);
+  const data = useMemo(() => labelled(allocatorRows(allocators)), [allocators]);
   if (!allocators.length) return null;
   return (
     <section aria-label="memory by allocator">
@@ -79,10 +78,9 @@ function Allocators({ store }: { readonly store: Store }) {
       </header>
       <Chart
         store={store}
-        name="allocators"
         spec="memory"
         data={data}
-        height={HEIGHT}
+        height={SIZES.memoryHeight}
         label={`Memory in use over time. ${allocators.map(({ name, peak }) => `${name}: peak ${shortBytes(peak)}`).join("; ")}`}
         marks={[]}
       />
@@ -119,23 +117,6 @@ function Allocators({ store }: { readonly store: Store }) {
 
 const NO_ALLOCATORS: readonly Allocator[] = [];
 
-/** The curves and peaks of allocators, as tfprof_widget/widget/charts.py names their fields. */
-function curvesOf(allocators: readonly Allocator[]) {
-  const row = ({ name, nanos, bytes }: Allocator, at: number) => {
-    const [moment, size] = [nanos[at] ?? 0, bytes[at] ?? 0];
-    const seconds = moment / 1e9;
-    const until = (nanos[at + 1] ?? moment) / 1e9;
-    return { device: name, seconds, until, bytes: size, when: shortTime(moment / 1e3), exact: inBytes(size) };
-  };
-  return {
-    memory: allocators.flatMap((each) => each.bytes.map((_, at) => row(each, at))),
-    peaks: allocators.map((each) => ({
-      ...row(each, each.bytes.indexOf(Math.max(...each.bytes))),
-      label: `peak ${shortBytes(each.peak)}`,
-    })),
-  };
-}
-
 function inBytes(bytes: number): string {
   return `${bytes.toLocaleString("en")} B`;
 }
@@ -146,6 +127,9 @@ function WithoutTimes({ store, step }: { readonly store: Store; readonly step: n
   const holders = requestedInStep(profile, step);
   if (!profile.steps.length) {
     return <p>Nothing was run, so no memory was used: profile a run, or give its RunMetadata.</p>;
+  }
+  if (!holders.length && store.shown.accelerators?.allocators.length) {
+    return <p>Which ops held this memory was not recorded.</p>;
   }
   if (!holders.length) {
     return (
@@ -166,12 +150,6 @@ function WithoutTimes({ store, step }: { readonly store: Store; readonly step: n
   );
 }
 
-function titleOf({ steps, stepNames, stepWorkers }: Profile, step: number, isOfSeveral: boolean): string {
-  const name = [stepNames[step], stepWorkers[step]].map((each) => (each ? ` · ${each}` : "")).join("");
-  const most = isOfSeveral ? ", the one with the largest peak" : "";
-  return `Memory over time, step ${steps[step]}${name}${most}`;
-}
-
 function peakLine(profile: Profile, device: DeviceMemory): string {
   const when = shortTime((device.nanos[device.peak] ?? 0) / 1e3);
   return `${nameOf(profile, device)}: peak ${shortBytes(peakBytes(device))} at ${when}`;
@@ -179,31 +157,6 @@ function peakLine(profile: Profile, device: DeviceMemory): string {
 
 function nameOf({ nodes }: Profile, { device }: DeviceMemory): string {
   return deviceLabel(nodes.devices[device] ?? "", nodes.devices);
-}
-
-/** The curves and peaks, as tfprof_widget/widget/charts.py names their fields. */
-function dataOf(profile: Profile, devices: readonly DeviceMemory[]) {
-  const row = (device: DeviceMemory, nanos: number, bytes: number) => ({
-    device: nameOf(profile, device),
-    seconds: nanos / 1e9,
-    bytes,
-    when: shortTime(nanos / 1e3),
-    exact: inBytes(bytes),
-  });
-  const curve = (device: DeviceMemory) => {
-    const points = curveOf(device, STRETCHES);
-    return points.map(({ nanos, bytes }, index) => ({
-      ...row(device, nanos, bytes),
-      until: (points[index + 1] ?? { nanos }).nanos / 1e9,
-    }));
-  };
-  return {
-    memory: devices.flatMap(curve),
-    peaks: devices.map((device) => ({
-      ...row(device, device.nanos[device.peak] ?? 0, peakBytes(device)),
-      label: `peak ${shortBytes(peakBytes(device))}`,
-    })),
-  };
 }
 
 interface HoldersProps {

@@ -1,5 +1,6 @@
 // The steps: what chooses them, and the facts of the head line, which follow the steps that are chosen.
 
+import { batch } from "@preact/signals";
 import type { Fact, Graph } from "../data/graphs.ts";
 import { sameValue } from "../data/options.ts";
 import { OPTIONS, type Options } from "../data/protocol.ts";
@@ -94,8 +95,38 @@ function opTime(
   return [{ ...known, value: `${shortTime(micros)} · ${atOnce.toFixed(2)} ops at once` }];
 }
 
-/** One step, the mean of all, or the mean of those of one kind. */
+/** The graph, where there are several, and its steps. */
 export function StepChoice({ store }: { readonly store: Store }) {
+  return (
+    <>
+      {store.graphs.length > 1 && <GraphChoice store={store} />}
+      <OneOrMean store={store} />
+    </>
+  );
+}
+
+function GraphChoice({ store }: { readonly store: Store }) {
+  return (
+    <select
+      aria-label="graph"
+      onChange={({ currentTarget: { value } }) => {
+        batch(() => {
+          store.graph.value = Number(value);
+          store.set({ step: -1, runNameRegexes: store.shown.runNameRegexes });
+        });
+      }}
+    >
+      {store.graphs.map(({ name }, index) => (
+        <option key={name} value={index} selected={store.graph.value === index}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** One step, the mean of all, or the mean of those of one kind. */
+function OneOrMean({ store }: { readonly store: Store }) {
   const { steps, stepNames } = store.shown.profile;
   const kinds = new Map<string, number>();
   for (const name of stepNames) kinds.set(name, (kinds.get(name) ?? 0) + 1);

@@ -97,5 +97,12 @@ def test_for_people_it_is_the_share_of_steady_steps_in_which_a_kernel_ran() -> N
     assert report == f"{DEVICE} utilization: 0.90"
 
 
+def test_for_people_an_accelerator_that_moves_data_is_not_used() -> None:
+    """An op of XLA that waits for its copy to end fills 700 of 1,000 us, of which a kernel computes 100 meanwhile."""
+    kernels = [("fusion", 1000, 200), ("copy-done.1", 1200, 700), ("fusion", 1300, 100), ("fusion", 1990, 10)]
+    profile = ran({"fusion": "fusion", "copy-done.1": "copy-done"}, {STREAM: kernels})
+    assert list(accelerator_use(profile)) == [f"{DEVICE} low utilization: 0.31, and 0.60 in which it moves data only"]
+
+
 def test_for_people_without_kernels_nothing_is_known() -> None:
     assert not list(accelerator_use(ran({"conv": "Conv2D"}, {GPU: [("conv", 1000, 10)]})))

@@ -1,4 +1,4 @@
-"""What Python does while no step runs: waits for input, works in callbacks, or starts ops one by one."""
+"""What Python does while no step runs: waits for input, or starts ops one by one; and gaps that tracing makes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.analysis.advisor.findings import on_cpu, only, ran, shown
+from tests.made import cell_of
+from tfprof_widget.analysis.advisor.input_wait import input_bound
 from tfprof_widget.analysis.advisor.runner import OWN
-from tfprof_widget.analysis.advisor.waiting import device_idle, eager_ops, input_bound, python_between
+from tfprof_widget.analysis.advisor.waiting import device_idle, eager_ops
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.profiles.data import CellTimes, Doing, PythonTime
+from tfprof_widget.profiles.cell import Doing, PythonTime
 
 OPS = {"dense": "MatMul", "eager/MatMul": "MatMul", "eager/next": "IteratorGetNext", "next": "IteratorGetNext"}
 FILE = "/home/me/train.py"
@@ -25,51 +27,8 @@ def captured(*between: PythonTime, outside: tuple[PythonTime, ...] = (), step_se
     step = on_cpu(("dense", 3000, 1000))
     eager = on_cpu(("eager/MatMul", 1000, 500), ("eager/next", 2000, 800), ("eager/MatMul", 5500, 500))
     profile = ran(OPS, step, eager, step_names=["train", "eager ops"])
-    return replace(
-        profile, main_kind="train", times=CellTimes(10.0, outside or between, between, step_seconds=step_seconds)
-    )
-
-
-@pytest.mark.parametrize(
-    ("doing", "fix"),
-    [
-        ("callback", "Let the callback do less, or do it every so many batches"),
-        ("python", "Do less there: make batches ahead with tf.data"),
-        ("calls", "Give each call more to do: larger batches"),
-    ],
-)
-def test_python_between_steps(doing: Doing, fix: str) -> None:
-    profile = captured(took(7.6, doing))
-    finding = only(python_between(profile))
-    assert finding.cause == (
-        "No step runs for 7.60 s of the 10 s of the cell (76%), for Python is at work between one step and the next, "
-        "mostly at train.py:7."
-    )
-    assert finding.fix.startswith(fix)
-    assert not list(input_bound(profile)) + list(eager_ops(profile))
-
-
-def test_what_most_of_it_is_decides_the_fix() -> None:
-    finding = only(python_between(captured(took(1.0, "python", 3), took(2.0, "callback", 9), took(3.0, "input"))))
-    assert "for 3 s of the 10 s of the cell (30%)" in finding.cause
-    assert "mostly at train.py:9" in finding.cause
-    assert finding.fix.startswith("Let the callback")
-
-
-def test_a_loop_whose_end_frees_the_iterator_of_its_dataset() -> None:
-    finding = only(python_between(captured(took(5.0, "freed"), took(1.0, "python", 3))))
-    assert finding.cause == (
-        "No step runs for 6 s of the 10 s of the cell (60%), mostly because leaving the loop at train.py:7 frees the "
-        "iterator of its dataset, with all that its shuffle buffer holds."
-    )
-    assert "dataset.repeat(epochs)" in finding.fix
-    assert ".shuffle()" in finding.fix
-    assert "frees" not in only(python_between(captured(took(1.0, "freed"), took(5.0, "python", 3)))).cause
-
-
-@pytest.mark.parametrize("between", [[], [took(1.99, "callback")], [took(9.0, "input")], [took(9.0, "ops")]])
-def test_little_python_or_something_else(between: list[PythonTime]) -> None:
-    assert not list(python_between(captured(*between)))
+    cell = cell_of(10.0, outside or between, between, step_seconds=step_seconds)
+    return replace(profile, main_kind="train", cells=(cell,))
 
 
 def test_python_that_waits_for_input() -> None:
@@ -130,12 +89,12 @@ def test_ops_that_work_most_of_the_time_gain_nothing_by_a_graph() -> None:
     """All but 10 us of 10 ms are ops."""
     runs = [on_cpu(("dense", 500, 100)), on_cpu(("eager/MatMul", 1000, 5000), ("eager/MatMul", 6010, 4990))]
     profile = ran(OPS, *runs, step_names=["train", "eager ops"])
-    assert not list(eager_ops(replace(profile, times=CellTimes(10.0, (took(9.9, "ops"),)))))
+    assert not list(eager_ops(replace(profile, cells=(cell_of(10.0, (took(9.9, "ops"),)),))))
 
 
 def test_without_recorded_eager_ops_no_gain_is_known() -> None:
     profile = ran(OPS, on_cpu(("dense", 1000, 1000)), step_names=["train"])
-    assert not list(eager_ops(replace(profile, times=CellTimes(10.0, (took(9.9, "ops"),)))))
+    assert not list(eager_ops(replace(profile, cells=(cell_of(10.0, (took(9.9, "ops"),)),))))
 
 
 def eager_step(eager: int, graph: int, micros: int = 20) -> Profile:
@@ -150,12 +109,14 @@ def test_a_step_that_runs_eagerly() -> None:
     profile = eager_step(16, 4)
     finding = only(eager_ops(profile))
     assert finding.cause == (
-        "A step runs its 16 ops one by one: for 1.52ms of 1.92ms (79%) of the steps no op runs, and Python starts the "
-        "next one."
+        "A step runs its 16 ops one by one: for 1.52 ms of 1.92 ms (79%) of the steps no op runs, and Python starts "
+        "the next one."
     )
     assert finding.fix.startswith("Compile the model without run_eagerly=True")
-    untraced = replace(profile, main_kind="fit: train_step", times=CellTimes(1.0, step_seconds=0.001))
-    assert "for 600us of 1.00ms (60%)" in only(eager_ops(untraced)).cause
+    untraced = replace(
+        profile, main_kind="fit: train_step", cells=(cell_of(1.0, step_seconds=0.001, kind="fit: train_step"),)
+    )
+    assert "for 600 µs of 1 ms (60%)" in only(eager_ops(untraced)).cause
 
 
 @pytest.mark.parametrize("profile", [eager_step(15, 5), eager_step(9, 0), eager_step(16, 4, micros=95)])
@@ -176,9 +137,9 @@ def test_eager_ops_and_a_lone_warm_up_are_no_steps() -> None:
 def test_gaps_that_tracing_made_are_not_told() -> None:
     """Ops take 2 ms of a traced step of 10 ms; without tracing the step takes 2.2 ms, of which 0.2 can be idle."""
     traced = ran(OPS, on_cpu(("dense", 1000, 1000), ("dense", 10_000, 1000)), step_names=["train"])
-    assert "For 8.00ms of 10.00ms (80%)" in only(device_idle(traced)).cause
-    for untraced, told in ((0.0022, ""), (0.005, "For 3.00ms of 5.00ms (60%)"), (0.010, "For 8.00ms of 10.00ms (80%)")):
-        profile = replace(traced, main_kind="train", times=CellTimes(1.0, step_seconds=untraced))
+    assert "For 8 ms of 10 ms (80%)" in only(device_idle(traced)).cause
+    for untraced, told in ((0.0022, ""), (0.005, "For 3 ms of 5 ms (60%)"), (0.010, "For 8 ms of 10 ms (80%)")):
+        profile = replace(traced, main_kind="train", cells=(cell_of(1.0, step_seconds=untraced),))
         assert [finding.cause[: len(told)] for finding in device_idle(profile) if told] == ([told] if told else [])
         assert bool(list(device_idle(profile))) == bool(told)
 
@@ -187,7 +148,7 @@ def test_gaps_that_are_short_without_tracing_are_not_told() -> None:
     """A gap of 4.8 ms in a traced step of 5 is one of 0.96 ms in an untraced step of 1: threads take that to wake."""
     traced = ran(OPS, on_cpu(("dense", 1000, 100), ("dense", 5900, 100)), step_names=["train"])
     assert list(device_idle(traced))
-    assert not list(device_idle(replace(traced, main_kind="train", times=CellTimes(1.0, step_seconds=0.001))))
+    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(1.0, step_seconds=0.001),))))
 
 
 def test_gaps_that_are_longer_than_a_whole_step_are_not_of_most_steps() -> None:
@@ -196,7 +157,7 @@ def test_gaps_that_are_longer_than_a_whole_step_are_not_of_most_steps() -> None:
     held_up = on_cpu(("next", 1000, 50), ("dense", 21_100, 200))
     traced = ran(OPS, *[short] * 9, held_up, step_names=["train"] * 10)
     assert list(device_idle(traced))
-    assert not list(device_idle(replace(traced, main_kind="train", times=CellTimes(1.0, step_seconds=0.0003))))
+    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(1.0, step_seconds=0.0003),))))
 
 
 def test_a_gap_beside_eager_ops_is_that_of_the_calls() -> None:

@@ -226,8 +226,8 @@ def test_the_line_is_the_users(program: str) -> None:
 @each_program
 def test_shares_are_at_most_all_and_times_at_most_the_cell(program: str) -> None:
     of = captured(program)
-    assert of.prof.profile.times is not None
-    cell = of.prof.profile.times.seconds
+    assert of.prof.profile.cell is not None
+    cell = of.prof.profile.cell.seconds
     for checker, finding in of.findings:
         told = finding.cause + finding.fix
         assert all(int(share) <= 100 for share in re.findall(r"(\d+)%", told)), (checker, told)
@@ -247,16 +247,18 @@ def test_shares_are_those_of_the_times_beside_them(program: str) -> None:
 @each_program
 def test_a_step_is_as_long_as_the_api_says(program: str) -> None:
     of = captured(program)
-    times = of.prof.profile.times
-    if times is None or not times.step_seconds:
+    profile = of.prof.profile
+    runs = profile.cell.runs_of(profile.main_kind) if profile.cell is not None else None
+    if runs is None or not runs.usual_nanos:
         return
-    assert times.step_seconds == of.prof.measurement.run_seconds
+    step_seconds = runs.usual_nanos / 1e9
+    assert step_seconds == pytest.approx(of.prof.measurement.run_seconds, abs=1e-9)
     for checker, finding in of.findings:
         told = re.search(
             rf"(?:of|of the) {TIME.pattern}(?: \(\d+%\))? (?:of the steps|nothing runs|of a step)", finding.cause
         )
         if told:
-            assert abs(float(told[1]) * SECONDS[told[2]] - times.step_seconds) <= 0.01 * times.step_seconds, checker
+            assert abs(float(told[1]) * SECONDS[told[2]] - step_seconds) <= 0.01 * step_seconds, checker
 
 
 @each_program

@@ -142,8 +142,8 @@ def test_a_slow_link() -> None:
     """2.5 gigabytes a second where 10 are usual, for 400 of 999 us."""
     finding = only(cluster(links(*[400] * STEPS)))
     assert finding.cause == (
-        f"Data from {PS1} to {WORKER1} travels at 2500.00MB a second in the median of 10 steps, and on the usual link "
-        "at 10000.00MB a second; most rates are within a factor of 1.0. It takes 400us of a step of 999us."
+        f"Data from {PS1} to {WORKER1} travels at 2.50 GB/s in the median of 10 steps, and on the usual link "
+        "at 10 GB/s; most rates are within a factor of 1.0. It takes 400 µs of a step of 999 µs."
     )
 
 
@@ -233,7 +233,7 @@ def on_the_way(until: int, *work: Event, steps: int = STEPS) -> Profile:
 def test_transfers_that_no_work_hides() -> None:
     finding = only(cluster(on_the_way(410)))
     assert finding.cause == (
-        f"For 210us of a step of 999us no task computes while tensors are on their way to {WORKER0}."
+        f"For 210 µs of a step of 999 µs no task computes while tensors are on their way to {WORKER0}."
     )
     assert finding.fix.startswith("Send less")
 

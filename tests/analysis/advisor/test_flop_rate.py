@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.analysis.advisor.findings import CPU, on_cpu, on_gpu, only, ran, shown
-from tests.made import changed
+from tests.made import cell_of, changed
 from tfprof_widget.analysis.advisor.slow_ops import flop_rate
-from tfprof_widget.profiles.data import WARM_UP, CellTimes
-from tfprof_widget.profiles.tables import ExecutedKernel
+from tfprof_widget.profiles.data import WARM_UP
 
 OPS = {"fast": "MatMul", "slow": "Conv2D", "rest": "Relu"}
 MILLION = 1_000_000
@@ -24,8 +25,7 @@ def test_a_product_at_less_than_a_tenth_of_the_best_rate() -> None:
     )
     finding = only(flop_rate(profile))
     assert finding.cause == (
-        "slow (Conv2D) takes 50% of the op time at 99.01b FLOP/s, while other products on this device reach "
-        "1000.00b FLOP/s."
+        "slow (Conv2D) takes 50% of the op time at 99.0 GFLOP/s, while other products on this device reach 1 TFLOP/s."
     )
     assert shown(profile, finding) == ["slow"]
 
@@ -141,11 +141,9 @@ def test_a_node_that_does_what_a_fast_one_does_is_not_slow_by_its_shapes(rows: i
     profile = ran(
         {"fast": "MatMul", "slow": "MatMul"}, on_cpu(("fast", 1000, 10), ("slow", 1100, 900)), float_ops=float_ops
     )
-    kernels = {
-        name: ExecutedKernel("MatMul", input_shapes=((each, 32), (32, 8)))
-        for name, each in (("fast", 64), ("slow", rows))
-    }
-    assert bool(list(flop_rate(changed(profile, kernels=kernels)))) is is_found
+    shapes = tuple(f"(float[{each},32];float[32,8])" for each in (64, rows))
+    executions = replace(profile.executions, input_shapes=profile.executions.node.astype(np.int64) + 1)
+    assert bool(list(flop_rate(changed(profile, executions=executions, input_shapes=("", *shapes))))) is is_found
 
 
 @pytest.mark.parametrize(("clock", "is_found"), [(202e-6, True), (100e-6, False)])
@@ -156,7 +154,7 @@ def test_an_op_that_took_longer_than_a_step_was_held_up(
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     float_ops = {"fast": 100 * MILLION, "slow": 10 * MILLION}
     captured = changed(ran(OPS, OFTEN, float_ops=float_ops, step_names=["train"]), main_kind="train")
-    timed = changed(captured, times=CellTimes(seconds=1.0, step_seconds=clock))
+    timed = changed(captured, cells=(cell_of(1.0, step_seconds=clock),))
     assert bool(list(flop_rate(timed))) is is_found
 
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from tests.analysis.advisor.findings import on_cpu, only, ran, shown
-from tfprof_widget.analysis.advisor.waiting import input_bound
+from tfprof_widget.analysis.advisor.input_wait import input_bound
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.cell import CellTimes, CodeLine
+from tfprof_widget.profiles.pipeline import PipelineStage, StageSettings
 
 OPS = {"next": "IteratorGetNext", "dense": "MatMul"}
 
@@ -12,7 +19,7 @@ def test_a_step_that_waits_for_a_fifth_of_its_time() -> None:
     """The next batch is there after 200 us, and 800 us of work follow."""
     profile = ran(OPS, on_cpu(("next", 1000, 200), ("dense", 1200, 800)))
     finding = only(input_bound(profile))
-    assert finding.cause == ("Steps wait for their input: for 200us of 1.00ms (20%) nothing runs but what fetches it.")
+    assert finding.cause == ("Steps wait for their input: for 200 µs of 1 ms (20%) nothing runs but what fetches it.")
     assert shown(profile, finding) == ["next"]
 
 
@@ -26,14 +33,14 @@ def test_fetching_while_something_else_runs_is_no_wait() -> None:
 
 def test_queues_are_input_too() -> None:
     profile = ran({"deq": "QueueDequeueManyV2", "dense": "MatMul"}, on_cpu(("deq", 1000, 500), ("dense", 1500, 500)))
-    assert "for 500us of 1.00ms (50%)" in only(input_bound(profile)).cause
+    assert "for 500 µs of 1 ms (50%)" in only(input_bound(profile)).cause
 
 
 def test_iterators_that_run_inside_of_the_fetching_op_are_part_of_the_wait() -> None:
     """As TensorFlow 2 records it: the op itself takes a moment, and what it waits for is an event within."""
     ops = {**OPS, "tf.data/Root/Prefetch": "Prefetch"}
     profile = ran(ops, on_cpu(("next", 1000, 10), ("tf.data/Root/Prefetch", 1010, 290), ("dense", 1300, 700)))
-    assert "for 300us of 1.00ms (30%)" in only(input_bound(profile)).cause
+    assert "for 300 µs of 1 ms (30%)" in only(input_bound(profile)).cause
 
 
 def test_what_tf_data_does_before_and_after_a_step_is_none_of_it() -> None:
@@ -59,3 +66,73 @@ def test_a_warm_up_does_not_count() -> None:
     assert not list(input_bound(profile))
     profile = ran(OPS, on_cpu(("dense", 1000, 9000)), on_cpu(("next", 20_000, 1000)), step_names=["a (warm-up)", "a"])
     assert only(input_bound(profile)).evidence.options == {"run_name_regexes": ["a"]}
+
+
+MAP = PipelineStage(
+    "Map(slow)",
+    "tf.data/Root/Prefetch/Map",
+    CodeLine("/home/me/train.py", 7, "slow"),
+    seconds=0.0006,
+    elements=1.0,
+    settings=StageSettings("tf.data/Root/Prefetch/Map"),
+    used=1.0,
+    share=0.6,
+    is_bottleneck=True,
+)
+
+
+def fed(stage: PipelineStage, waited: int, steps: float = 10.0) -> Profile:
+    """Steps of 1 ms, of which some of the microseconds are waited, in a cell of 10 s."""
+    ops = {**OPS, stage.node: "Map"}
+    profile = ran(ops, on_cpu(("next", 1000, waited), ("dense", 1000 + waited, 1000 - waited)), step_names=["train"])
+    cell = CellTimes.of({"steps": round(steps * 1e9), "python": round((10 - steps) * 1e9)})
+    return replace(profile, main_kind="train", cells=(cell,), pipeline_stages=(stage,))
+
+
+def test_the_stage_that_holds_steps_up() -> None:
+    finding = only(input_bound(fed(MAP, 30)))
+    assert finding.cause == (
+        "Steps wait for their input for 300 ms of the 10 s of the cell (3%). Of its stages Map(slow) at train.py:7 "
+        "takes the longest: 600 µs for a batch."
+    )
+    assert finding.fix.startswith("Give this stage num_parallel_calls=tf.data.AUTOTUNE")
+    assert not list(input_bound(fed(MAP, 29)))
+    assert not list(input_bound(fed(MAP, 50, steps=5.9)))
+
+
+@pytest.mark.parametrize(
+    ("stage", "fix"),
+    [
+        (replace(MAP, stage="Generator(made)"), "Python makes the items"),
+        (replace(MAP, stage="ParallelMap(slow, py_function)", used=4.0), "Python makes the items"),
+        (replace(MAP, stage="ParallelMap(slow)", used=4.0), "Several of its calls run at once"),
+        (replace(MAP, stage="Shuffle"), "Let tf.data work ahead"),
+    ],
+)
+def test_what_is_done_about_a_stage(stage: PipelineStage, fix: str) -> None:
+    assert only(input_bound(fed(stage, 500))).fix.startswith(fix)
+
+
+def test_several_calls_at_once_take_less_by_the_clock() -> None:
+    assert "600 µs for a batch, 150 µs by the clock." in only(input_bound(fed(replace(MAP, used=4.0), 500))).cause
+
+
+def test_a_long_wait_is_told_though_its_batches_were_made_between_recorded_steps() -> None:
+    """Of the stages little was recorded then; to wake threads takes less than the 40 of 100 ms that a step waits."""
+    ops = {**OPS, MAP.node: "Map"}
+    profile = ran(ops, on_cpu(("next", 1000, 40_000), ("dense", 41_000, 60_000)), step_names=["train"])
+    stage = replace(MAP, share=0.1, is_bottleneck=False)
+    cell = CellTimes.of({"steps": 10 * 10**9})
+    told = replace(profile, main_kind="train", cells=(cell,), pipeline_stages=(stage,))
+    assert only(input_bound(told)).cause == (
+        "Steps wait for their input: for 40 ms of 100 ms (40%) nothing runs but what fetches it. "
+        "In the few batches that were recorded, its stage Map(slow) at train.py:7 took the longest."
+    )
+
+
+def test_stages_that_work_for_a_moment_hold_nothing_up() -> None:
+    """A short step waits for threads to be woken."""
+    assert not list(input_bound(fed(replace(MAP, share=0.24, is_bottleneck=False), 500)))
+    few = only(input_bound(fed(replace(MAP, share=0.25, is_bottleneck=False), 500))).cause
+    assert "for 500 µs of 1 ms" in few
+    assert few.endswith("In the few batches that were recorded, its stage Map(slow) at train.py:7 took the longest.")

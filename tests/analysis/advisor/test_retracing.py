@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.analysis.advisor.findings import on_cpu, only, ran, shown
-from tfprof_widget.analysis.advisor.waiting import retracing
+from tfprof_widget.analysis.advisor.cell_time import retracing
 from tfprof_widget.api.profile import Profile
 
 

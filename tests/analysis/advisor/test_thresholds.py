@@ -11,9 +11,11 @@ import pytest
 
 import tfprof_widget
 from tfprof_widget.analysis import steady
-from tfprof_widget.analysis.advisor import cluster, costliest, slow_ops, waiting
+from tfprof_widget.analysis.account import pipeline
+from tfprof_widget.analysis.account import python as account
+from tfprof_widget.analysis.advisor import cell_time, cluster, costliest, input_wait, slow_ops, waiting
 from tfprof_widget.analysis.advisor.runner import OWN
-from tfprof_widget.capturing import gaps
+from tfprof_widget.capturing import python_sampler
 
 ROOT = Path(tfprof_widget.__file__).parent.parent
 PAGE = (ROOT / "docs" / "advise.md").read_text(encoding="utf-8")
@@ -28,6 +30,7 @@ ELSEWHERE = {
     "advisor/cluster.py": {"SLOW_LINK", "FEWEST_BYTES"},  # what ClusterChecker names: docs/distributed.md
     "advisor/slow_ops.py": {"MOST_CORES"},  # where the machine is not known
     "advisor/costliest.py": {"DEEPEST", "LEAST_MICROS_OF_A_LINE", "LOW", "MOST"},  # native tfprof's own
+    "account/pipeline.py": {"WAITED"},  # less than what is worth saying of a cell
     "steady.py": {"MOST_SELECTED"},  # a number of rows, and no threshold
 }
 TOLD = {
@@ -52,8 +55,10 @@ TOLD = {
     ),
     "InitializerChecker": (f"{percent(steady.WORTHWHILE)} of the op time",),
     "InputBoundChecker": (
-        f"{percent(waiting.INPUT_SHARE)} of the steps",
-        f"{percent(waiting.INPUT_SHARE)} of the cell",
+        f"{percent(cell_time.LEAST_OF_CELL)} of the cell for a stage that needs "
+        f"{percent(pipeline.LEAST_SHARE)} of the time of a step, and made {pipeline.FEWEST_ELEMENTS} elements",
+        f"{percent(input_wait.INPUT_SHARE)} of the steps or of the cell",
+        f"{input_wait.WAKING_NANOS / 1e6:g} ms of a step where stages work for a moment only",
     ),
     "LayoutChecker": (f"{percent(steady.WORTHWHILE)} of the op time",),
     "ParameterServerChecker": (
@@ -67,8 +72,18 @@ TOLD = {
         f"nodes from {percent(slow_ops.LEAST_SHARE_OF_A_NODE)} on",
         f"for the products {percent(slow_ops.FLOAT32_PRODUCTS)}",
     ),
-    "PythonChecker": (f"{percent(waiting.IDLE_SHARE)} of the cell",),
-    "RetracingChecker": (f"{waiting.FEWEST} calls", f"{percent(steady.WORTHWHILE)} of its recorded calls"),
+    "PythonChecker": (
+        f"{percent(cell_time.LEAST_OF_CELL)} of the cell",
+        f"the {cell_time.MOST_CALLBACKS} costliest callbacks",
+        f"for validation {percent(cell_time.VALIDATION_SHARE)}",
+        {1 / 3: "a third"}[cell_time.LIBRARYS_SHARE] + " for the library's own loop",
+    ),
+    "RetracingChecker": (
+        f"built {cell_time.FEWEST} times",
+        f"all but the first time take {percent(cell_time.LEAST_OF_CELL)} of the cell",
+        f"{percent(steady.WORTHWHILE)} of its recorded calls",
+        {0.5: "half"}[cell_time.HALF] + " of the cell for a first step",
+    ),
     "TinyKernelChecker": (
         f"{slow_ops.CPU_START_NANOS // 1000} µs, and {slow_ops.KERNEL_START_NANOS // 1000} µs for kernels",
         f"{slow_ops.FEWEST} such ops",
@@ -77,8 +92,8 @@ TOLD = {
     "TransferChecker": (f"{percent(steady.WORTHWHILE)} of the steps",),
 }
 IN_TEXT = (
-    f"looks every {gaps.INTERVAL * 1000:g} ms",
-    f"fewer than {gaps.FEWEST_SAMPLES} times",
+    f"looks every {python_sampler.INTERVAL * 1000:g} ms",
+    f"fewer than {account.FEWEST_LOOKS} times",
     f"lines of your own code, from {percent(costliest.SMALLEST_SHARE)} of the time on",
 )
 
@@ -101,8 +116,11 @@ def test_no_threshold_is_left_out() -> None:
     """A constant that this test does not read is a threshold that nobody tells."""
     read = set(re.findall(r"\.([A-Z][A-Z0-9_]+)\b", Path(__file__).read_text(encoding="utf-8")))
     for module in (
+        "account/pipeline.py",
+        "advisor/cell_time.py",
         "advisor/cluster.py",
         "advisor/costliest.py",
+        "advisor/input_wait.py",
         "advisor/slow_ops.py",
         "advisor/waiting.py",
         "steady.py",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.analysis.advisor.findings import on_cpu, on_gpu, only, ran, shown
+from tests.made import cell_of
 from tfprof_widget.analysis.advisor.slow_ops import tiny_kernels
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.profiles.data import CellTimes
 
 
 def adds(count: int, micros: int, gap: int) -> list[tuple[str, int, int]]:
@@ -20,7 +20,7 @@ def test_a_hundred_ops_of_a_microsecond_each() -> None:
     profile = ran({"add": "AddV2", "scale": "Mul"}, on_cpu(*adds(99, 1, 8), ("scale", 1798, 1)))
     finding = only(tiny_kernels(profile))
     assert finding.cause == (
-        "A step runs 100 ops that take longer to start than to run: of the 799us of a step by the clock, up to 200us "
+        "A step runs 100 ops that take longer to start than to run: of the 799 µs of a step by the clock, up to 200 µs "
         "are spent on starting and running them."
     )
     assert shown(profile, finding) == ["AddV2", "Mul"]
@@ -45,28 +45,28 @@ def test_beside_a_long_op_they_do_not_matter() -> None:
 def test_a_kernel_of_an_accelerator_takes_longer_to_launch() -> None:
     """100 kernels of 4 us and their launches would start in 700 us, but the step takes 499 us."""
     cause = only(tiny_kernels(ran({"add": "AddV2"}, on_gpu(*adds(100, 4, 5))))).cause
-    assert "of the 499us of a step by the clock, up to 499us" in cause
+    assert "of the 499 µs of a step by the clock, up to 499 µs" in cause
     assert not list(tiny_kernels(ran({"add": "AddV2"}, on_gpu(*adds(100, 5, 20)))))
 
 
 def timed(profile: Profile, step_seconds: float) -> Profile:
     """The profile as after a capture in which an untraced step takes so long."""
-    return replace(profile, main_kind="train", times=CellTimes(1.0, step_seconds=step_seconds))
+    return replace(profile, main_kind="train", cells=(cell_of(1.0, step_seconds=step_seconds),))
 
 
 def test_what_starting_takes_is_no_more_than_a_step_without_tracing() -> None:
     """The recorded actor-critic program: 16,245 ops would start in 32 ms, but an untraced step takes 5.17 ms."""
     traced = ran({"add": "AddV2"}, on_cpu(*adds(16_245, 1, 2)), step_names=["train"])
-    assert "of the 32.49ms of a step by the clock, up to 32.49ms" in only(tiny_kernels(traced)).cause
+    assert "of the 32.5 ms of a step by the clock, up to 32.5 ms" in only(tiny_kernels(traced)).cause
     untraced = only(tiny_kernels(timed(traced, 0.00517))).cause
-    assert "of the 5.17ms of a step by the clock, up to 5.17ms" in untraced
+    assert "of the 5.17 ms of a step by the clock, up to 5.17 ms" in untraced
 
 
 def test_other_ops_of_an_untraced_step_are_no_starts() -> None:
     """Half of the traced step is a convolution, so that half of the untraced step is left for starting."""
     run = on_cpu(*adds(200, 1, 2), ("conv", 1400, 400))
     traced = ran({"add": "AddV2", "conv": "Conv2D"}, run, step_names=["train"])
-    assert "of the 200us of a step by the clock, up to 100us" in only(tiny_kernels(timed(traced, 0.0002))).cause
+    assert "of the 200 µs of a step by the clock, up to 100 µs" in only(tiny_kernels(timed(traced, 0.0002))).cause
 
 
 def test_a_warm_up_is_no_step() -> None:

@@ -17,7 +17,7 @@ def test_a_step_that_waits_for_a_tensor() -> None:
     profile = ran(OPS, on_cpu(("conv", 1000, 700), ("w/read/_1", 1600, 400)))
     finding = only(transfers(profile))
     assert finding.cause == (
-        "Steps wait for what sends and receives tensors between devices: for 300us of 1.00ms (30%) nothing else runs."
+        "Steps wait for what sends and receives tensors between devices: for 300 µs of 1 ms (30%) nothing else runs."
     )
     assert shown(profile, finding) == ["w/read/_1"]
 
@@ -37,7 +37,7 @@ def test_copies_to_an_accelerator() -> None:
     run = {GPU: [("conv", 1000, 1)], "/device:gpu:0/memcpy": copied, STREAM: [*copied, ("conv", 1500, 500)]}
     profile = ran({"conv": "Conv2D"}, run)
     finding = only(transfers(profile))
-    assert "between host and device: for 499us of 1.00ms (50%) nothing else runs" in finding.cause
+    assert "between host and device: for 499 µs of 1 ms (50%) nothing else runs" in finding.cause
     assert shown(profile, finding) == ["conv"]
 
 
@@ -51,20 +51,20 @@ def test_copies_that_are_ops_of_their_own() -> None:
     """As TensorFlow 2 records them: kernels named after the copy."""
     ops = {"conv": "Conv2D", "images": "MemcpyH2D"}
     run = {CPU: [("conv", 1000, 1)], STREAM: [("images", 1001, 299), ("conv", 1300, 700)]}
-    assert "for 299us of 1.00ms (30%)" in only(transfers(ran(ops, run))).cause
+    assert "for 299 µs of 1 ms (30%)" in only(transfers(ran(ops, run))).cause
 
 
 MICRO = 1000
 
 
-def on_streams(*streams: tuple[str, int, int]) -> Profile:
-    """What TensorFlow 2 records of a GPU: each a kernel, or a copy by its name, with its start and length."""
+def on_streams(*streams: tuple[str, int, int], gpus: int = 1) -> Profile:
+    """What TensorFlow 2 records of GPUs: each a kernel, or a copy by its name, with its start and length."""
     space = Space()
-    for name, start, micros in streams:
+    for gpu, (name, start, micros) in [(gpu, each) for gpu in range(gpus) for each in streams]:
         copy = {"memcpy_details": "kind_src:pageable kind_dst:device size:4096 dest:0 async:1"}
         stats = copy if name.startswith("Memcpy") else {"tf_op": f"{name}:Conv2D"}
         line = "Stream #15(MemcpyH2D)" if stats is copy else "Stream #14(Compute)"
-        space.add(line, name, start * MICRO, micros * MICRO, "/device:GPU:0", **stats)
+        space.add(line, name, start * MICRO, micros * MICRO, f"/device:GPU:{gpu}", **stats)
     return profile_of_tables(tables_of_traces(read_xspace(space.message)))
 
 
@@ -73,11 +73,19 @@ def test_an_accelerator_that_waits_for_copies() -> None:
     profile = on_streams(("first", 1000, 300), ("MemcpyH2D", 1300, 300), ("second", 1600, 400))
     finding = only(transfers(profile))
     assert finding.cause == (
-        "/device:gpu:0 waits for copies: for 300us of 1.00ms (30%) of the steps tensors are copied, and it computes "
+        "/device:gpu:0 waits for copies: for 300 µs of 1 ms (30%) of the steps tensors are copied, and it computes "
         "nothing."
     )
     assert "prefetch_to_device" in finding.fix
     assert not list(device_idle(profile))
+
+
+def test_accelerators_that_wait_alike_are_one_finding() -> None:
+    profile = on_streams(("first", 1000, 300), ("MemcpyH2D", 1300, 300), ("second", 1600, 400), gpus=3)
+    assert only(transfers(profile)).cause == (
+        "/device:gpu:0 waits for copies: for 300 µs of 1 ms (30%) of the steps tensors are copied, and it computes "
+        "nothing; 2 others wait for 30% of them or more."
+    )
 
 
 def test_copies_beside_kernels_hold_nobody_up() -> None:
@@ -90,4 +98,4 @@ def test_a_gap_beside_a_short_copy_is_idle() -> None:
     """Of a gap of 400 us the copy takes 50, which is too little to be worth a change."""
     profile = on_streams(("first", 1000, 300), ("MemcpyH2D", 1650, 50), ("second", 1700, 300))
     assert not list(transfers(profile))
-    assert only(device_idle(profile)).cause == "For 350us of 1.00ms (35%) of the steps nothing runs on /device:gpu:0."
+    assert only(device_idle(profile)).cause == "For 350 µs of 1 ms (35%) of the steps nothing runs on /device:gpu:0."

@@ -137,6 +137,24 @@ def test_hosts_of_one_run_are_workers(tmp_path: Path) -> None:
         }
 
 
+def test_accelerators_of_several_hosts_are_several(tmp_path: Path) -> None:
+    """All hosts call their first one GPU:0, and its allocator GPU_0_bfc."""
+    run = tmp_path / "plugins" / "profile" / "run"
+    for number, in_use in enumerate((4096, 8192)):
+        space = marked(4)
+        memory = {"allocator_name": "GPU_0_bfc", "bytes_allocated": in_use, "requested_bytes": 64, "addr": 1}
+        space.add("worker", "MemoryAllocation", 1_005_500, 0, **memory)
+        space.add("Stream #7(Compute)", "gemm", 1_006_000, 500, "/device:GPU:0", tf_op="layer/MatMul:MatMul")
+        written(run / f"host_{number}.xplane.pb", space)
+    profile = tfprof.load(tmp_path)
+    profile.save(tmp_path / "saved.tfprof")
+    for each in (profile, tfprof.load(tmp_path / "saved.tfprof")):
+        told = each.allocators()[["allocator", "peak_bytes"]].to_dict("split")["data"]
+        assert told == [["host_0/GPU_0_bfc", 4096], ["host_1/GPU_0_bfc", 8192]]
+        assert each.device_kernels()["runs"].tolist() == [2]
+        assert each.device_steps()["worker"].tolist() == ["host_0", "host_1"]
+
+
 @pytest.mark.parametrize("above", ["", "train/", "20200922-101530/train/"])
 def test_newest_run_of_a_log_directory(tmp_path: Path, above: str) -> None:
     profiles = tmp_path / f"{above}plugins" / "profile"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,14 +15,18 @@ from tensorflow.core.profiler.tfprof_output_pb2 import GraphNodeProto
 
 import tfprof_widget as tfprof
 from tests.analysis.advisor.advice import run_of
+from tests.ingest.spaces import Space
 from tests.oracle.native import NativeAnswer, NativeTfprof, Request
 from tests.oracle.random_options import options_proto
 from tests.sketches import profile_of, protos_of
 from tfprof_widget.analysis.coverage import flops_coverage
 from tfprof_widget.api.profile import Profile
+from tfprof_widget.ingest.assemble import assemble
+from tfprof_widget.ingest.flops.counting import count_float_ops
+from tfprof_widget.ingest.gathered import Gathered
+from tfprof_widget.ingest.xspace.reader import read_xspace
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 from tfprof_widget.lib.messages import GraphDef
-from tfprof_widget.profiles.tables import ExecutedKernel
 
 tf1 = tf.compat.v1
 
@@ -82,31 +85,35 @@ def test_what_is_fed_tells_its_shape() -> None:
     assert of(Profile.from_protos(graph, run_meta, own_formulas=False), "sum") == 0
 
 
+def taking_in(function: Callable[[Any], Any], *shape: int | None, **kernels: tuple[str, str]) -> Profile:
+    """A function whose nodes ran one after another: the type of each kernel, and the shapes that it took in."""
+    space = Space()
+    for place, (name, (op, shapes)) in enumerate(kernels.items()):
+        space.add("pool", f"{name}:{op}", 1000 + 100 * place, 10, shape=shapes)
+    graph = tf.function(function, input_signature=[tf.TensorSpec(shape)]).get_concrete_function().graph
+    gathered = Gathered()
+    gathered.add_functions([("__inference_f_1", graph)], [read_xspace(space.message)])
+    return Profile.of(assemble(gathered.tables(), count_float_ops("all")))
+
+
 def test_what_a_kernel_took_in_is_what_its_source_put_out() -> None:
-    with tf.Graph().as_default() as graph:
-        x = tf1.placeholder(tf.float32, [None, None, 3], "x")
-        tf.reduce_sum(tf.nn.relu(x, name="relu"), name="sum")
-    profile = replace(
-        Profile.from_protos(graph),
-        kernels={"relu": ExecutedKernel("Relu"), "sum": ExecutedKernel("Sum", input_shapes=((2, 7, 3), (3,)))},
-    )
-    assert of(profile.with_flops(), "relu") == 42
-    assert of(profile.with_flops(), "sum") == 41
+    def function(x: Any) -> Any:
+        return tf.reduce_sum(tf.nn.relu(x, name="relu"), name="sum")
+
+    profile = taking_in(function, None, None, 3, relu=("Relu", ""), sum=("Sum", "(float[2,7,3];int32[3])"))
+    assert of(profile, "relu") == 42
+    assert of(profile, "sum") == 41
 
 
 def test_swapped_operands_tell_no_shape_of_another_source() -> None:
     """The runtime may put a constant first; the kernel that did so is met before one that did not."""
-    with tf.Graph().as_default() as graph:
-        x = tf1.placeholder(tf.float32, [None, 3], "x")
+
+    def function(x: Any) -> Any:
         y = tf.nn.relu(x, name="relu")
-        tf.equal(y, 0.0, name="equal")
-        tf.reduce_sum(y, name="sum")
-    kernels = {
-        "relu": ExecutedKernel("Relu"),
-        "equal": ExecutedKernel("Equal", input_shapes=((1,), (7, 3))),
-        "sum": ExecutedKernel("Sum", input_shapes=((7, 3), (2,))),
-    }
-    assert of(replace(Profile.from_protos(graph), kernels=kernels).with_flops(), "relu") == 21
+        return tf.equal(y, 0.0, name="equal"), tf.reduce_sum(y, name="sum")
+
+    kernels = {"equal": ("Equal", "(float[];float[7,3])"), "sum": ("Sum", "(float[7,3];int32[2])")}
+    assert of(taking_in(function, None, 3, relu=("Relu", ""), **kernels), "relu") == 21
 
 
 def test_a_graph_def_and_a_run_suffice() -> None:

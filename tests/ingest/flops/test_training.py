@@ -7,7 +7,6 @@ input. The first layer needs no gradient of its input.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from tensorflow.compat import v1
 
 import tfprof_widget as tfprof
 from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.data import EAGER
 
 BATCH = 4
 
@@ -59,12 +59,15 @@ def fitted(model: keras.Model, inputs: Any) -> Profile:
     return prof.profile
 
 
-def counted(profile: Profile) -> int:
-    """The multiply-accumulates of a step."""
-    names = [name for name in profile.step_names if name.endswith("train_step")]
-    chosen = {"run_name_regexes": [re.escape(names[-1])]} if names else {}
-    view = profile.with_flops(multiply_accumulates=True).view("op", **chosen)
-    return int(view.grand_total["float_ops"][0]) // view.scale
+def counted(profile: Profile) -> list[int]:
+    """The multiply-accumulates of each step, without what Python does between steps."""
+    found = profile.with_flops(multiply_accumulates=True)
+    steps = (step for step, name in zip(profile.steps, profile.step_names, strict=True) if name != EAGER)
+    return [int(found.view("op", step=step).grand_total["float_ops"][0]) for step in steps]
+
+
+def approximately(*by_hand: int) -> Any:
+    return pytest.approx(list(by_hand), rel=0.03)
 
 
 def convnet() -> keras.Model:
@@ -113,16 +116,40 @@ def inception() -> keras.Model:
 FULL, SMALLER = 2 * BATCH, 2 * BATCH + 1
 
 
+def batches(examples: int) -> list[int]:
+    """The batches of so many examples; the last one may be smaller."""
+    return [BATCH] * (examples // BATCH) + [examples % BATCH] * (examples % BATCH > 0)
+
+
 @pytest.mark.parametrize("examples", [FULL, SMALLER], ids=["full", "smaller last"])
 @pytest.mark.parametrize("make", [convnet, alexnet, autoencoder, inception])
 def test_a_step_takes_what_was_calculated_by_hand(make: Callable[[], keras.Model], examples: int) -> None:
     model = make()
     profile = fitted(model, np.ones([examples, *model.inputs[0].shape[1:]], np.float32))
-    assert counted(profile) == pytest.approx(BATCH * in_training(model), rel=0.03)
-    assert profile.flops_coverage().share > 0.95
+    assert counted(profile) == approximately(*(batch * in_training(model) for batch in batches(examples)))
+    assert profile.flops_coverage(run_name_regexes=[".*train_step.*"]).share > 0.95
 
 
 LENGTH, WIDTH, UNITS, WORDS = 6, 16, 24, 50
+
+
+def test_fit_evaluate_and_predict_each_count_their_own_batches() -> None:
+    """A convolution with a bias: two for a multiply-accumulate of its 3 by 3 by 2 inputs, and one for the bias."""
+    model = keras.Sequential([keras.Input([6, 6, 2]), layers.Conv2D(3, 3), layers.BatchNormalization()])
+    model.compile("sgd", "mse")
+    inputs, wanted = np.ones([11, 6, 6, 2], np.float32), np.ones([11, 4, 4, 3], np.float32)
+    with tfprof.capture(trace_all=True) as prof:
+        model.fit(inputs, wanted, batch_size=4, verbose=0, shuffle=False)
+        model.evaluate(inputs, wanted, batch_size=6, verbose=0)
+        model.predict(inputs, batch_size=8, verbose=0)
+    found: dict[str, list[int]] = {"fit": [], "evaluate": [], "predict": []}
+    for step, name in zip(prof.profile.steps, prof.profile.step_names, strict=True):
+        if name != EAGER:
+            view = prof.profile.view("op", step=step)
+            own = zip(view.names, view.own["float_ops"].tolist(), strict=True)
+            found[name.partition(":")[0]].append(sum(count for op, count in own if op.partition(" + ")[0] == "Conv2D"))
+    sizes = {"fit": (4, 4, 3), "evaluate": (6, 5), "predict": (8, 3)}
+    assert found == {kind: [size * 4 * 4 * 3 * (2 * 3 * 3 * 2 + 1) for size in each] for kind, each in sizes.items()}
 
 
 @pytest.mark.parametrize("examples", [FULL, SMALLER], ids=["full", "smaller last"])
@@ -130,8 +157,8 @@ def test_a_step_of_an_lstm_takes_what_was_calculated_by_hand(examples: int) -> N
     """At each time the input and the state times the weights of four gates."""
     model = keras.Sequential([keras.Input([LENGTH]), layers.Embedding(WORDS, WIDTH), layers.LSTM(UNITS)])
     profile = fitted(model, np.ones([examples, LENGTH], np.int32))
-    by_hand = 3 * BATCH * LENGTH * (WIDTH + UNITS) * 4 * UNITS
-    assert counted(profile) == pytest.approx(by_hand, rel=0.03)
+    by_hand = 3 * LENGTH * (WIDTH + UNITS) * 4 * UNITS
+    assert counted(profile) == approximately(*(batch * by_hand for batch in batches(examples)))
 
 
 @pytest.mark.parametrize("examples", [FULL, SMALLER], ids=["full", "smaller last"])
@@ -142,8 +169,8 @@ def test_a_step_of_a_transformer_takes_what_was_calculated_by_hand(examples: int
     found = layers.LayerNormalization()(found + layers.MultiHeadAttention(2, WIDTH // 2)(found, found))
     found = layers.Dense(WIDTH)(layers.Dense(4 * WIDTH, "relu")(found))
     profile = fitted(keras.Model(words, found), np.ones([examples, LENGTH], np.int32))
-    by_hand = BATCH * LENGTH * (4 * WIDTH * WIDTH + 2 * LENGTH * WIDTH + 8 * WIDTH * WIDTH)
-    assert counted(profile) == pytest.approx(3 * by_hand, rel=0.03)
+    by_hand = LENGTH * (4 * WIDTH * WIDTH + 2 * LENGTH * WIDTH + 8 * WIDTH * WIDTH)
+    assert counted(profile) == approximately(*(3 * batch * by_hand for batch in batches(examples)))
 
 
 def test_gradients_of_unpadded_convolutions_in_a_session() -> None:
@@ -165,6 +192,6 @@ def test_gradients_of_unpadded_convolutions_in_a_session() -> None:
     counts = zip(nodes.names, nodes.float_ops.tolist(), strict=True)
     products = sorted(count for name, count in counts if "Conv2D" in name and count)
     assert products == sorted(2 * each for each in (first, first, second, second, second))
-    assert counted(prof.profile) == 2 * first + 3 * second
+    assert counted(prof.profile) == [2 * first + 3 * second] * 3
     of_tensorflow = Profile.from_protos(graph).nodes.float_ops.sum()
     assert of_tensorflow > prof.profile.nodes.float_ops.sum()

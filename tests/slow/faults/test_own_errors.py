@@ -16,17 +16,19 @@ from tfprof_widget.api import capture, result
 from tfprof_widget.capturing import hooks
 from tfprof_widget.capturing.function_hooks import ModelSteps
 from tfprof_widget.capturing.function_source import FunctionSource
+from tfprof_widget.capturing.models import UsedModels
 from tfprof_widget.capturing.session_source import SessionSource
 from tfprof_widget.profile_context import GraphProfiles
 
 PLACES = [
     (SessionSource, "recorded"),
     (FunctionSource, "recorded"),
-    (FunctionSource, "take_names_of_layers"),
+    (FunctionSource, "take_models"),
+    (UsedModels, "variables"),
     (ModelSteps, "undo"),
     (capture, "joined"),
     (capture, "_explained"),
-    (result, "_op_time"),
+    (result, "op_time"),
 ]
 IDS = [name for _, name in PLACES]
 

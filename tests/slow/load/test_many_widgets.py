@@ -10,7 +10,7 @@ from ipywidgets import Widget
 
 from tests.slow.load.memory import held, traced_memory
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.widget.report import static_bytes
+from tfprof_widget.lib.static_files import static_bytes
 from tfprof_widget.widget.traits import TfprofWidget, shared_assets
 
 WIDGETS = 200

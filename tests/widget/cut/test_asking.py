@@ -39,15 +39,15 @@ def test_the_graph_is_told_with_what_it_lacks(widget: TfprofWidget) -> None:
 def test_progress_comes_first_and_then_the_columns(widget: TfprofWidget, monkeypatch: pytest.MonkeyPatch) -> None:
     small = set(cut(widget.profile).profile.nodes.names)
     wanted = next(name for name in widget.profile.nodes.names if name not in small)
-    asked = {"ask": "rest", "graph": 0, "wanted": {"show_name_regexes": [wanted]}}
+    asked = {"request": "rows", "graph": 0, "wanted": {"show_name_regexes": [wanted]}}
     *progress, (told, buffers) = answers(widget, asked, monkeypatch)
-    assert [content["told"] for content, _ in progress] == ["progress"] * 3
-    assert (told["told"], told["graph"], told["cut"]["nodes"]) == ("rest", 0, NODES)
+    assert [content["answer"] for content, _ in progress] == ["progress"] * 3
+    assert (told["answer"], told["graph"], told["cut"]["nodes"]) == ("rows", 0, NODES)
     assert told["notes"][0].startswith("120,000 nodes: ")
     assert f'"{wanted}"'.encode() in buffers[0]
 
 
 def test_what_cannot_be_done_has_a_reason(widget: TfprofWidget, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {"ask": "rest", "graph": 0, "wanted": {"show_name_regexes": ["("]}}
+    asked = {"request": "rows", "graph": 0, "wanted": {"show_name_regexes": ["("]}}
     told, _ = answers(widget, asked, monkeypatch)[-1]
-    assert told == {"told": "failed", "reason": "show_name_regexes: RE2 refuses '(': missing ): ("}
+    assert told == {"answer": "failed", "reason": "show_name_regexes: RE2 refuses '(': missing ): ("}

@@ -13,7 +13,7 @@ from tfprof_widget.analysis.cluster.routes import SlowLink
 from tfprof_widget.analysis.cluster.summary import ClusterSummary, HeldUpSummary, summary
 from tfprof_widget.analysis.steady import MOST_SELECTED, WORTHWHILE, SteadySteps
 from tfprof_widget.lib.arrays import Flags, Integers
-from tfprof_widget.lib.text import written_bytes, written_count, written_time
+from tfprof_widget.lib.text import short_count, short_units, written_seconds
 from tfprof_widget.profiles.data import ProfileData
 
 _EVIDENCE = Evidence("workers")
@@ -36,6 +36,7 @@ def cluster(profile: ProfileData) -> Iterator[Finding]:
             if found.straggler.works_longer
             else "It has no more work than the other tasks of its job: look for what it waits for before its ops, such "
             "as tensors, its input or Python, and for what else runs on its machine.",
+            of_step=found.straggler.nanos / found.wall_nanos,
         )
     if found.slow_link is not None:
         yield from _slow_link(found.slow_link, found)
@@ -57,6 +58,7 @@ def _slow_link(slow: SlowLink, found: ClusterSummary) -> Iterator[Finding]:
             _EVIDENCE,
             "Look at the network between the two tasks, and at how busy the source is, which has to copy the tensors "
             "that it sends; or place the variables or ops so that the two exchange less.",
+            of_step=took / found.wall_nanos,
         )
 
 
@@ -67,15 +69,16 @@ def _held_up(held: HeldUpSummary) -> Finding:
         _EVIDENCE,
         "Send less (half precision, or larger batches for the same variables), or send earlier; or let the task begin "
         "with ops that need none of these tensors.",
+        of_step=held.nanos / max(held.wall_nanos, 1),
     )
 
 
 def _shown(rate: float) -> str:
-    return f"{written_bytes(round(rate))} a second"
+    return short_units(rate, "B/s")
 
 
 def _time(nanos: int) -> str:
-    return written_time(nanos, 1000)
+    return written_seconds(nanos / 1e9)
 
 
 UNBALANCED = 1.25
@@ -97,9 +100,9 @@ def parameter_servers(profile: ProfileData) -> Iterator[Finding]:
     held = _Loads.of(profile, profile.nodes.parameters, lambda nodes: int(profile.nodes.parameters[nodes].sum()))
     if held.are_unbalanced and held.most >= FEWEST_PARAMETERS:
         yield Finding(
-            f"Parameter server {held.largest} holds {written_count(held.most)} parameters, and the "
+            f"Parameter server {held.largest} holds {short_count(held.most)} parameters, and the "
             f"{len(held.loads)} servers "
-            f"{written_count(round(held.mean))} on average.",
+            f"{short_count(round(held.mean))} on average.",
             held.evidence("params"),
             _FIX,
         )

@@ -174,6 +174,8 @@ def _costliest_view(profile: ProfileData, view: str, options: Any) -> ViewData:
 
 
 LOW = 0.5
+_LEAST_TOLD = 0.005
+"""A smaller share is written as 0.00."""
 
 
 def accelerator_utilization(profile: ProfileData) -> Iterator[str]:
@@ -203,12 +205,17 @@ def _last_of_each_node(node: Indices) -> Integers:
 
 
 def accelerator_use(profile: ProfileData) -> Iterator[str]:
-    """A report for each accelerator: the share of the steady steps in which any of its kernels ran."""
+    """A report for each accelerator: the share of the steady steps in which any of its kernels computed.
+
+    Ops and kernels that move data, or wait until they are moved, keep it busy, but compute nothing.
+    """
     steady = SteadySteps.of(profile)
     for code in np.unique(steady.device[steady.is_on_stream]).tolist():
-        utilization = steady.busy(steady.device == code) / max(steady.wall.length, 1)
+        rows = steady.device == code
+        computed, busy = (steady.busy(each) / max(steady.wall.length, 1) for each in (rows & ~steady.moves, rows))
         device = profile.nodes.devices[code].partition("/stream")[0]
-        yield f"device: {device} {'' if utilization >= LOW else 'low '}utilization: {utilization:.2f}"
+        moving = f", and {busy - computed:.2f} in which it moves data only" if busy - computed >= _LEAST_TOLD else ""
+        yield f"device: {device} {'' if computed >= LOW else 'low '}utilization: {computed:.2f}{moving}"
 
 
 def operations(profile: ProfileData) -> Iterator[str]:

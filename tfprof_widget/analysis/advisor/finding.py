@@ -53,6 +53,9 @@ def _flags(options: Mapping[str, Any]) -> Iterator[str]:
 class Finding:
     """A finding of a checker; its text is a report of an AdviceProto.
 
+    What it is about takes the share `of_cell` of the cell's wall time, or the share `of_step` of a step's; both are 0
+    if that is not known.
+
     >>> print(Finding("Pads take half of the time.", Evidence("op"), "Let the convolution pad."))
     Pads take half of the time.
       fix: Let the convolution pad.
@@ -62,6 +65,8 @@ class Finding:
     cause: str
     evidence: Evidence
     fix: str
+    of_cell: float = 0.0
+    of_step: float = 0.0
 
     def __str__(self) -> str:
         lines = [self.cause, f"fix: {self.fix}", f"see: {self.evidence}"]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tfprof_widget.analysis.advisor.cell_time import python_between, retracing
 from tfprof_widget.analysis.advisor.cluster import cluster, parameter_servers
 from tfprof_widget.analysis.advisor.costliest import (
     accelerator_use,
@@ -18,15 +19,9 @@ from tfprof_widget.analysis.advisor.costliest import (
     slower_operations,
 )
 from tfprof_widget.analysis.advisor.finding import Finding
+from tfprof_widget.analysis.advisor.input_wait import input_bound
 from tfprof_widget.analysis.advisor.slow_ops import flop_rate, initializers, layout, placement, precision, tiny_kernels
-from tfprof_widget.analysis.advisor.waiting import (
-    device_idle,
-    eager_ops,
-    input_bound,
-    python_between,
-    retracing,
-    transfers,
-)
+from tfprof_widget.analysis.advisor.waiting import device_idle, eager_ops, transfers
 from tfprof_widget.lib.errors import ProfileWarning, shortened, value_error
 from tfprof_widget.lib.messages import AdviceProto
 from tfprof_widget.lib.text import visible_lines
@@ -98,7 +93,8 @@ WORDS: Mapping[str, Words] = {
     ),
     "InitializerChecker": Words("Initializers", "initializers of variables among what was measured"),
     "InputBoundChecker": Words(
-        "Waiting for input", "steps in which nothing runs, or before which Python waits, until their input is there"
+        "Waiting for input",
+        "steps that wait until their input is there, Python that waits for it, and the slowest stage of tf.data",
     ),
     "LayoutChecker": Words("Transposing and padding", "time spent to bring tensors into another layout or size"),
     "ParameterServerChecker": Words(
@@ -109,9 +105,11 @@ WORDS: Mapping[str, Words] = {
     "PrecisionChecker": Words("Precision", "float64, and on accelerators float32 where half precision would do"),
     "PythonChecker": Words(
         "Python between steps",
-        "time of the cell between one step and the next that callbacks or other Python take; it needs a capture",
+        "callbacks, saving, validation and other Python between steps that take much of the cell; it needs a capture",
     ),
-    "RetracingChecker": Words("Retracing", "functions that many calls have to trace anew"),
+    "RetracingChecker": Words(
+        "Retracing", "functions that are built again and again, and a first step that takes half of the cell"
+    ),
     "TinyKernelChecker": Words("Tiny ops", "steps that spend their time to start ops which are over in a moment"),
     "TransferChecker": Words("Copies and waits", "steps that wait for tensors on their way between devices and hosts"),
 }

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
-from tfprof_widget.analysis.advisor.waiting import INPUT
+from tfprof_widget.analysis.advisor.input_wait import FETCHES
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
 from tfprof_widget.engine.code import forward_name
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.ingest.flops.node_reader import NodeReader, Shapes
 from tfprof_widget.ingest.parts.nodes import definitions_of
 from tfprof_widget.lib.arrays import Flags
-from tfprof_widget.lib.text import is_of_library, written_count
+from tfprof_widget.lib.text import is_of_library, short_units
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
 
@@ -47,7 +47,7 @@ def layout(profile: ProfileData) -> Iterator[Finding]:
 
 
 _CONVOLUTIONS = r"_?(Mkl|Fused|Native)*(Conv([23]D)?|DepthwiseConv2dNative|(Max|Avg)Pool(3D)?)(V2)?( \+ .*)?"
-_INPUTS = INPUT + r"|Placeholder\w*|_?Arg"
+_GIVEN = FETCHES + r"|Placeholder\w*|_?Arg"
 _HANDS_ON = r"Identity|Cast|Reshape|ExpandDims|Transpose"
 _MOST_HANDED_ON = 4
 
@@ -58,7 +58,7 @@ def _pads_to_avoid(steady: SteadySteps) -> Flags:
     target, source = np.repeat(np.arange(len(edges)), np.diff(edges.start)), edges.values
     target, source = target[source >= 0], source[source >= 0]
     hands_on = steady.ops(_HANDS_ON)
-    avoidable, given = steady.ops(_CONVOLUTIONS), steady.ops(_INPUTS)
+    avoidable, given = steady.ops(_CONVOLUTIONS), steady.ops(_GIVEN)
     for _ in range(1 + _MOST_HANDED_ON):
         feeds, fed = np.zeros((2, len(edges)), np.bool_)
         feeds[source[avoidable[target]]] = True
@@ -66,6 +66,11 @@ def _pads_to_avoid(steady: SteadySteps) -> Flags:
         avoidable |= feeds & hands_on
         given |= fed & hands_on
     return steady.ops(PADS) & (feeds | fed)
+
+
+def _of_step(steady: SteadySteps, nodes: Flags) -> float:
+    """The share of a step by the clock in which any of some nodes runs."""
+    return steady.of_wall(round(steady.busy(steady.of_nodes(nodes)) * steady.untraced_share))
 
 
 def _found(steady: SteadySteps, nodes: Flags, what: str, fix: str) -> Iterator[Finding]:
@@ -76,6 +81,7 @@ def _found(steady: SteadySteps, nodes: Flags, what: str, fix: str) -> Iterator[F
             f"{steady.share(nodes):.0%} of the op time is spent {what}.",
             Evidence("op", options),
             _FIX_OF_LIBRARY.format(maker) if maker else fix,
+            of_step=_of_step(steady, nodes),
         )
 
 
@@ -136,6 +142,7 @@ def precision(profile: ProfileData) -> Iterator[Finding]:
             "of float32, and much more than that on most accelerators.",
             _evidence(steady, doubles),
             "Cast to tf.float32 where the numbers come in: NumPy makes float64 unless told otherwise.",
+            of_step=_of_step(steady, doubles),
         )
     singles = (types == _FLOAT32) & steady.ops(PRODUCTS) & _on_accelerator(steady)
     if steady.share(singles) >= FLOAT32_PRODUCTS:
@@ -145,6 +152,7 @@ def precision(profile: ProfileData) -> Iterator[Finding]:
             _evidence(steady, singles),
             "Compute in half precision and keep the variables in float32: "
             "tf.keras.mixed_precision.set_global_policy('mixed_float16'), or 'mixed_bfloat16' on TPUs.",
+            of_step=_of_step(steady, singles),
         )
 
 
@@ -206,10 +214,11 @@ def flop_rate(profile: ProfileData) -> Iterator[Finding]:
     if not steady.are_steps:
         return
     nodes, total = profile.nodes, float(steady.nanos.sum())
-    counted = steady.ops(PRODUCTS) & (nodes.float_ops >= FEWEST_FLOAT_OPS) & (steady.nanos > 0)
+    of_one = np.where(steady.runs > 0, steady.float_ops / np.maximum(steady.runs, 1), nodes.float_ops)
+    counted = steady.ops(PRODUCTS) & (of_one >= FEWEST_FLOAT_OPS) & (steady.nanos > 0)
     each = _usual_nanos(steady, counted)
     nanos = each * steady.runs
-    rate = nodes.float_ops / np.maximum(each, 1)
+    rate = of_one / np.maximum(each, 1)
     best = np.zeros(len(nodes.devices) + 1)
     compared = counted & (rate <= _most(profile)[nodes.device]) & (nanos >= LEAST_SHARE_TO_COMPARE * total)
     np.maximum.at(best, nodes.device[compared], rate[compared])
@@ -218,7 +227,7 @@ def flop_rate(profile: ProfileData) -> Iterator[Finding]:
     is_seen = (steady.runs >= FEWEST_ON_A_HOST) | _on_accelerator(steady) | (not profile.main_kind)
     slow = counted & ~is_fast & ~was_held_up & is_seen & (nanos >= WORTHWHILE * total)
     slowest = np.flatnonzero(slow)[np.argsort(-nanos[slow], kind="stable")].tolist()
-    for row in _unlike(profile, slowest, np.flatnonzero(compared & is_fast).tolist()):
+    for row in _unlike(steady, slowest, np.flatnonzero(compared & is_fast).tolist()):
         name, op = nodes.names[row], nodes.ops[nodes.op[row]]
         yield Finding(
             f"{name} ({op}) takes {nanos[row] / total:.0%} of the op time at {_written(rate[row])}, while "
@@ -245,9 +254,10 @@ def _usual_nanos(steady: SteadySteps, counted: Flags) -> NDArray[np.float64]:
     return found
 
 
-def _unlike(profile: ProfileData, slow: list[int], fast: list[int]) -> list[int]:
+def _unlike(steady: SteadySteps, slow: list[int], fast: list[int]) -> list[int]:
     """The slow nodes, without those that do what a fast one does: then neither shape, type nor layout is at fault."""
-    reader, nodes = NodeReader(profile), profile.nodes
+    nodes = steady.profile.nodes
+    reader = NodeReader(steady.profile).as_of(np.arange(len(steady.profile.executions))[steady.rows])
 
     def does(row: int) -> tuple[str, int, Shapes]:
         op = reader.op(row)
@@ -268,7 +278,7 @@ def _most(profile: ProfileData) -> NDArray[np.float64]:
 
 
 def _written(float_ops_a_nano: float) -> str:
-    return f"{written_count(round(float_ops_a_nano * 1e9))} FLOP/s"
+    return short_units(float_ops_a_nano * 1e9, "FLOP/s")
 
 
 CPU_START_NANOS = 2_000
@@ -306,6 +316,7 @@ def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
             Evidence("op", {**steady.options, "order_by": "occurrence", "select": ["occurrence", "micros"]}),
             "Give each op more to do (larger batches, one op in place of a Python loop), or let XLA fuse them: "
             "tf.function(jit_compile=True), or global_jit_level in the config of a session.",
+            of_step=steady.of_wall(starting),
         )
 
 
@@ -359,4 +370,5 @@ def placement(profile: ProfileData) -> Iterator[Finding]:
             "Look for what put them there: a tf.device('/cpu:0') around them, a type that has no kernel for the "
             "accelerator (float64, integers), or soft placement; "
             "tf.debugging.set_log_device_placement(True) logs the device of each op.",
+            of_step=_of_step(steady, misplaced),
         )

@@ -1,21 +1,22 @@
-"""Finds steps that wait or are waited for, ops that run one by one, and functions that are built again and again."""
+"""Finds steps in which devices wait, for each other or for Python, and ops that run one by one."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from tfprof_widget.analysis.advisor.cell_time import FIX_OF_CALLS, of_cell
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.advisor.input_wait import FETCHES
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
 from tfprof_widget.ingest.parts.names import EAGER_SCOPE
 from tfprof_widget.lib.arrays import Flags
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.text import written_seconds
-from tfprof_widget.profiles.data import EAGER, FIRST, CellTimes, Doing, ProfileData, PythonTime, kind_of_steps
+from tfprof_widget.profiles.data import EAGER, ProfileData
 
 ACCELERATOR_GAP_NANOS = 100_000
 """In shorter gaps the host launches kernels, one by one."""
@@ -72,15 +73,21 @@ def _idle_found(steady: SteadySteps, most: _Idle, *others: _Idle) -> Finding:
     around = _around(steady, most.gaps, most.rows)
     also = ""
     if others:
-        least = steady.of_wall(others[-1].nanos)
-        also = f", and for {least:.0%} of them or more on {len(others)} other{'s' if len(others) > 1 else ''}"
+        several, least = _of_others(steady, [each.nanos for each in others])
+        also = f", and {least} on {several}"
     # Of a step with a graph, eager ops are those of the loop that calls it: between them Python works.
     return Finding(
         f"For {steady.shown(most.nanos)} of {steady.shown(steady.clock)} ({steady.of_wall(most.nanos):.0%}) "
         f"of the steps nothing runs on {most.device}{also}.",
         Evidence("timeline", steady.options, around),
-        _FIX_OF_PYTHON["calls"] if any(name.startswith(f"{EAGER_SCOPE}/") for name in around) else _FIX_OF_IDLE,
+        FIX_OF_CALLS if any(name.startswith(f"{EAGER_SCOPE}/") for name in around) else _FIX_OF_IDLE,
+        of_step=steady.of_wall(most.nanos),
     )
+
+
+def _of_others(steady: SteadySteps, nanos: Sequence[int]) -> tuple[str, str]:
+    """How many other devices there are, and the least of their times, the longest of which comes first."""
+    return f"{len(nanos)} other{'s' if len(nanos) > 1 else ''}", f"for {steady.of_wall(nanos[-1]):.0%} of them or more"
 
 
 _FIX_OF_IDLE = (
@@ -98,108 +105,6 @@ def _around(steady: SteadySteps, gaps: Intervals, rows: Flags) -> tuple[str, ...
     found = [before[end[before].argmax()]] if len(before) else []
     found += [after[start[after].argmin()]] if len(after) else []
     return tuple(dict.fromkeys(steady.profile.nodes.names[steady.node[row]] for row in found))
-
-
-INPUT = r".*IteratorGetNext\w*|.*Queue(TryDequeue|Dequeue)\w*|Reader(Read|ReadUpTo)(V2)?"
-INPUT_SHARE = 0.2
-"""From this share on TensorFlow's own analysis of input pipelines calls a step highly input-bound."""
-
-_PYTHON_STAGE = re.compile(r"Generator(Dataset)?|(Eager|Stateless)?PyFunc\w*|NumpyFunction")
-"""The ops of tf.data that run Python: the items of a generator or a keras.utils.Sequence, or a tf.py_function."""
-
-
-def input_bound(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if for much of the steps only ops that fetch input ran, and one if Python waits for it between them."""
-    steady = SteadySteps.of(profile)
-    fetches = steady.ops(INPUT)
-    fix = _FIX_OF_INPUT[_makes_input_in_python(steady, fetches)]
-    yield from _between_found(profile, steady, fix)
-    if not fetches.any() or not steady.are_steps:
-        return
-    of_input = steady.of_nodes(fetches | steady.is_data)
-    waited = steady.of_clock(steady.alone(of_input), ~of_input)
-    if steady.of_wall(waited) >= INPUT_SHARE:
-        yield Finding(
-            f"Steps wait for their input: for {steady.shown(waited)} of {steady.shown(steady.clock)} "
-            f"({steady.of_wall(waited):.0%}) nothing runs but what fetches it.",
-            Evidence("timeline", steady.options, steady.costliest(fetches)),
-            fix,
-        )
-
-
-_FIX_OF_INPUT = {
-    False: "Let tf.data work ahead and on several threads: end the pipeline in .prefetch(tf.data.AUTOTUNE), give its "
-    ".map() num_parallel_calls=tf.data.AUTOTUNE, and .cache() what is the same in every epoch.",
-    True: "Python makes the items, one at a time: let each make more of a batch with less work. Give a "
-    "keras.utils.Sequence or PyDataset several workers (workers=4, use_multiprocessing=True); write what a generator "
-    "or tf.py_function does with ops of TensorFlow, or do it before training; give another loop its items by "
-    "tf.data.Dataset.from_generator(...).prefetch(tf.data.AUTOTUNE), which makes them while steps run.",
-}
-"""What to do for input, by whether Python code makes its items."""
-
-
-def _makes_input_in_python(steady: SteadySteps, fetches: Flags) -> bool:
-    """Whether Python makes the input: no op fetches it, or a stage of tf.data runs Python.
-
-    Such a stage is that of a generator, of a keras.utils.Sequence or of a tf.py_function.
-    """
-    nodes = steady.profile.nodes
-    stages = {nodes.ops[op] for op in np.unique(nodes.op[steady.is_data]).tolist()}
-    return any(_PYTHON_STAGE.fullmatch(stage) for stage in stages) or not (stages or fetches.any())
-
-
-def _between_found(profile: ProfileData, steady: SteadySteps, fix: str) -> Iterator[Finding]:
-    times = profile.times
-    if times is None:
-        return
-    waited = next((each for each in times.between or times.outside if each.doing == "input"), None)
-    if waited is not None and waited.seconds >= INPUT_SHARE * times.seconds:
-        yield Finding(
-            f"Python waits for the next batch for {_of_cell(waited.seconds, times)}{_at(waited)}: no step runs then.",
-            Evidence("timeline", steady.options),
-            fix,
-        )
-
-
-def _of_cell(seconds: float, times: CellTimes) -> str:
-    share = seconds / times.seconds
-    return f"{written_seconds(seconds)} of the {written_seconds(times.seconds)} of the cell ({share:.0%})"
-
-
-def _at(time: PythonTime) -> str:
-    """The line of it with its preposition, if the line is known."""
-    return f", mostly at {time.place}" if time.place else ""
-
-
-_FIX_OF_PYTHON: Mapping[Doing, str] = {
-    "callback": "Let the callback do less, or do it every so many batches, or at the end of an epoch.",
-    "python": "Do less there: make batches ahead with tf.data, and print, plot, log and save every so many steps only.",
-    "freed": "Leave the loop once and not in every epoch: one iterator over all of them, such as that of "
-    "dataset.repeat(epochs), with .prefetch(tf.data.AUTOTUNE) last; or a smaller buffer in .shuffle().",
-    "calls": "Give each call more to do: larger batches, several steps in one tf.function or session run, or for fit "
-    "compile(steps_per_execution=...).",
-}
-
-
-def python_between(profile: ProfileData) -> Iterator[Finding]:
-    """A finding if Python took much of the cell between its steps, by what Python did most of that time."""
-    times = profile.times
-    found = [each for each in times.between if each.doing in _FIX_OF_PYTHON] if times is not None else []
-    seconds = sum(each.seconds for each in found)
-    if times is None or not found or seconds < IDLE_SHARE * times.seconds:
-        return
-    most = max(found, key=lambda each: each.seconds)
-    what = (
-        f"mostly because leaving the loop at {most.place} frees the iterator of its dataset, with all that its shuffle "
-        "buffer holds"
-        if most.doing == "freed"
-        else f"for Python is at work between one step and the next{_at(most)}"
-    )
-    yield Finding(
-        f"No step runs for {_of_cell(seconds, times)}, {what}.",
-        Evidence("timeline", SteadySteps.of(profile).options),
-        _FIX_OF_PYTHON[most.doing],
-    )
 
 
 FEWEST_EAGER = 10
@@ -233,6 +138,7 @@ def _eager_step(steady: SteadySteps) -> Iterator[Finding]:
             Evidence("op", {**steady.options, "order_by": "micros"}),
             "Compile the model without run_eagerly=True, and leave out tf.config.run_functions_eagerly(True): then a "
             "step runs as one graph. That saves at most this time of Python.",
+            of_step=steady.of_wall(python),
         )
 
 
@@ -243,13 +149,13 @@ _FIX_OF_LIBRARY = (
 
 
 def _eager_loop(profile: ProfileData) -> Iterator[Finding]:
-    times, eager = profile.times, profile.steps_named(EAGER)
-    found = next((each for each in times.outside if each.doing == "ops"), None) if times is not None else None
-    if times is None or found is None or not found.place or not eager:
+    cell, eager = profile.cell, profile.steps_named(EAGER)
+    found = next((each for each in cell.outside if each.doing == "ops"), None) if cell is not None else None
+    if cell is None or found is None or not found.place or not eager:
         return
-    outside = sum(each.seconds for each in times.outside)
+    outside = sum(each.seconds for each in cell.outside)
     ran = min(_share_of_ops(SteadySteps(profile, np.array(eager, np.int64))) * outside, found.seconds)
-    if found.seconds < IDLE_SHARE * times.seconds or found.seconds - ran < WORTHWHILE * times.seconds:
+    if found.seconds < IDLE_SHARE * cell.seconds or found.seconds - ran < WORTHWHILE * cell.seconds:
         return
     if found.by_library:
         where, fix = f"a loop of the library that is called at {found.place}", _FIX_OF_LIBRARY
@@ -259,11 +165,12 @@ def _eager_loop(profile: ProfileData) -> Iterator[Finding]:
         where = f"the loop at {found.place}"
         fix = "Make what this loop repeats a function, decorated with @tf.function"
     yield Finding(
-        f"Ops run one by one for {_of_cell(found.seconds, times)}, mostly in {where}. The ops themselves take "
+        f"Ops run one by one for {of_cell(found.seconds, cell)}, mostly in {where}. The ops themselves take "
         f"some {written_seconds(ran)} of that; the rest is Python, which starts each op.",
         Evidence("op", {"run_name_regexes": [re.escape(EAGER)], "order_by": "micros"}),
         f"{fix}: TensorFlow then runs its ops as one graph. That saves at most the "
         f"{written_seconds(found.seconds - ran)} of Python.",
+        of_cell=(found.seconds - ran) / cell.seconds,
     )
 
 
@@ -271,7 +178,7 @@ def _share_of_ops(eager: SteadySteps) -> float:
     """The share of ops in the recorded time between steps, without ops of input, which mostly wait."""
     profile = eager.profile
     others = SteadySteps(profile, np.array([*set(range(len(profile.steps))) - {*eager.steps.tolist()}], np.int64))
-    counts = ~eager.of_nodes(eager.is_data | eager.ops(INPUT + "|MakeIterator|.*Dataset.*"))
+    counts = ~eager.of_nodes(eager.is_data | eager.ops(FETCHES + "|MakeIterator|.*Dataset.*"))
     between = eager.wall.without(others.wall)
     ran = between.length - between.without(eager.during(counts)).length
     return ran / max(between.length, 1)
@@ -302,7 +209,8 @@ def transfers(profile: ProfileData) -> Iterator[Finding]:
 
 
 def _copies_found(steady: SteadySteps) -> Iterator[Finding]:
-    """A finding for each accelerator that computes nothing for much of the steps while tensors are copied."""
+    """A finding on the accelerators that compute nothing for much of the steps while tensors are copied."""
+    found: dict[str, list[tuple[int, str]]] = {}
     for code in np.unique(steady.device[steady.is_on_stream]).tolist() if steady.are_steps else ():
         device = steady.profile.nodes.devices[code].partition("/stream")[0]
         own = (steady.device == code) & steady.moves
@@ -310,12 +218,21 @@ def _copies_found(steady: SteadySteps) -> Iterator[Finding]:
         idle = steady.wall.without(steady.during(rows))
         waited = steady.of_clock(idle.length - idle.without(steady.copies(device)).length, rows)
         if steady.of_wall(waited) >= WORTHWHILE:
-            yield Finding(
-                f"{device} waits for copies: for {steady.shown(waited)} of {steady.shown(steady.clock)} "
-                f"({steady.of_wall(waited):.0%}) of the steps tensors are copied, and it computes nothing.",
-                Evidence("timeline", steady.options),
-                _FIX_OF_OWN_COPIES if 2 * steady.during(own).length > waited else _FIX_OF_COPIES,
-            )
+            fix = _FIX_OF_OWN_COPIES if 2 * steady.during(own).length > waited else _FIX_OF_COPIES
+            found.setdefault(fix, []).append((waited, device))
+    for fix, waits in found.items():
+        (waited, device), *others = sorted(waits, key=lambda each: -each[0])
+        also = ""
+        if others:
+            several, least = _of_others(steady, [nanos for nanos, _ in others])
+            also = f"; {several} wait{'s' if len(others) == 1 else ''} {least}"
+        yield Finding(
+            f"{device} waits for copies: for {steady.shown(waited)} of {steady.shown(steady.clock)} "
+            f"({steady.of_wall(waited):.0%}) of the steps tensors are copied, and it computes nothing{also}.",
+            Evidence("timeline", steady.options),
+            fix,
+            of_step=steady.of_wall(waited),
+        )
 
 
 _FIX_OF_COPIES = (
@@ -342,6 +259,7 @@ def _transfers_found(steady: SteadySteps, moves: Flags, what: str, fix: str) -> 
             f"({steady.of_wall(waited):.0%}) nothing else runs.",
             Evidence("timeline", steady.options, steady.costliest(nodes)),
             fix,
+            of_step=steady.of_wall(waited),
         )
 
 
@@ -353,23 +271,3 @@ def _on_copying_lines(steady: SteadySteps) -> Flags:
         return on_line
     repeated = steady.is_on_stream & np.isin(steady.start, steady.start[on_line])
     return on_line | (repeated & np.isin(steady.node, steady.node[on_line]))
-
-
-FEWEST = 3
-"""Two traces are common: for the first batch, and for the last batch of the epoch if it is smaller."""
-
-
-def retracing(profile: ProfileData) -> Iterator[Finding]:
-    """A finding for each function of whose recorded calls many had to trace it."""
-    calls = Counter(map(kind_of_steps, profile.step_names))
-    traced = Counter(kind_of_steps(name) for name in profile.step_names if name.endswith(FIRST))
-    for name, count in traced.items():
-        if count >= FEWEST and count >= WORTHWHILE * calls[name]:
-            firsts = [re.escape(name + mark) for mark in FIRST if name + mark in profile.step_names]
-            yield Finding(
-                f"{name} was traced in {count} of {calls[name]} recorded calls, and tracing takes many times as long "
-                "as a call.",
-                Evidence("scope", {"run_name_regexes": firsts, "order_by": "micros"}),
-                "Give tensors instead of Python numbers, make batches of one size (drop_remainder=True) or give "
-                "@tf.function an input_signature with None for what varies, and create it outside of loops.",
-            )

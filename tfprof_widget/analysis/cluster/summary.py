@@ -111,9 +111,10 @@ class TaskSummary:
 
 @dataclass(frozen=True)
 class StragglerSummary:
-    """The task that the others wait for, a text that says how long, and whether its ops take longer, too."""
+    """The task that the others wait for, how long, also as a text, and whether its ops take longer, too."""
 
     task: str
+    nanos: int
     text: str
     works_longer: bool
 
@@ -259,6 +260,7 @@ def _described(late: Straggler, tasks: Sequence[TaskSummary], wall: int) -> Stra
     usual = sum(each.operation_nanos for each in like) // len(like)
     return StragglerSummary(
         task.task,
+        late.beyond_nanos,
         f"Others wait for {task.task} {_millis(late.beyond_nanos)} (± {_millis(late.spread_nanos)}) of a step of "
         f"{_millis(wall)} ({late.beyond_nanos / max(wall, 1):.0%}) longer than for the others of its job. "
         f"Its ops take {_millis(task.operation_nanos)} a step, theirs {_millis(usual)} on average.",

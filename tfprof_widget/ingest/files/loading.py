@@ -25,9 +25,11 @@ from tfprof_widget.ingest.files.recognise import KINDS, Content
 from tfprof_widget.ingest.flops.counting import count_float_ops
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.merging.merge import given_to_worker, merged
+from tfprof_widget.ingest.saved_account import with_account
 from tfprof_widget.ingest.saved_profile import by_worker
 from tfprof_widget.ingest.xspace.events import notes_on
 from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
+from tfprof_widget.ingest.xspace.space import read_space
 from tfprof_widget.ingest.xspace.steps import read_steps
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning, warn_user
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
@@ -173,13 +175,13 @@ def _of_spaces(found: FoundFiles, checkpoint: AnyPath | None, damaged: DamagedFi
             "load XSpaces, the .xplane.pb files of TensorFlow's profiler, by themselves"
         )
     with named(spaces[0].file):
-        messages = []
+        traces = []
         for space in spaces:
             with damaged.passed_over():
-                messages.append((space.file.name, space.message()))
-        if not messages:
+                traces.append(_traced(space.file.name, space.value))
+        if not traces:
             raise ProfileError(f"every file was skipped; {damaged.skipped[0]}")
-        return profile_of_spaces(messages)
+        return profile_of_traces(traces)
 
 
 def _add_all(found: FoundFiles, gathered: Gathered, damaged: DamagedFiles) -> Iterator[FilePart]:
@@ -213,9 +215,12 @@ def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None, damaged: D
     """The profile in saved profiles of several workers; None if no file is one."""
     profiles: list[ProfileTables] = []
     names: list[str] = []
+    saved: list[Any] = []
     for part in found.of_kind("ProfileProto"):
         with damaged.passed_over(), named(part.file):
-            for worker, message in by_worker(part.value).items():
+            workers = by_worker(part.value)
+            saved += [part.value] if workers else []
+            for worker, message in workers.items():
                 gathered = Gathered()
                 gathered.add_profile(message)
                 gathered.add_checkpoint(checkpoint)
@@ -228,27 +233,36 @@ def profile_of_workers(found: FoundFiles, checkpoint: AnyPath | None, damaged: D
             f"{names[0]}: it is of several workers, and {others[0]} cannot be put beside it; "
             "load them by themselves, and merge the profiles with tfprof_widget.merge"
         )
-    return assemble(merged(profiles)) if profiles else None
+    if not profiles:
+        return None
+    tables = merged(profiles)
+    with named(found.of_kind("ProfileProto")[0].file):
+        return assemble(with_account(tables, saved[0]) if len(saved) == 1 else tables)
 
 
-def profile_of_spaces(spaces: Sequence[tuple[str, Any]]) -> ProfileData:
-    """The profile of XSpaces, given with the names of their files.
+def _traced(name: str, xspace: Any) -> tuple[str, TraceTable]:
+    """What the XSpace in the file of this name tells; the XSpace itself, which takes more memory, is not kept."""
+    space = read_space(xspace, name)
+    return name, read_xspace(space, read_steps(space))
+
+
+def profile_of_traces(traced: Sequence[tuple[str, TraceTable]]) -> ProfileData:
+    """The profile of what XSpaces tell, given with the names of their files.
 
     Files of one directory are the hosts of one run, each of which is a worker. The steps of several runs come one after
     the other.
 
-    >>> from tfprof_widget.lib.messages import XSpace
-    >>> profile_of_spaces([("empty.xplane.pb", XSpace())])
+    >>> profile_of_traces([("empty.xplane.pb", read_xspace(b""))])
     Traceback (most recent call last):
         ...
     tfprof_widget.ProfileError: empty.xplane.pb: nothing that ran is in it; ...
     """
     runs: dict[str, list[tuple[str, TraceTable]]] = {}
-    for name, space in spaces:
+    for name, table in traced:
         host = PurePosixPath(name.replace("\\", "/")).name.partition(".xplane")[0]
-        runs.setdefault(run_of(name), []).append((host, read_xspace(space, read_steps(space))))
+        runs.setdefault(run_of(name), []).append((host, table))
     traces = _one_after_another(runs)
-    names = " and ".join(name for name, _ in spaces[:2]) + (" …" if len(spaces) > 2 else "")
+    names = " and ".join(name for name, _ in traced[:2]) + (" …" if len(traced) > 2 else "")
     tables = _of_hosts(traces) if any(len(hosts) > 1 for hosts in runs.values()) else _of_traces(traces)
     dropped = sum(trace.dropped for _, trace in traces)
     notes = notes_on((note for _, trace in traces for note in trace.notes), tables.compiled)

@@ -34,10 +34,6 @@ class FilePart:
     kind: str
     value: Any
 
-    def message(self) -> Any:
-        """The content as a message."""
-        return Content(self.kind, self.value).message(self.file.name)
-
 
 @dataclass(frozen=True, eq=False)
 class FoundFiles:

@@ -16,7 +16,7 @@ from google.protobuf import text_format
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.messages import as_message, message_class
 
-# How much of a message is checked: so many fields of each, and so many messages deep.
+# How much of a message is checked: so many fields, half as many of each message within, and so many messages deep.
 MOST_FIELDS = 16
 MOST_DEPTH = 4
 
@@ -55,7 +55,7 @@ def fits(data: bytes, descriptor: Any) -> bool:
 
 
 def _fits(data: memoryview, descriptor: Any, depth: int) -> bool:
-    for found in _fields(data):
+    for found in _fields(data, MOST_FIELDS >> (MOST_DEPTH - depth)):
         field = descriptor.fields_by_number.get(found.number)
         if field is None or not _is_of(field, found.wire_type):
             return False
@@ -80,10 +80,10 @@ def _content_fits(found: Field, field: Any, depth: int) -> bool:
     return True
 
 
-def _fields(data: memoryview) -> Iterator[Field]:
+def _fields(data: memoryview, most: int = MOST_FIELDS) -> Iterator[Field]:
     """The first fields of a message; the last one may be cut off."""
     place = 0
-    for _ in range(MOST_FIELDS):
+    for _ in range(most):
         if place >= len(data):
             return
         tag, place = _varint(data, place)
@@ -119,6 +119,9 @@ def _varint(data: memoryview, place: int) -> tuple[int, int]:
 KINDS = ("RunMetadata", "OpLogProto", "GraphDef", "ProfileProto", "XSpace")
 
 _GZIP = b"\x1f\x8b"
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+"""What text does not have; to decode a large file before it turns out to be none would take three times its memory."""
+
 _FIRST_FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(\w+)\s*[:{<]")
 # Bytes as Python writes them, and nothing else that could be evaluated.
 _BYTES_LITERAL = re.compile(rb"""b(['"])(?:(?!\1)[ -\[\]-~]|\\(?:[\\'"nrt]|x[0-9a-f]{2}))*+\1\s*""")
@@ -218,6 +221,8 @@ def _decompressed(data: bytes, source: str) -> bytes:
 
 
 def _as_text(data: bytes) -> str | None:
+    if _CONTROL.search(data, 0, _CHUNK) is not None:
+        return None
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:

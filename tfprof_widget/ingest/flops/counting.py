@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from enum import IntEnum
 from functools import partial
@@ -11,14 +12,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from tfprof_widget.ingest.flops.alike import Alike, CountedRuns
 from tfprof_widget.ingest.flops.elementwise import AFTER_MAIN, BY_OUTPUT
 from tfprof_widget.ingest.flops.fused import INPUTS_WITH_BIAS, FusedAwayNodes, rows_of_types
 from tfprof_widget.ingest.flops.node_reader import NodeReader
 from tfprof_widget.ingest.flops.operation import Operation, UnknownShape, computes_nothing, main_op
 from tfprof_widget.ingest.flops.products import GRADIENTS_AS_RUN
 from tfprof_widget.ingest.flops.registry import count, has_formula, registered
-from tfprof_widget.lib.arrays import LARGEST_INTEGER, Integers
+from tfprof_widget.lib.arrays import LARGEST_INTEGER, Flags, Integers
 from tfprof_widget.lib.errors import ProfileWarning
+from tfprof_widget.lib.messages import SealedNode
 from tfprof_widget.lib.safely import pause_gc
 from tfprof_widget.profiles.data import ProfileTables
 
@@ -56,13 +59,23 @@ class Counter:
     """
 
     def __init__(self, profile: ProfileTables, *, multiply_accumulates: bool = False, as_run: bool = False) -> None:
+        self.profile = profile
         self.reader = NodeReader(profile)
         self.formulas = registered()
         self.faults: dict[str, str] = {}
-        self._profile = profile
         self._asked = {"multiply_accumulates": multiply_accumulates, "as_run": as_run}
         self._counted: dict[Any, Count] = {}
         self._simple = {op: self._of_type(op) for op in profile.nodes.ops}
+
+    def as_of(self, executions: Integers, otherwise: Sequence[SealedNode] = ()) -> Counter:
+        """A counter of the nodes as they were in these executions, where some are defined otherwise."""
+        found = copy(self)  # what is counted by formulas is shared: it depends on shapes alone
+        found.reader = self.reader.as_of(executions, otherwise)
+        return found
+
+    def takes_anew(self, row: int) -> bool:
+        """Whether this package's formula is preferred to what TensorFlow counts."""
+        return self._asked["as_run"] and main_op(self.reader.op(row)) in GRADIENTS_AS_RUN
 
     def count(self, row: int, op: str = "") -> Count:
         """The float operations of one execution of a node, counted as type `op` if that is given."""
@@ -74,11 +87,11 @@ class Counter:
 
     def uncertain(self) -> list[int]:
         """The nodes that may have float operations: their types have a formula that is not always 0."""
-        nodes = self._profile.nodes
+        nodes = self.profile.nodes
         may_count = np.array([self._simple[op] is None for op in nodes.ops], np.bool_)
         flags = may_count[nodes.op] if len(nodes) else np.zeros(0, np.bool_)
-        if self._profile.kernels:
-            flags |= np.fromiter((name in self._profile.kernels for name in nodes.names), np.bool_, len(nodes))
+        if self.profile.kernels:
+            flags |= np.fromiter((name in self.profile.kernels for name in nodes.names), np.bool_, len(nodes))
         return np.flatnonzero(flags).tolist()
 
     def count_alone(self, row: int) -> Count:
@@ -133,7 +146,7 @@ class Counter:
             return _NO_SHAPE
         except Exception as error:  # the formula may be anyone's, and the graph damaged
             if op in self.formulas:
-                self.faults[op] = f"{type(error).__name__}: {error} (at {self._profile.nodes.names[row]!r})"
+                self.faults[op] = f"{type(error).__name__}: {error} (at {self.profile.nodes.names[row]!r})"
             return _NO_SHAPE
 
 
@@ -178,17 +191,27 @@ def _of_what_ran(tables: ProfileTables) -> ProfileTables:
 
 
 def _with_all(tables: ProfileTables, *, multiply_accumulates: bool = False, as_run: bool = False) -> ProfileTables:
+    """Count each node as it first ran, and what it took in each step by the shapes that it had there."""
     counter = Counter(tables, multiply_accumulates=multiply_accumulates, as_run=as_run)
-    known = np.zeros_like(tables.nodes.float_ops) if multiply_accumulates else tables.nodes.float_ops.copy()
-    known[rows_of_types(tables, counter.formulas)] = 0
+    anew = np.full(len(tables.nodes), multiply_accumulates)
+    anew[rows_of_types(tables, counter.formulas)] = True
+    given = np.where(anew, 0, tables.nodes.float_ops)
     with pause_gc():
-        for row in counter.uncertain():
-            if not known[row] or (as_run and main_op(counter.reader.op(row)) in GRADIENTS_AS_RUN):
-                known[row] = counter.count(row).float_ops or known[row]
-        _give_to_kernels(tables, counter, known)
-        _give_to_compiled(tables, counter, known)
+        known = _counted(counter, given)
+        first, in_steps = _counted_by_step(counter, given, known)
     counter.warn()
-    return tables.having(nodes=replace(tables.nodes, float_ops=known))
+    return _having(tables, np.where(given == 0, first, known), in_steps, anew)
+
+
+def _having(tables: ProfileTables, known: Integers, in_steps: Integers | None, anew: Flags) -> ProfileTables:
+    """The tables with these counts; what is known of a node by step stays, unless the node was counted `anew`."""
+    totals, nodes = tables.step_totals, replace(tables.nodes, float_ops=known)
+    before = totals.float_ops
+    values = replace(totals, float_ops=in_steps).float_ops_of(nodes)
+    if before is not None:
+        stays = ~anew[totals.node] & ((tables.nodes.float_ops[totals.node] != 0) | (before != 0))
+        values = np.where(stays, before, values)
+    return tables.having(nodes=nodes, step_totals=totals.with_float_ops(values, nodes))
 
 
 def _with_registered(tables: ProfileTables) -> ProfileTables:
@@ -196,27 +219,68 @@ def _with_registered(tables: ProfileTables) -> ProfileTables:
     if not rows:
         return tables
     counter = Counter(tables)
-    known = tables.nodes.float_ops.copy()
-    known[rows] = [counter.count(row).float_ops for row in rows]
+    known, anew = tables.nodes.float_ops.copy(), np.zeros(len(tables.nodes), np.bool_)
+    known[rows], anew[rows] = [counter.count(row).float_ops for row in rows], True
     counter.warn()
-    return tables.having(nodes=replace(tables.nodes, float_ops=known))
+    return _having(tables, known, None, anew)
 
 
 def _with_what_ran(tables: ProfileTables) -> ProfileTables:
     """All formulas count what ran and what is fused away, and native tfprof's counts are kept beside."""
     told = _with_registered(tables)
-    native, counted = told.nodes.float_ops, _with_all(told).nodes.float_ops
+    counted = _with_all(told)
+    native, known = told.nodes.float_ops, counted.nodes.float_ops
     ran = np.zeros(len(native), np.bool_)
     ran[tables.step_totals.node] = True
-    exact = np.where(ran, counted, np.minimum(counted, native))
-    if np.array_equal(exact, native):
+    exact = np.where(ran, known, np.minimum(known, native))
+    if np.array_equal(exact, native) and counted.step_totals.float_ops is None:
         return told
-    return told.having(nodes=replace(told.nodes, float_ops=exact, native_float_ops=native))
+    return counted.having(nodes=replace(told.nodes, float_ops=exact, native_float_ops=native))
 
 
-def _give_to_kernels(profile: ProfileTables, counter: Counter, known: Integers) -> None:
-    absorbed = FusedAwayNodes(profile, counter.reader)
-    by_kernel = absorbed.by_kernel()
+def _counted_by_step(counter: Counter, given: Integers, known: Integers) -> tuple[Integers, Integers | None]:
+    """What each node took when it first ran, and in each step; the latter is None if that is `known` in all steps."""
+    executions, runs = counter.profile.executions, CountedRuns(counter.profile)
+    of_one, is_alike = known[executions.node], True
+    for alike in runs.alike():
+        here, is_alike = counter.as_of(alike.telling, alike.otherwise), False
+        counted = _counted(here, _given_here(given, counter, here, alike), alike)
+        of_one[alike.executions] = counted[executions.node[alike.executions]]
+    return (known, None) if is_alike else runs.added_up(of_one, known)
+
+
+def _given_here(given: Integers, counter: Counter, here: Counter, alike: Alike) -> Integers:
+    """Counts that were given for the shapes of first executions, in proportion to what nodes took here."""
+    found = given.copy()
+    for row in alike.nodes[given[alike.nodes] != 0].tolist():
+        usual, own = counter.count(row).float_ops, here.count(row).float_ops
+        if usual and own != usual:
+            found[row] = max(-LARGEST_INTEGER, min(int(given[row]) * own // usual, LARGEST_INTEGER))
+    return found
+
+
+def _counted(counter: Counter, given: Integers, alike: Alike | None = None) -> Integers:
+    """What one execution of each node took, or of each node that ran in executions that are alike."""
+    known, rows, compiled = given.copy(), counter.uncertain(), _compiled(counter.profile)
+    chosen = None
+    if alike is not None:
+        chosen = set(alike.nodes.tolist())
+        compiled = {row: within for row, within in compiled.items() if row in chosen}
+        chosen.update(*compiled.values())
+        rows = [row for row in rows if row in chosen]
+    for row in rows:
+        if not known[row] or counter.takes_anew(row):
+            known[row] = counter.count(row).float_ops or known[row]
+    absorbed = FusedAwayNodes(counter.profile, counter.reader, None if alike is None else alike.steps)
+    _give_to_kernels(counter, absorbed, known, chosen)
+    _give_to_compiled(compiled, absorbed, known)
+    return known
+
+
+def _give_to_kernels(
+    counter: Counter, absorbed: FusedAwayNodes, known: Integers, chosen: Container[int] | None
+) -> None:
+    by_kernel = absorbed.by_kernel(chosen)
     given: dict[int, int] = {}
     for kernel, rows in by_kernel.items():
         if not rows:
@@ -237,16 +301,17 @@ def _give_to_kernels(profile: ProfileTables, counter: Counter, known: Integers) 
                 known[row] = 0
 
 
-def _give_to_compiled(profile: ProfileTables, counter: Counter, known: Integers) -> None:
-    """Give a function that XLA compiled the counts of the ops in it, because it runs in their place."""
-    if not profile.compiled:
-        return
-    row_of = {name: row for row, name in enumerate(profile.nodes.names)}
-    rows = {
+def _compiled(profile: ProfileTables) -> dict[int, list[int]]:
+    """The functions that XLA compiled, each with the nodes in it."""
+    row_of = {name: row for row, name in enumerate(profile.nodes.names)} if profile.compiled else {}
+    return {
         row_of[node]: [row_of[each] for each in within if each in row_of] for node, within in profile.compiled.items()
     }
-    sums = {row: sum(known[within].tolist()) for row, within in rows.items()}
-    ran = FusedAwayNodes(profile, counter.reader).ever_ran
-    for row, within in rows.items():
+
+
+def _give_to_compiled(compiled: Mapping[int, Sequence[int]], absorbed: FusedAwayNodes, known: Integers) -> None:
+    """Give a function that XLA compiled the counts of the ops in it, because it runs in their place."""
+    sums = {row: sum(known[within].tolist()) for row, within in compiled.items()}
+    for row, within in compiled.items():
         known[row] = min(sums[row], LARGEST_INTEGER)
-        known[[each for each in within if not ran(each)]] = 0
+        known[[each for each in within if not absorbed.ever_ran(each)]] = 0

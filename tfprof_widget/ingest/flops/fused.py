@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from tfprof_widget.ingest.flops.node_reader import NodeReader
 from tfprof_widget.ingest.flops.operation import COMPOSED, JOINED, computes_nothing, is_fused, main_op
 from tfprof_widget.ingest.flops.registry import has_formula
 from tfprof_widget.ingest.parts.nodes import types_of
-from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.arrays import ABSENT, Integers
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.tables import ExecutedKernel, Nodes
 
@@ -45,17 +45,21 @@ class FusedAwayNodes:
     {'layer1/Relu': ['layer1/BiasAdd', 'layer1/MatMul'], 'layer2/BiasAdd': ['layer2/MatMul']}
     """
 
-    def __init__(self, profile: ProfileTables, reader: NodeReader) -> None:
+    def __init__(self, profile: ProfileTables, reader: NodeReader, steps: Integers | None = None) -> None:
+        """Of all steps, or of these."""
         self._profile = profile
         self._reader = reader
         totals = profile.step_totals
         ran = totals.run_count + totals.accelerator_micros > 0
+        if steps is not None:
+            ran &= np.isin(totals.step, steps)
         self._start = np.searchsorted(totals.node, np.arange(len(profile.nodes) + 1)).tolist()
         self._step = np.where(ran, totals.step, ABSENT).tolist()
 
-    def by_kernel(self) -> dict[int, list[int]]:
-        """The nodes whose work each fused kernel did, by the node of the kernel."""
-        return {row: self._absorbed(row, self._reader.op(row)) for row in self.kernels()}
+    def by_kernel(self, chosen: Container[int] | None = None) -> dict[int, list[int]]:
+        """The nodes whose work each fused kernel did, by the node of the kernel; of all nodes, or of those chosen."""
+        rows = self.kernels() if chosen is None else filter(chosen.__contains__, self.kernels())
+        return {row: self._absorbed(row, self._reader.op(row)) for row in rows}
 
     def kernels(self) -> list[int]:
         """The nodes for which a fused kernel ran."""

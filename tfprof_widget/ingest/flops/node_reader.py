@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tfprof_widget.ingest.flops.elementwise import AFTER_MAIN
-from tfprof_widget.ingest.flops.operation import Operation, Shape, main_op
-from tfprof_widget.ingest.parts.nodes import unsealed
-from tfprof_widget.lib.arrays import ABSENT
-from tfprof_widget.lib.messages import AttrValue, GraphDef, SealedAttribute, SealedGraph
+from tfprof_widget.ingest.flops.operation import Operation, Shape, main_op, read_shapes
+from tfprof_widget.ingest.parts.nodes import Attributes, unsealed
+from tfprof_widget.ingest.parts.nodes import Shapes as KnownShapes
+from tfprof_widget.lib.arrays import ABSENT, Integers
+from tfprof_widget.lib.messages import AttrValue, GraphDef, SealedAttribute, SealedGraph, SealedNode
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.tables import ExecutedKernel
 
@@ -41,6 +42,52 @@ _PASS_ON = frozenset(
 _HOLD_THEIR_SHAPE = frozenset({"Variable", "VariableV2", "Placeholder", "PlaceholderV2"})
 
 
+class _Definitions:
+    """What graphs say of the nodes of a profile."""
+
+    def __init__(self, profile: ProfileTables) -> None:
+        self._profile = profile
+        self._attributes: dict[bytes, tuple[str, Any]] = {}
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """The row of each node by its name."""
+        return {name: row for row, name in enumerate(self._profile.nodes.names)}
+
+    @cached_property
+    def nodes(self) -> dict[str, Any]:
+        """The definitions by name; of several nodes with one name the first counts."""
+        graphs = reversed(self._profile.graphs)
+        return {node.name: node for graph in graphs for node in reversed(graph.node)}
+
+    @cached_property
+    def of_functions(self) -> dict[str, Any]:
+        """The nodes of all library functions by name; of several with one name the first counts."""
+        found: dict[str, Any] = {}
+        for graph in self._profile.graphs:
+            for function in unsealed(graph, GraphDef).library.function:
+                nodes = GraphDef(node=function.node_def).SerializeToString()
+                for node in SealedGraph.FromString(nodes).node:
+                    found.setdefault(node.name, node)
+        return found
+
+    def in_functions(self, name: str) -> Any | None:
+        """The node of a library function that was executed under this name, which begins with the calls."""
+        while name:
+            if name in self.of_functions:
+                return self.of_functions[name]
+            name = name.partition("/")[2]
+        return None
+
+    def attribute(self, sealed: bytes) -> tuple[str, Any]:
+        """The name and the value of an attribute."""
+        found = self._attributes.get(sealed)
+        if found is None:
+            entry = SealedAttribute.FromString(sealed)
+            found = self._attributes[sealed] = (entry.key, _value(AttrValue.FromString(entry.value)))
+        return found
+
+
 class NodeReader:
     """Reads nodes of one profile, each when it is asked for.
 
@@ -53,9 +100,19 @@ class NodeReader:
 
     def __init__(self, profile: ProfileTables) -> None:
         self._profile = profile
-        self._attributes: dict[bytes, tuple[str, Any]] = {}
+        self._definitions = _Definitions(profile)
+        self._executions: Integers | None = None  # those that tell shapes; None for all
+        self._otherwise: Mapping[str, SealedNode] = {}
         self._shapes: dict[int, Shapes] = {}
         self._taken: dict[int, Shapes] = {}
+
+    def as_of(self, executions: Integers, otherwise: Sequence[SealedNode] = ()) -> NodeReader:
+        """A reader of the nodes as they were in these executions, where some are defined otherwise: by the first."""
+        found = NodeReader(self._profile)
+        found._definitions = self._definitions
+        found._executions = executions
+        found._otherwise = {node.name: node for node in reversed(otherwise)}
+        return found
 
     def operation(self, row: int, op: str = "") -> Operation:
         """The operation that ran for a node, or the node as an operation of type `op`."""
@@ -76,25 +133,27 @@ class NodeReader:
     def sources(self, row: int) -> tuple[list[int], list[int]]:
         """The source of each input of a node as a row and an output number; control inputs are left out."""
         name = self._profile.nodes.names[row]
-        if name in self._profile.kernels and name not in self._sealed_nodes:
-            return self._executed_sources(self._profile.kernels[name])
+        if name in self._profile.kernels and name not in self._definitions.nodes:
+            return self._named(self._profile.kernels[name].inputs)
         inputs = self._profile.nodes.inputs
         start, end = int(inputs.start[row]), int(inputs.start[row + 1])
         sealed = self._sealed(row)
         if sealed is not None:
-            end = start + sum(not written.startswith("^") for written in sealed.input)
+            taken = [written for written in sealed.input if not written.startswith("^")]
+            if sealed.name in self._otherwise:
+                return self._named(taken)
+            end = start + len(taken)
         return inputs.values[start:end].tolist(), self._profile.nodes.input_ports[start:end].tolist()
 
     def input_shapes(self, row: int, op: str = "") -> Shapes:
         """The shapes of a node's inputs, or of the inputs of its kernel if that is of type `op`."""
-        kernel = self._kernel(row)
-        if kernel is not None and kernel.op == op and kernel.input_shapes:
-            return kernel.input_shapes
+        if row in self._told and op == self.op(row):
+            return self._told[row]
         if row in self._taken:
             return self._taken[row]
-        shapes = self._put_out(*self.sources(row))
+        kernel, shapes = self._kernel(row), self._put_out(*self.sources(row))
         if kernel is not None and kernel.inputs and not all(map(_is_complete, shapes)):
-            executed = self._put_out(*self._executed_sources(kernel))
+            executed = self._put_out(*self._named(kernel.inputs))
             return executed if all(map(_is_complete, executed)) else shapes
         return shapes
 
@@ -139,17 +198,17 @@ class NodeReader:
     def taken_in(self, row: int) -> Shapes:
         """The shapes of the inputs of a node's kernel, if a run tells them."""
         kernel = self._kernel(row)
-        if kernel is None or kernel.input_shapes:
-            return () if kernel is None else kernel.input_shapes
-        return self._put_out(*self._executed_sources(kernel))
+        if row in self._told or kernel is None:
+            return self._told.get(row, ())
+        return self._put_out(*self._named(kernel.inputs))
 
     def attributes(self, row: int) -> Mapping[str, Any]:
         """A node's attributes, without its output shapes."""
-        return dict(map(self._attribute, self.sealed_attributes(row)))
+        return dict(map(self._definitions.attribute, self.sealed_attributes(row)))
 
     def is_executed_only(self, row: int) -> bool:
         """Whether only a run has the node, as nodes of functions and loops."""
-        return self._profile.nodes.names[row] not in self._sealed_nodes
+        return self._profile.nodes.names[row] not in self._definitions.nodes
 
     def sealed_attributes(self, row: int) -> tuple[bytes, ...]:
         """The attributes as bytes: nodes with equal bytes have equal attributes."""
@@ -163,17 +222,24 @@ class NodeReader:
         shapes = self._of_graph(row)
         if not shapes and self.op(row) in _HOLD_THEIR_SHAPE and nodes.shape[row] != ABSENT:
             shapes = [nodes.shapes[nodes.shape[row]] or None]
-        if shapes and all(map(_is_complete, shapes)):
+        if shapes and all(map(_is_complete, shapes)) and self._executions is None:
             return tuple(shapes)
         seen = self._seen.get(row, {})
         if not seen and len(shapes) == 1:
             seen = self._with_batch(row, shapes[0])
         most = len(shapes) + len(seen) + _MOST_NOT_SEEN  # a limit on outputs: a damaged file may name the two billionth
         shapes += [None] * (max((slot for slot in seen if slot < most), default=-1) + 1 - len(shapes))
+        if self._executions is not None:  # the graph's may have been completed by other executions
+            shapes = [seen.get(slot, shape) for slot, shape in enumerate(shapes)]
         return tuple(merged(shape, seen.get(slot)) for slot, shape in enumerate(shapes))
 
     def _of_graph(self, row: int) -> list[Shape]:
         """The shapes of a node's outputs, as far as the graph tells them."""
+        sealed = self._sealed(row) if self._otherwise else None
+        if sealed is not None and sealed.name in self._otherwise:
+            shapes = KnownShapes()
+            _, codes = Attributes(shapes).shapes_of(sealed.attr, sealed.name)
+            return [shapes.known[code] or None for code in codes]
         nodes = self._profile.nodes
         return [nodes.shapes[code] or None for code in nodes.output_shapes[row].tolist()]
 
@@ -182,22 +248,39 @@ class NodeReader:
 
     def _with_batch(self, row: int, shape: Shape) -> dict[int, tuple[int, ...]]:
         """The shape of an output whose first dimension alone is unknown: mostly it is the batch of an input."""
-        kernel = self._kernel(row)
-        if kernel is None or not shape or shape[0] != _UNKNOWN or _UNKNOWN in shape[1:]:
+        told = self._told.get(row, ())
+        if not told or not shape or shape[0] != _UNKNOWN or _UNKNOWN in shape[1:]:
             return {}
-        has_batch = _INPUT_WITH_BATCH.get(main_op(kernel.op), 0)
-        took_in = kernel.input_shapes[has_batch] if has_batch < len(kernel.input_shapes) else None
+        has_batch = _INPUT_WITH_BATCH.get(main_op(self.op(row)), 0)
+        took_in = told[has_batch] if has_batch < len(told) else None
         if not took_in or len(took_in) == 1 < len(shape):  # a list of sizes, such as the input of Fill
             return {}
         is_transposed = len(took_in) > 1 and self.attributes(row).get("transpose_a")  # as in a weight's gradient
         return {0: (took_in[1 if is_transposed else 0], *shape[1:])}
 
     @cached_property
+    def _told(self) -> dict[int, Shapes]:
+        """The shapes that the kernels of nodes took in, those of the first execution; the node that ran first first."""
+        executions, written = self._profile.executions, self._profile.input_shapes
+        rows = np.arange(len(executions)) if self._executions is None else self._executions
+        rows = rows[executions.input_shapes[rows] > 0]
+        rows = rows[np.argsort(executions.start_nanos[rows], kind="stable")]
+        first = rows[np.sort(np.unique(executions.node[rows], return_index=True)[1])]
+        codes = executions.input_shapes[first].tolist()
+        read = {code: read_shapes(written[code]) for code in set(codes)}
+        return {row: read[code] for row, code in zip(executions.node[first].tolist(), codes, strict=True)}
+
+    @cached_property
     def _seen(self) -> dict[int, dict[int, tuple[int, ...]]]:
         """The shape of each output in its first execution, by node and output; of a fed tensor, its own shape."""
         profile = self._profile
         outputs = profile.outputs
-        known = np.flatnonzero(outputs.shape != ABSENT)
+        is_known = outputs.shape != ABSENT
+        if self._executions is not None:
+            is_telling = np.zeros(len(profile.executions), np.bool_)
+            is_telling[self._executions] = True
+            is_known &= is_telling[outputs.execution]
+        known = np.flatnonzero(is_known)
         node = profile.executions.node[outputs.execution[known]].astype(np.int64)
         slot = outputs.slot[known].astype(np.int64)
         _, first = np.unique(node * (int(slot.max(initial=0)) + 1) + slot, return_index=True)
@@ -207,22 +290,20 @@ class NodeReader:
             found.setdefault(row, {})[port] = profile.nodes.shapes[code]
         for row in list(found):
             fed = _FED.fullmatch(profile.nodes.names[row])
-            if fed is not None and fed["name"] in self._rows and 0 in found[row]:
-                found.setdefault(self._rows[fed["name"]], {}).setdefault(int(fed["port"]), found[row][0])
-        for name, kernel in profile.kernels.items():
-            self._add_taken_in(self._rows.get(name, ABSENT), kernel, found)
+            if fed is not None and fed["name"] in self._definitions.rows and 0 in found[row]:
+                found.setdefault(self._definitions.rows[fed["name"]], {}).setdefault(int(fed["port"]), found[row][0])
+        for row, shapes in self._told.items():
+            self._add_taken_in(row, shapes, found)
         for row in list(found):
             self._pass_back(row, found)
         return found
 
-    def _add_taken_in(self, row: int, kernel: ExecutedKernel, found: dict[int, dict[int, tuple[int, ...]]]) -> None:
+    def _add_taken_in(self, row: int, shapes: Shapes, found: dict[int, dict[int, tuple[int, ...]]]) -> None:
         """Use the shapes of a kernel's inputs for its sources, if they fit: the runtime may have swapped inputs."""
-        if row == ABSENT or not kernel.input_shapes:
-            return
         sources, ports = self.sources(row)
-        if len(sources) != len(kernel.input_shapes):
+        if len(sources) != len(shapes):
             return
-        for source, port, shape in zip(sources, ports, kernel.input_shapes, strict=True):
+        for source, port, shape in zip(sources, ports, shapes, strict=True):
             if source == ABSENT or shape is None:
                 continue
             declared = self._of_graph(source)
@@ -254,59 +335,30 @@ class NodeReader:
 
     @cached_property
     def _ran(self) -> set[int]:
+        if self._executions is not None:
+            return set(self._profile.executions.node[self._executions].tolist())
         return set(self._profile.step_totals.node.tolist())
-
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self._profile.nodes.names)}
-
-    @cached_property
-    def _sealed_nodes(self) -> dict[str, Any]:
-        graphs = reversed(self._profile.graphs)  # of several nodes with one name the first counts
-        return {node.name: node for graph in graphs for node in reversed(graph.node)}
 
     def _sealed(self, row: int) -> Any | None:
         name = self._profile.nodes.names[row]
-        found = self._sealed_nodes.get(name)
+        found = self._defined(name)
         if found is None:  # a node with a kernel of another type in another function has a name derived from it
-            found = self._sealed_nodes.get(name.removesuffix("/" + self.op(row)))
+            found = self._defined(name.removesuffix("/" + self.op(row)))
         if found is None and name in self._profile.kernels:
-            found = self._in_functions(_CALL.split(name)[-1])
+            found = self._definitions.in_functions(_CALL.split(name)[-1])
         return found
 
-    def _in_functions(self, name: str) -> Any | None:
-        """The node of a library function that was executed under this name, which begins with the calls."""
-        while name:
-            if name in self._function_nodes:
-                return self._function_nodes[name]
-            name = name.partition("/")[2]
-        return None
+    def _defined(self, name: str) -> Any | None:
+        return self._otherwise.get(name) or self._definitions.nodes.get(name)
 
-    @cached_property
-    def _function_nodes(self) -> dict[str, Any]:
-        """The nodes of all library functions by name; of several with one name the first counts."""
-        found: dict[str, Any] = {}
-        for graph in self._profile.graphs:
-            for function in unsealed(graph, GraphDef).library.function:
-                nodes = GraphDef(node=function.node_def).SerializeToString()
-                for node in SealedGraph.FromString(nodes).node:
-                    found.setdefault(node.name, node)
-        return found
-
-    def _executed_sources(self, kernel: ExecutedKernel) -> tuple[list[int], list[int]]:
+    def _named(self, inputs: Iterable[str]) -> tuple[list[int], list[int]]:
+        """Inputs as rows and output numbers."""
         rows, ports = [], []
-        for written in kernel.inputs:
+        for written in inputs:
             name, _, port = written.partition(":")
-            rows.append(self._rows.get(name, ABSENT))
+            rows.append(self._definitions.rows.get(name, ABSENT))
             ports.append(int(port) if port.isdecimal() else 0)
         return rows, ports
-
-    def _attribute(self, sealed: bytes) -> tuple[str, Any]:
-        found = self._attributes.get(sealed)
-        if found is None:
-            entry = SealedAttribute.FromString(sealed)
-            found = self._attributes[sealed] = (entry.key, _value(AttrValue.FromString(entry.value)))
-        return found
 
 
 def merged(shape: Shape, seen: Sequence[int] | None) -> Shape:

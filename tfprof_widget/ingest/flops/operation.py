@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,24 @@ from typing import Any
 Dimensions = tuple[int, ...]
 Shape = Dimensions | None
 """None if the rank is unknown, -1 for an unknown dimension; a scalar may be `(1,)`."""
+
+
+_WRITTEN = re.compile(r"\w+\[(\d{0,18}(?:,\d{0,18})*)\]")
+
+
+def read_shapes(written: str) -> tuple[Shape, ...]:
+    """The shapes in what TensorFlow writes of an op's inputs, where a scalar is `(1,)`; None for what is no tensor.
+
+    >>> read_shapes("(float[2,3];int32[];)"), read_shapes("()")
+    (((2, 3), (1,), None), ())
+    """
+    inside = written.removeprefix("(").removesuffix(")")
+    return tuple(map(_shape, inside.split(";"))) if inside else ()
+
+
+def _shape(written: str) -> Shape:
+    match = _WRITTEN.fullmatch(written)
+    return None if match is None else tuple(map(int, filter(None, match[1].split(",")))) or (1,)
 
 
 class UnknownShape(ValueError):

@@ -33,16 +33,14 @@ from tfprof_widget.ingest.parts.names import (
     python_name,
     scopes_of,
 )
-from tfprof_widget.ingest.parts.nodes import FunctionGraphs
+from tfprof_widget.ingest.parts.nodes import FunctionGraphs, defined_as
 from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.errors import error_text
-from tfprof_widget.lib.messages import SealedAttribute, SealedGraph, SealedNode
+from tfprof_widget.lib.messages import SealedGraph, SealedNode
 from tfprof_widget.profiles.options import TRAINABLE_VARIABLES
 
 _BARE = frozenset({"gradients"})
-_LARGEST_CONSTANT = 1000
-_LEFT_OUT = {"Placeholder": "shape", "Const": "value"}
 
 
 def read_functions(
@@ -71,6 +69,7 @@ def read_functions(
         with reader.losing_no_more_than(name):
             reader.read_data_function(name, graph)
     definition, op_log = reader.definition(), reader.op_log
+    known = {node.name: node for node in definition.node}
     found = forward_nodes({node.name: node.op for node in definition.node})
     found |= {name: version.forward for name, version in reader.versions.items() if version.forward}
     op_log.forward.update({name: of for name, of in found.items() if of in op_log.stack})
@@ -83,6 +82,7 @@ def read_functions(
         reader.data,
         reader.mixed,
         {name: reader.elsewhere(versions) for name, versions in reader.of_function.items()},
+        {name: reader.otherwise(versions, known) for name, versions in reader.of_function.items()},
     )
 
 
@@ -146,6 +146,7 @@ class _Reader:
     common: Mapping[str, str] = field(default_factory=dict)
     shared: dict[str, tuple[Any, int]] = field(default_factory=dict)
     mixed: set[str] = field(default_factory=set)
+    float_ops: dict[str, set[int]] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)
 
     @contextmanager
@@ -286,19 +287,8 @@ class _Reader:
         scope, owner = label or body.scope, label or body.owner
         is_closed = body.is_closed or bool(called.does)
         common = self.common if called.does else {}
-        inner = _Body(
-            called.graph,
-            prefix,
-            scope,
-            owner,
-            "",
-            arguments,
-            bare,
-            is_closed=is_closed,
-            executed=called.executed,
-            common=common,
-            is_shared=body.is_shared,
-        )
+        inner = _Body(called.graph, prefix, scope, owner, "", arguments, bare, is_shared=body.is_shared)
+        inner = replace(inner, is_closed=is_closed, executed=called.executed, common=common)
         with self.losing_no_more_than(called.name):
             return self._walk(inner, nodes)
         return None
@@ -341,6 +331,7 @@ class _Reader:
         if name in self.own:
             return
         version = self.own[name] = _Version(self.cost, node, inputs, op_log)
+        self.float_ops.setdefault(name, set()).add(op_log.float_ops.get(node.name, 0))
         known = self.versions.get(name)
         if known is None or self.cost > known.cost:
             self.versions[name] = version
@@ -364,31 +355,32 @@ class _Reader:
                     found[name] = place
         return found
 
+    def otherwise(self, versions: Mapping[str, _Version], known: Mapping[str, SealedNode]) -> list[SealedNode]:
+        """The nodes that a function defines otherwise than the known ones, which are those of the one graph."""
+        others = (name for name, version in versions.items() if version is not self.versions[name])
+        found = (self._defined(name, versions[name]) for name in others if name not in self.mixed)
+        return [node for node in found if node != known[node.name]]
+
+    def _defined(self, name: str, version: _Version) -> SealedNode:
+        """A node of one function as a node of the one graph; little of it is kept if it stands for unlike ops."""
+        is_mixed = name in self.mixed
+        return defined_as(name, version.node, () if is_mixed else version.inputs, has_attributes=not is_mixed)
+
     def definition(self) -> SealedGraph:
-        """The one graph; what is known of its nodes is added to the op log."""
+        """The one graph; what is known of its nodes is added to the op log.
+
+        What TensorFlow counts of a node is taken if it counts the same in all functions.
+        """
         found = SealedGraph()
         for name, version in self.versions.items():
             node, op_log = version.node, version.op_log
-            added = SealedNode.FromString(node.SerializeToString(deterministic=True))
-            added.name = name
-            is_mixed = name in self.mixed
-            added.input[:] = () if is_mixed else version.inputs
-            if node.op in _LEFT_OUT or is_mixed:
-                kept = [each for each in added.attr if not (is_mixed or _is_left_out(node.op, each))]
-                added.attr[:] = kept
-            found.node.append(added)
-            if node.name in op_log.float_ops and not is_mixed:
+            found.node.append(self._defined(name, version))
+            if node.name in op_log.float_ops and name not in self.mixed and len(self.float_ops[name]) == 1:
                 self.op_log.float_ops[name] = op_log.float_ops[node.name]
             stack = self.shared[name][1] if name in self.shared else op_log.stack.get(node.name, ABSENT)
             if stack != ABSENT:
                 self.op_log.stack[name] = stack
         return found
-
-
-def _is_left_out(op: str, sealed: bytes) -> bool:
-    """Whether an attribute is useless or harmful: the shape of a placeholder would count as parameters."""
-    attribute = SealedAttribute.FromString(sealed)
-    return attribute.key == _LEFT_OUT[op] and (op != "Const" or len(attribute.value) > _LARGEST_CONSTANT)
 
 
 def _candidates(name: str, owner: str) -> Iterator[str]:

@@ -103,6 +103,7 @@ class Codes:
     step: Indices
     device: Indices
     shape: Indices
+    input_shapes: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +216,7 @@ def _recoded(recorded: ExecutionTables, codes: Codes) -> ExecutionTables:
             node=codes.node[executions.node],
             step=codes.step[executions.step],
             device=codes.device[executions.device],
+            input_shapes=codes.input_shapes[executions.input_shapes].astype(np.int64),
         ),
         _with(outputs, shape=recode(outputs.shape, codes.shape)),
         recorded.allocations,

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Protocol
+
+import numpy as np
 
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.join import add_up
 from tfprof_widget.ingest.merging.executions import Codes, merged_recordings, merged_steps, merged_transfers, union_of
 from tfprof_widget.ingest.merging.nodes import merged_nodes, merged_traces
+from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Indices
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.profiles.accelerators import added_up, fullest
+from tfprof_widget.profiles.cell import CellTimes
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
-from tfprof_widget.profiles.tables import ExecutedKernel
+from tfprof_widget.profiles.tables import ExecutedKernel, Nodes, OtherGraphs, StepTotals
 
 
 class Captured(Protocol):
@@ -55,7 +60,7 @@ def _checked(given: Any) -> ProfileData:
 
 
 def given_to_worker(worker: str) -> Callable[[ProfileTables], ProfileTables]:
-    """The stage that gives steps to a worker; steps that have a worker get this name in front of its name.
+    """The stage that gives steps and allocators to a worker; those that have one get this name in front of its name.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> given_to_worker("host")(given_to_worker("engine 0")(demo_profile())).step_workers
@@ -67,8 +72,13 @@ def given_to_worker(worker: str) -> Callable[[ProfileTables], ProfileTables]:
         )
 
     def give(tables: ProfileTables) -> ProfileTables:
-        workers = tuple(f"{worker}/{each}" if each else worker for each in tables.workers_of_steps)
-        return tables.having(step_workers=workers)
+        def named(of: str) -> str:
+            return f"{worker}/{of}" if of else worker
+
+        workers = tuple(map(named, tables.workers_of_steps))
+        cells = tuple(replace(cell, worker=named(cell.worker)) for cell in tables.cells)
+        allocators = tuple(replace(each, name=f"{worker}/{each.name}") for each in tables.allocator_peaks)
+        return tables.having(step_workers=workers, cells=cells, allocator_peaks=allocators)
 
     return give
 
@@ -85,12 +95,14 @@ def merged(profiles: Sequence[ProfileTables]) -> ProfileTables:
     names, rows = union_of([profile.nodes.names for profile in profiles])
     devices, device_codes = union_of([profile.nodes.devices for profile in profiles])
     shapes, shape_codes = union_of([profile.nodes.shapes for profile in profiles])
+    input_shapes, input_codes = union_of([profile.input_shapes for profile in profiles])
     steps = merged_steps(profiles)
-    codes = [Codes(*each) for each in zip(rows, steps.codes, device_codes, shape_codes, strict=True)]
+    codes = [Codes(*each) for each in zip(rows, steps.codes, device_codes, shape_codes, input_codes, strict=True)]
     found = merged_recordings(profiles, codes, steps, devices, len(names))
     executions = found.recorded.executions
     nodes = merged_nodes(profiles, names, rows, shapes, shape_codes, devices, found)
     traces, other_stacks = merged_traces(profiles, rows, len(names), steps.codes)
+    graphs = _graphs(profiles)
     return ProfileTables(
         nodes=nodes,
         steps=steps.numbers,
@@ -98,10 +110,12 @@ def merged(profiles: Sequence[ProfileTables]) -> ProfileTables:
         executions=executions,
         outputs=found.recorded.outputs,
         allocations=found.recorded.allocations,
-        step_totals=add_up(executions, devices, nodes.device),
+        step_totals=_with_float_ops(add_up(executions, devices, nodes.device), nodes, profiles, codes),
         traces=traces,
         other_stacks=other_stacks,
-        graphs=_graphs(profiles),
+        other_graphs=_other_graphs(profiles, steps.codes, is_one=len(graphs) < 2),
+        input_shapes=input_shapes,
+        graphs=graphs,
         misses_accelerator_stream=any(profile.misses_accelerator_stream for profile in profiles),
         checkpoint=min(
             (profile.checkpoint for profile in profiles if profile.checkpoint is not None),
@@ -116,7 +130,62 @@ def merged(profiles: Sequence[ProfileTables]) -> ProfileTables:
         allocator_peaks=fullest(each for profile in profiles for each in profile.allocator_peaks),
         accelerators=tuple(sorted({each for profile in profiles for each in profile.accelerators})),
         kernel_runs=added_up(each for profile in profiles for each in profile.kernel_runs),
+        main_kind=_common_kind(profiles),
+        cells=_cells(profiles),
+        pipelines=tuple(dict.fromkeys(each for profile in profiles for each in profile.pipelines)),
+        data_stages=tuple({each.node: each for profile in profiles for each in profile.data_stages}.values()),
+        memory_in_part=any(profile.memory_in_part for profile in profiles),
+        model_layers=tuple({each.path: each for profile in profiles for each in profile.model_layers}.values()),
     )
+
+
+def _with_float_ops(
+    totals: StepTotals, nodes: Nodes, profiles: Sequence[ProfileTables], codes: Sequence[Codes]
+) -> StepTotals:
+    """The totals with the float operations that each profile has of its own steps.
+
+    If other executions count as runs now, because they ran on what is the node's own device, they took as many each.
+    """
+    count = int(totals.step.max(initial=0)) + 1
+    keys = totals.node.astype(np.int64) * count + totals.step
+    float_ops, runs = np.zeros((2, len(keys)), np.int64)
+    for profile, code in zip(profiles, codes, strict=True):
+        own = profile.step_totals
+        key = code.node[own.node].astype(np.int64) * count + code.step[own.step]
+        is_there = np.isin(key, keys)
+        place = np.searchsorted(keys, key[is_there])
+        np.add.at(float_ops, place, own.float_ops_of(profile.nodes)[is_there])
+        np.add.at(runs, place, own.run_count[is_there])
+    for row in np.flatnonzero(runs != totals.run_count).tolist():
+        took = float_ops[row] if runs[row] else nodes.float_ops[totals.node[row]]
+        float_ops[row] = min(int(took) * int(totals.run_count[row]) // max(int(runs[row]), 1), LARGEST_INTEGER)
+    return totals.with_float_ops(float_ops, nodes)
+
+
+def _other_graphs(profiles: Sequence[ProfileTables], steps: Sequence[Indices], *, is_one: bool) -> OtherGraphs:
+    """The definitions that nodes have in the steps of each profile; those of its own graphs if there are several."""
+    group = np.full(1 + max(int(each.max(initial=ABSENT)) for each in steps), ABSENT, np.int32)
+    graphs: list[tuple[Any, ...]] = []
+    for profile, step in zip(profiles, steps, strict=True):
+        own = () if is_one else profile.graphs
+        found = profile.other_graphs.of_steps(len(step))
+        group[step] = np.where((found == ABSENT) & (not own), ABSENT, found + 1 + len(graphs))
+        graphs += [own, *((*each, *own) for each in profile.other_graphs.graphs)]
+    return OtherGraphs(group, tuple(graphs)) if (group != ABSENT).any() else OtherGraphs.none()
+
+
+def _common_kind(profiles: Sequence[ProfileTables]) -> str:
+    """The kind that does most of the work in all profiles; empty if they differ in that."""
+    kinds = {profile.main_kind for profile in profiles}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _cells(profiles: Sequence[ProfileTables]) -> tuple[CellTimes, ...]:
+    """The times of the cell of each worker; of several parts that have some, those of the longest."""
+    found: dict[str, CellTimes] = {}
+    for cell in sorted((each for profile in profiles for each in profile.cells), key=lambda cell: cell.nanos):
+        found[cell.worker] = cell
+    return tuple(found[worker] for worker in sorted(found))
 
 
 def _graphs(profiles: Sequence[ProfileTables]) -> tuple[Any, ...]:

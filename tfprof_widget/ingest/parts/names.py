@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 TAPE = "gradient_tape/"
 GRADIENTS, GRADIENT_END = "gradients/", "_grad/"
@@ -131,6 +132,8 @@ class Layers:
 
     def name(self, name: str, scopes: Container[str]) -> str:
         """The name of an op with Keras's added numbers taken off its layers; `scopes` are the scopes of its graph."""
+        if not self.within:
+            return name
         before, tape, rest = name.rpartition(TAPE)
         written = replica = _replica_of(rest)
         *parts, last = rest.removeprefix(replica).split("/")
@@ -194,7 +197,7 @@ def without_body_numbers(name: str) -> str:
     >>> without_body_numbers("while/body/_13/while/MatMul")
     'while/body/_/while/MatMul'
     """
-    return _INLINED.sub("/_/", name)
+    return _INLINED.sub("/_/", name) if "/_" in name else name
 
 
 def name_without_calls(key: str) -> str:
@@ -203,8 +206,10 @@ def name_without_calls(key: str) -> str:
     >>> name_without_calls("StatefulPartitionedCall/dense/Relu"), name_without_calls("while/body/_/while/MatMul")
     ('dense/Relu', 'while/MatMul')
     """
-    without_bodies = _BODY.sub("", key)
-    return _CALLS.sub(r"\1", without_bodies).replace("//", "/").lstrip("/") or key
+    found = _BODY.sub("", key) if "/_/" in key else key  # most names have neither, and are many
+    if "PartitionedCall" in found:
+        found = _CALLS.sub(r"\1", found)
+    return found.replace("//", "/").lstrip("/") or key
 
 
 FOLDED_TRANSPOSE = "/FoldTransposeIntoMatMul_"
@@ -229,6 +234,24 @@ def names_before_optimizer(key: str) -> Iterator[str]:
         while "_" in rewritten:
             rewritten = rewritten.partition("_")[2]
             yield scope + rewritten
+
+
+_TAKEN_APART = re.compile(r"(.*)/[^/]+/_\d+")
+
+
+def taken_apart(key: str) -> Iterator[str]:
+    """The loop, branch or call that the runtime may have taken apart to make a node, the innermost first.
+
+    It names the nodes that go round in a loop after the loop, and numbers them.
+
+    >>> list(taken_apart("lstm/while/merge/_72")), list(taken_apart("lstm/MatMul"))
+    (['lstm/while', 'lstm'], [])
+    """
+    found = _TAKEN_APART.fullmatch(key)
+    around = found[1] if found is not None else ""
+    while around:
+        yield around
+        around = around.rpartition("/")[0]
 
 
 def python_name(name: str) -> str:
@@ -305,20 +328,30 @@ class ExecutedNames:
 
     def node(self, function: str, key: str) -> str | None:
         """The node of an execution while `function` was called; None if no function has it."""
-        return _node_of(key, (self.functions.get(function, {}), *self.functions.values()))
+        return _node_of((key, *names_before_optimizer(key)), self._from(function)) if self.functions else None
 
     def data_node(self, key: str) -> str | None:
         """The node of an execution in a thread of `tf.data`; None if none of its functions has it."""
-        return _node_of(key, self.data.values())
+        return _node_of((key, *names_before_optimizer(key)), self.data.values()) if self.data else None
+
+    def whole(self, function: str, key: str, *, of_data: bool) -> str | None:
+        """The node of the loop, branch or call of which the runtime made this execution's op; None if it did not.
+
+        >>> ExecutedNames({"f": {"lstm/while": "lstm/while"}}).whole("f", "lstm/while/merge/_72", of_data=False)
+        'lstm/while'
+        """
+        return _node_of(tuple(taken_apart(key)), self.data.values() if of_data else self._from(function))
+
+    def _from(self, function: str) -> Iterator[Mapping[str, str]]:
+        return chain((self.functions.get(function, {}),), self.functions.values())
 
     def unknown(self, key: str) -> str:
         """A name for an execution that no function has."""
         return self.layers.name(name_without_calls(key), ())
 
 
-def _node_of(key: str, functions: Iterable[Mapping[str, str]]) -> str | None:
-    """The node of an execution in the first of these functions that has it."""
-    candidates = (key, *names_before_optimizer(key))
+def _node_of(candidates: Sequence[str], functions: Iterable[Mapping[str, str]]) -> str | None:
+    """The node with the first of these names, in the first of these functions that has any."""
     return next((nodes[name] for nodes in functions for name in candidates if name in nodes), None)
 
 

@@ -261,6 +261,31 @@ def parameters_of(names: tuple[str, ...], shape: Indices, shapes: Sequence[tuple
     return parameters
 
 
+_LEFT_OUT = {"Placeholder": "shape", "Const": "value"}
+_LARGEST_CONSTANT = 1000
+
+
+def defined_as(name: str, node: SealedNode, inputs: Sequence[str], *, has_attributes: bool = True) -> SealedNode:
+    """A node under another name and with other inputs, without attributes that are useless or harmful, or without any.
+
+    The shape of a placeholder would count as parameters, and the value of a constant may be large.
+
+    >>> defined_as("layer/x", SealedNode(name="x", op="Relu"), ["layer/y"]).name
+    'layer/x'
+    """
+    added = SealedNode.FromString(node.SerializeToString(deterministic=True))
+    added.name, added.input[:] = name, inputs
+    if node.op in _LEFT_OUT or not has_attributes:
+        added.attr[:] = [each for each in added.attr if has_attributes and not _is_left_out(node.op, each)]
+    return added
+
+
+def _is_left_out(op: str, sealed: bytes) -> bool:
+    """Whether an attribute is useless or harmful: the shape of a placeholder would count as parameters."""
+    attribute = SealedAttribute.FromString(sealed)
+    return attribute.key == _LEFT_OUT[op] and (op != "Const" or len(attribute.value) > _LARGEST_CONSTANT)
+
+
 @dataclass(frozen=True)
 class FunctionGraphs:
     """Functions as one graph, with an op log for its nodes and, by function, the node of each executed name.
@@ -268,7 +293,8 @@ class FunctionGraphs:
     A function is a node too, because a function that XLA compiled is executed as one op. `compiled` has such functions
     that others call, each with the nodes of its ops. `data` has the executed names in functions of `tf.data`. A node of
     `mixed` stands for ops of unlike shapes, which a trace does not tell apart. `elsewhere` has, by function, the stack
-    and the forward node of each node that this function made elsewhere than the op log says.
+    and the forward node of each node that this function made elsewhere than the op log says; `otherwise` the nodes that
+    it defines otherwise than `definition` does: with other shapes, attributes or inputs.
     """
 
     definition: SealedGraph
@@ -279,3 +305,4 @@ class FunctionGraphs:
     data: dict[str, dict[str, str]] = field(default_factory=dict)
     mixed: Collection[str] = ()
     elsewhere: Mapping[str, Mapping[str, tuple[int, str]]] = field(default_factory=dict)
+    otherwise: Mapping[str, Sequence[SealedNode]] = field(default_factory=dict)

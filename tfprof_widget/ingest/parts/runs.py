@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -15,7 +16,7 @@ from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Indices, Integers
 _BITS = 64
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class PackedColumn:
     """A column that stores the difference of each value to the smallest one, and nothing if all values are equal.
 
@@ -34,11 +35,11 @@ class PackedColumn:
         """The column of some integers of any width and sign, or of flags."""
         kind, count = values.dtype.str, len(values)
         if not count:
-            return cls(kind, 0, 0, None)
+            return _constant(kind, 0, 0)
         least = int(values.min())
         span = int(values.max()) - least
         if not span:
-            return cls(kind, count, least, None)
+            return _constant(kind, count, least)
         # Differences wrap around as the values' bits do, so they are right for any signs.
         beyond = values.astype(np.uint64) - np.uint64(least % 2**_BITS)
         return cls(kind, count, least, beyond.astype(np.min_scalar_type(span)))
@@ -51,7 +52,13 @@ class PackedColumn:
         return (self.beyond.astype(np.uint64) + np.uint64(self.least % 2**_BITS)).astype(kind)
 
 
-@dataclass(frozen=True, eq=False)
+@lru_cache(maxsize=256)
+def _constant(kind: str, count: int, value: int) -> PackedColumn:
+    """A column of equal values: of thousands of runs most are empty, or zeros."""
+    return PackedColumn(kind, count, value, None)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class PackedColumns(Mapping[str, NDArray[Any]]):
     """Packed columns by name; each is unpacked alone.
 
@@ -130,6 +137,7 @@ VALUES = (
     "temporary_bytes",
     "persistent_bytes",
     "bytes_in_use",
+    "input_shapes",
 )
 """The columns of executions. A column that a source does not have is 0; micros are computed from nanos."""
 
@@ -137,7 +145,7 @@ _OUTPUTS = {"execution": np.int64, "slot": np.int64, "bytes": np.int64, "address
 _ALLOCATIONS = {"execution": np.int64, "micros": np.int64, "bytes": np.int64, "on_accelerator": np.bool_}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class RunTable:
     """The executions of one run in the order recorded, and their outputs and allocations.
 
@@ -241,6 +249,7 @@ def _digest(
     values: Mapping[str, NDArray[np.integer]],
 ) -> bytes:
     digest = blake2b("\n".join((*names, "", *devices)).encode("utf-8", "surrogatepass"), digest_size=16)
-    for column in (node, device, *(values[name] for name in sorted(values))):
+    measured = (values[name] for name in sorted(values) if name != "input_shapes")  # which are indices, as names are
+    for column in (node, device, *measured):
         digest.update(np.ascontiguousarray(column, np.int64).data)
     return digest.digest()

@@ -43,11 +43,18 @@ class Transfer(NamedTuple):
     @property
     def is_sound(self) -> bool:
         """Whether times and bytes are plausible."""
-        return (
-            0 < self.start_nanos <= LARGEST_INTEGER - MOST_NANOS
-            and 0 <= self.duration_nanos <= MOST_NANOS
-            and 0 <= self.bytes <= MOST_BYTES
-        )
+        return bool(are_sound(self.start_nanos, self.duration_nanos, self.bytes))
+
+
+def are_sound(start_nanos: Any, duration_nanos: Any, size: Any) -> Any:
+    """Whether the times and bytes of a transfer are plausible, or of several, given as arrays.
+
+    >>> are_sound(np.array([0, 5]), np.array([1, 1]), 64).tolist()
+    [False, True]
+    """
+    are_times = (start_nanos > 0) & (start_nanos <= LARGEST_INTEGER - MOST_NANOS)
+    are_durations = (duration_nanos >= 0) & (duration_nanos <= MOST_NANOS)
+    return are_times & are_durations & (size >= 0) & (size <= MOST_BYTES)
 
 
 @dataclass(frozen=True)

@@ -1,128 +1,263 @@
-"""Finds the events of an XSpace that say what ran, by the form of their names, and reads its errors and warnings."""
+"""Finds the events of the host that say what ran, by the form of their names, and reads errors and warnings."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfprof_widget.lib.arrays import LARGEST_INTEGER
+import numpy as np
+from numpy.typing import NDArray
+
+from tfprof_widget.ingest.xspace.accelerators import accelerator_of
+from tfprof_widget.ingest.xspace.space import Events, ReadPlane, ReadSpace, profile_started, read_stats
+from tfprof_widget.ingest.xspace.wire import NumberCodes
+from tfprof_widget.lib.arrays import ABSENT, Flags, Integers, numbered
 from tfprof_widget.lib.errors import shortened
-from tfprof_widget.profiles.devices import RESTRICTED_COUNTERS
+from tfprof_widget.profiles.devices import RESTRICTED_COUNTERS, accelerator_of_allocator
 
 if TYPE_CHECKING:
-    from tfprof_widget.lib.messages import XEvent, XPlane, XSpace
+    from tfprof_widget.lib.messages import XSpace
 
-Kind = Literal["op", "async op", "iterator", "eager op", "eager run", "allocation", "release"]
 
-PICOS_A_NANO = 1000
+class Kind(IntEnum):
+    """What an event of the host says."""
+
+    OP = 0
+    ASYNC_OP = 1
+    ITERATOR = 2
+    EAGER_OP = 3
+    EAGER_RUN = 4
+    ALLOCATION = 5
+    RELEASE = 6
+
+
+_HAS_SHAPE = np.isin(np.arange(len(Kind)), (Kind.OP, Kind.ASYNC_OP, Kind.EAGER_RUN))
+"""Of which kinds of events the shapes of inputs are read."""
+
 DATA_THREADS = "tf_data_"
 HOST_PLANE = "/host:CPU"
-DEVICES = "/device:"
 
 OP = re.compile(r"(?P<name>[A-Za-z0-9._][\w.\\/>-]*):(?P<type>[A-Z_]\w*)", re.ASCII)
 # A function that XLA compiled runs as an op with the function's name, which may have any characters: `<lambda>` is one.
 _COMPILED = re.compile(r"(?P<name>(?P<type>__[^\s:]+)):(?P=type)")
 _FIXED: dict[str, Kind] = {
-    "EagerExecute": "eager op",
-    "KernelAndDeviceFunc::Run": "eager run",
-    "KernelAndDeviceOp::Run": "eager run",
-    "ExecutorState::ProcessAsync::Start": "async op",
-    "MemoryAllocation": "allocation",
-    "MemoryDeallocation": "release",
+    "EagerExecute": Kind.EAGER_OP,
+    "KernelAndDeviceFunc::Run": Kind.EAGER_RUN,
+    "KernelAndDeviceOp::Run": Kind.EAGER_RUN,
+    "ExecutorState::ProcessAsync::Start": Kind.ASYNC_OP,
+    "MemoryAllocation": Kind.ALLOCATION,
+    "MemoryDeallocation": Kind.RELEASE,
 }
 MOVING = frozenset({"_Arg", "_DeviceArg", "_DeviceRetval", "_HostRecv", "_HostSend", "_Recv", "_Retval", "_Send"})
 """Ops that the runtime adds to move values around."""
 
-_READ_OF_EVENTS = frozenset(
-    {
-        *("addr", "allocator_name", "bytes_allocated", "bytes_reserved", "eager_op", "id", "is_func"),
-        *("kernel_type", "name", "region_type", "requested_bytes", "shape", "tf_op"),
-    }
-)
-"""The stats of the host's events that are read."""
-_ITERATOR = "Iterator::"
+ITERATOR = "Iterator::"
 _COUNT = re.compile(r"\d{1,18}")
 _DROPPED_STATS = frozenset({"dropped_traces", "dropped_events"})
 # Few words lie between the number and `dropped`, and the number fits 64 bits; a warning may have any length.
 _DROPPED = re.compile(r"(?<!\d)(\d{1,18})(?!\d)\D{0,99}\bdropped\b|\bdropped\b\D{0,99}(\d{1,18})(?!\d)", re.IGNORECASE)
 
 
-class Event(NamedTuple):
-    """What ran, when (nanoseconds since the epoch) and for how long."""
+class Memory(NamedTuple):
+    """What allocators say, in the order of the events: addresses, bytes asked for, and bytes in use and reserved.
 
-    kind: Kind
-    name: str
-    op: str
-    start: int
-    duration: int
-    stats: dict[str, Any]
+    `event` are rows of the events. `op` and `allocator` are indices into texts, ABSENT if there is none; `run` tells
+    runs of an op apart. `device` are indices into the accelerators, ABSENT if it is memory of the host.
+    """
+
+    event: Integers
+    is_release: Flags
+    address: Integers
+    size: Integers
+    in_use: Integers
+    reserved: Integers
+    run: Integers
+    is_output: Flags
+    op: Integers
+    allocator: Integers
+    device: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class HostEvents:
+    """The events of the host that say what ran, thread by thread, in order of time, outer ones first.
+
+    `name` are indices into `names`, which are names with op types, and `shape` indices into `shapes`, ABSENT if that of
+    an event is not known. Times are in nanoseconds since the epoch. `is_of_data` has a flag for each thread: whether it
+    belongs to `tf.data`. `is_call` is whether Python called a function.
+    """
+
+    kind: Integers
+    name: Integers
+    start: Integers
+    duration: Integers
+    thread: Integers
+    shape: Integers
+    is_call: Flags
+    is_of_data: Flags
+    names: Sequence[tuple[str, str]]
+    shapes: Sequence[str]
+    memory: Memory
+    memory_ops: Sequence[str]
+    allocators: Sequence[str]
+    accelerators: Sequence[str]
 
     @property
-    def end(self) -> int:
-        """When it ended."""
-        return self.start + self.duration
-
-    @property
-    def is_call(self) -> bool:
-        """Whether Python called a function."""
-        return bool(self.stats.get("is_func"))
+    def end(self) -> Integers:
+        """When each event ended."""
+        found: Integers = self.start + self.duration
+        return found
 
 
-@dataclass(frozen=True)
-class Thread:
-    """A thread of the host and its useful events, outer ones first."""
+def host_events(space: ReadSpace, profiling_started: int = 0) -> HostEvents:
+    """The events of the threads of the host, which are numbered in the order in which they were recorded.
 
-    number: int
-    name: str
-    events: list[Event]
-
-    @property
-    def is_of_data(self) -> bool:
-        """Whether it belongs to `tf.data`."""
-        return self.name.startswith(DATA_THREADS)
-
-
-def host_threads(space: XSpace, profiling_started: int = 0, steps: Sequence[tuple[int, bool]] = ()) -> Iterator[Thread]:
-    """The threads of the host, numbered in the order in which they were recorded.
-
-    `steps` are the starts of steps, sorted, each with whether the input shapes of its ops are to be read.
-
+    >>> from tfprof_widget.ingest.xspace.space import read_space
     >>> from tfprof_widget.lib.messages import XSpace
-    >>> space = XSpace()
-    >>> plane = space.planes.add(name="/host:CPU")
-    >>> plane.event_metadata[7].name = "layer/MatMul:MatMul"
-    >>> line = plane.lines.add(name="worker", timestamp_ns=1000)
-    >>> _ = line.events.add(metadata_id=7, offset_ps=5_000, duration_ps=2_000)
-    >>> next(host_threads(space)).events[0][:5]
-    ('op', 'layer/MatMul', 'MatMul', 1005, 2)
+    >>> line = {"timestamp_ns": 1000, "events": [{"metadata_id": 7, "offset_ps": 5_000, "duration_ps": 2_000}]}
+    >>> plane = {"name": "/host:CPU", "lines": [line], "event_metadata": {7: {"name": "layer/MatMul:MatMul"}}}
+    >>> events = host_events(read_space(XSpace(planes=[plane])))
+    >>> events.names, events.name.tolist(), events.start.tolist(), events.duration.tolist()
+    ([('layer/MatMul', 'MatMul')], [0], [1005], [2])
     """
-    origin = profile_started(space, profiling_started)
-    number = count()
+    accelerators = (accelerator_of(plane.message).partition(":")[0] for plane in space.planes)
+    reader = _HostReader(profile_started(space.message, profiling_started), next(filter(None, accelerators), ""))
     for plane in space.planes:
-        if not plane.name.startswith(HOST_PLANE):
-            continue
-        seen, reader = _Seen(steps), StatReader(plane, _READ_OF_EVENTS)
-        kinds = {key: known for key, each in plane.event_metadata.items() if (known := _kind(each.name))}
-        for line in plane.lines:
-            base = absolute_nanos(line.timestamp_ns, origin)
-            events = [_event(reader, each, base, seen, *kinds[each.metadata_id]) for each in _known(line.events, kinds)]
-            events = [each for each in events if each.op not in MOVING]
-            events.sort(key=lambda event: (event.start, -event.duration))
-            yield Thread(next(number), line.display_name or line.name, events)
+        if plane.name.startswith(HOST_PLANE):
+            reader.add(plane)
+    return reader.events()
 
 
-def count_of(stats: Mapping[str, Any], name: str) -> int:
-    """A stat that is a count, 0 if there is none; damaged traces have texts and broken numbers there.
+class _Columns(NamedTuple):
+    """The columns of HostEvents."""
 
-    >>> count_of({"addr": 5, "requested_bytes": "many"}, "requested_bytes")
-    0
-    """
-    value = stats.get(name, 0)
-    return value if isinstance(value, int) else 0
+    kind: Integers
+    name: Integers
+    start: Integers
+    duration: Integers
+    thread: Integers
+    shape: Integers
+    is_call: Flags
+
+
+class _HostReader:
+    """Reads the useful events of planes of the host; each text is kept once."""
+
+    def __init__(self, origin: int, accelerator: str) -> None:
+        self._origin, self._accelerator = origin, accelerator
+        self._names: dict[tuple[str, str], int] = {}
+        self._shapes: dict[str, int] = {}
+        self._ops: dict[str, int] = {}
+        self._allocators: dict[str, int] = {}
+        self._accelerators: dict[str, int] = {}
+        self._is_of_data: list[bool] = []
+        none, flags = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        self._columns = [_Columns(none, none, none, none, none, none, flags)]
+        self._memory = [Memory(none, flags, none, none, none, none, none, flags, none, none, none)]
+
+    def add(self, plane: ReadPlane) -> None:
+        """Add the events of a plane."""
+        events = plane.events
+        told = {key: known for key, each in plane.names.items() if (known := _kind(each))}
+        kind = NumberCodes({key: known[0] for key, known in told.items()}).of(events.metadata)
+        name = NumberCodes({key: self._name(*known[1:]) for key, known in told.items()}).of(events.metadata)
+        self._read_names(events, kind, name)
+        rows = np.flatnonzero(name >= 0)
+        kind, start = kind[rows], plane.start_nanos(self._origin)[rows]
+        shape = np.full(len(rows), ABSENT, np.int64)
+        has_shape = np.flatnonzero(_HAS_SHAPE[kind])
+        shape[has_shape] = _coded(events, "shape", rows[has_shape], self._shapes)
+        thread = events.line[rows] + np.int64(len(self._is_of_data))
+        is_call = events.numbers("is_func")[rows] != 0
+        before = sum(len(each.kind) for each in self._columns)
+        self._memory.append(self._read_memory(events, rows, kind, before))
+        self._columns.append(_Columns(kind, name[rows], start, plane.nanos[rows], thread, shape, is_call))
+        self._is_of_data += [line.startswith(DATA_THREADS) for line in plane.lines]
+
+    def _name(self, name: str, op: str) -> int:
+        return ABSENT if op in MOVING else self._names.setdefault((name, op), len(self._names))
+
+    def _read_names(self, events: Events, kind: Integers, name: Integers) -> None:
+        """Put in the names that events tell as stats."""
+        for which, *stats in ((Kind.ASYNC_OP, "name", "kernel_type"), (Kind.EAGER_OP, "eager_op", "eager_op")):
+            rows = np.flatnonzero(kind == which)
+            known: dict[str, int] = {}
+            names, types = (_coded(events, stat, rows, known) for stat in stats)
+            texts = [*known, ""]
+            first, number = numbered(names, types)
+            codes = [self._name(texts[names[row]], texts[types[row]]) for row in first.tolist()]
+            name[rows] = np.array(codes, np.int64)[number]
+
+    def _read_memory(self, events: Events, rows: Integers, kind: Integers, before: int) -> Memory:
+        """What allocators say in these rows, before which there were so many other events."""
+        of_memory = np.flatnonzero(kind >= Kind.ALLOCATION)
+        told = rows[of_memory]
+        regions = {"output": 0}
+        named = _coded(events, "allocator_name", told, self._allocators)
+        allocator = np.where(named >= 0, named, self._numbered_allocators(events, told))
+        return Memory(
+            event=of_memory + before,
+            is_release=kind[of_memory] == Kind.RELEASE,
+            address=events.numbers("addr")[told],
+            size=events.numbers("requested_bytes")[told],
+            in_use=events.numbers("bytes_allocated")[told],
+            reserved=events.numbers("bytes_reserved")[told],
+            run=events.numbers("id")[told],
+            is_output=_coded(events, "region_type", told, regions) == regions["output"],
+            op=np.where(named >= 0, _coded(events, "tf_op", told, self._ops), ABSENT),  # TPUs name none of the program
+            allocator=allocator,
+            device=self._devices_of(allocator),
+        )
+
+    def _numbered_allocators(self, events: Events, rows: Integers) -> Integers:
+        """The allocators of a TPU's memory, which have the TPU's number on the host in place of a name."""
+        place, numbers = events.values("index_on_host", rows)
+        if not self._accelerator:
+            return np.full(len(rows), ABSENT, np.int64)
+        names = [f"{self._accelerator.upper()}_{number}" for number in numbers]
+        codes = [self._allocators.setdefault(name, len(self._allocators)) for name in names]
+        return np.array([*codes, ABSENT], np.int64)[place]
+
+    def _devices_of(self, allocator: Integers) -> Integers:
+        """The accelerator of each allocator."""
+        told = [accelerator_of_allocator(name) for name in self._allocators]
+        codes = [self._accelerators.setdefault(each, len(self._accelerators)) if each else ABSENT for each in told]
+        return np.array([*codes, ABSENT], np.int64)[allocator]
+
+    def events(self) -> HostEvents:
+        """All events in their order."""
+        columns, memory = _Columns._make(_joined(self._columns)), Memory._make(_joined(self._memory))
+        order = np.lexsort((-columns.duration, columns.start, columns.thread))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        memory = memory._replace(event=place[memory.event])
+        in_order = np.argsort(memory.event)
+        return HostEvents(
+            **{name: column[order] for name, column in columns._asdict().items()},
+            is_of_data=np.array(self._is_of_data, np.bool_),
+            names=list(self._names),
+            shapes=list(self._shapes),
+            memory=Memory._make(column[in_order] for column in memory),
+            memory_ops=list(self._ops),
+            allocators=list(self._allocators),
+            accelerators=list(self._accelerators),
+        )
+
+
+def _joined(parts: Sequence[tuple[NDArray[Any], ...]]) -> Sequence[NDArray[Any]]:
+    """The columns of all parts, which are not copied if only one has rows."""
+    with_rows = [part for part in parts if len(part[0])] or parts[:1]
+    return with_rows[0] if len(with_rows) == 1 else [np.concatenate(each) for each in zip(*with_rows, strict=True)]
+
+
+def _coded(events: Events, stat: str, rows: Integers, known: dict[str, int]) -> Integers:
+    """The texts of these events' stat, as indices into the known ones, to which new ones are added; ABSENT: none."""
+    place, values = events.values(stat, rows)
+    codes = [known.setdefault(text, len(known)) if (text := str(value)) else ABSENT for value in values]
+    return np.array([*codes, ABSENT], np.int64)[place]
 
 
 def dropped_events(space: XSpace) -> int:
@@ -155,119 +290,12 @@ def _kind(name: str) -> tuple[Kind, str, str] | None:
     fixed = _FIXED.get(name)
     if fixed is not None:
         return fixed, "", ""
-    if name.startswith(_ITERATOR):
-        return "iterator", name, name.rpartition("::")[2].partition("[")[0]
+    if name.startswith(ITERATOR):
+        return Kind.ITERATOR, name, name.rpartition("::")[2].partition("[")[0]
     op = OP.fullmatch(name) or _COMPILED.fullmatch(name)
     if op is None or op["type"] in MOVING:
         return None
-    return "op", op["name"], op["type"]
-
-
-def _known(events: Iterable[XEvent], kinds: dict[int, Any]) -> Iterator[XEvent]:
-    return (event for event in events if event.metadata_id in kinds)
-
-
-class _Seen:
-    """Counts the executions of each op in a step: of many only the 1st, 2nd, 4th, 8th … is read in full."""
-
-    def __init__(self, steps: Sequence[tuple[int, bool]]) -> None:
-        self._starts = [start for start, _ in steps]
-        self._counts: list[dict[int, int] | None] = [{}, *({} if is_read else None for _, is_read in steps)]
-
-    def is_to_be_read(self, key: int, start: int) -> bool:
-        counts = self._counts[bisect_right(self._starts, start)]
-        if counts is None:
-            return False
-        number = counts[key] = counts.get(key, 0) + 1
-        return not number & (number - 1)
-
-
-def _event(reader: StatReader, event: XEvent, base: int, seen: _Seen, kind: Kind, name: str, op: str) -> Event:
-    start = base + event.offset_ps // PICOS_A_NANO
-    is_left_out = kind == "iterator" or (kind == "op" and not seen.is_to_be_read(event.metadata_id, start))
-    stats = {} if is_left_out else reader.read(event.stats)
-    if kind == "async op":
-        name, op = str(stats.get("name", "")), str(stats.get("kernel_type", ""))
-    elif kind == "eager op":
-        name = op = str(stats.get("eager_op", ""))
-    return Event(kind, name, op, start, event.duration_ps // PICOS_A_NANO, stats)
-
-
-def read_stats(plane: XPlane, stats: Iterable[Any]) -> dict[str, Any]:
-    """The stats by name.
-
-    >>> from tfprof_widget.lib.messages import XSpace
-    >>> plane = XSpace().planes.add()
-    >>> plane.stat_metadata[1].name = "step_num"
-    >>> _ = plane.stats.add(metadata_id=1, int64_value=7)
-    >>> read_stats(plane, plane.stats)
-    {'step_num': 7}
-    """
-    found: dict[str, Any] = {}
-    for stat in stats:
-        field = stat.WhichOneof("value")
-        if field is None:
-            continue
-        value = getattr(stat, field)
-        if field == "ref_value":  # unsigned, unlike the keys of the map
-            value = plane.stat_metadata[value].name if value <= LARGEST_INTEGER else ""
-        found[plane.stat_metadata[stat.metadata_id].name] = value
-    return found
-
-
-class StatReader:
-    """Reads the stats of many events of a plane that are wanted: their names are looked up once.
-
-    >>> from tfprof_widget.lib.messages import XSpace
-    >>> plane = XSpace().planes.add()
-    >>> plane.stat_metadata[1].name = "step_num"
-    >>> stat = plane.stats.add(metadata_id=1, int64_value=7)
-    >>> StatReader(plane, ["step_num"]).read([stat]), StatReader(plane, ["addr"]).read([stat])
-    ({'step_num': 7}, {})
-    """
-
-    def __init__(self, plane: XPlane, wanted: Collection[str]) -> None:
-        self._texts = {key: each.name for key, each in plane.stat_metadata.items()}
-        self._names = {key: name for key, name in self._texts.items() if name in wanted}
-
-    def read(self, stats: Iterable[Any]) -> dict[str, Any]:
-        """The stats by name."""
-        found: dict[str, Any] = {}
-        names = self._names
-        for stat in stats:
-            key = stat.metadata_id
-            if key in names:
-                field = stat.WhichOneof("value")
-                if field == "ref_value":
-                    found[names[key]] = self._texts.get(stat.ref_value, "")
-                elif field is not None:
-                    found[names[key]] = getattr(stat, field)
-        return found
-
-
-def profile_started(space: XSpace, profiling_started: int = 0) -> int:
-    """When profiling started, from which times may count.
-
-    Old versions of TensorFlow, such as 2.12, do not record it; then it is `profiling_started`.
-
-    >>> from tfprof_widget.lib.messages import XSpace
-    >>> profile_started(XSpace(), 1000)
-    1000
-    """
-    for plane in space.planes:
-        start = count_of(read_stats(plane, plane.stats), "profile_start_time")
-        if start:
-            return start
-    return profiling_started
-
-
-def absolute_nanos(nanos: int, origin: int) -> int:
-    """A time in nanoseconds since the epoch; it may have been counted from the start of profiling.
-
-    >>> absolute_nanos(5, 1000), absolute_nanos(1005, 1000)
-    (1005, 1005)
-    """
-    return nanos if nanos >= origin else origin + nanos
+    return Kind.OP, op["name"], op["type"]
 
 
 MOST_NOTES = 5

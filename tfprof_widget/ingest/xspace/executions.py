@@ -1,381 +1,252 @@
-"""Finds executions among the events, with their memory and their exchanges with other devices."""
+"""Finds the executions among the host's events, with the time that each took itself and the memory of each."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from tfprof_widget.ingest.parts.names import HOST, ExecutedNames, without_body_numbers
-from tfprof_widget.ingest.parts.nodes import NodeTable
-from tfprof_widget.ingest.parts.transfers import Transfer
-from tfprof_widget.ingest.xspace.accelerators import ACCELERATOR, Copy
-from tfprof_widget.ingest.xspace.events import (
-    HOST_PLANE,
-    PICOS_A_NANO,
-    Event,
-    Kind,
-    Thread,
-    absolute_nanos,
-    count_of,
-    profile_started,
-    read_stats,
-)
-from tfprof_widget.lib.arrays import LARGEST_INTEGER
-from tfprof_widget.lib.messages import AttrValue, SealedAttribute, SealedGraph
+import numpy as np
+
+from tfprof_widget.ingest.parts.names import HOST
+from tfprof_widget.ingest.xspace.accelerators import ACCELERATOR
+from tfprof_widget.ingest.xspace.events import HostEvents, Kind, Memory
+from tfprof_widget.ingest.xspace.space import TOO_LARGE
+from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Flags, Integers, distinct, in_order
+from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.profiles.accelerators import Allocator
-from tfprof_widget.profiles.devices import accelerator_of_allocator
-
-if TYPE_CHECKING:
-    from tfprof_widget.lib.messages import XEvent, XPlane, XSpace
-
-_EXECUTED: frozenset[Kind] = frozenset({"op", "async op", "iterator", "eager run"})
 
 
-@dataclass
-class OpSpan:
-    """One execution with its allocations; `own` is its time without the executions inside it.
+@dataclass(frozen=True, eq=False)
+class HostExecutions:
+    """The executions on threads of the host; those on a thread are by start.
 
-    `input_shapes` are as TensorFlow writes them, such as `(float[2,3];int32[])`, or empty.
+    `event` are rows of the events, and `name` indices into their names. `own` is the time without the executions
+    inside. `of_memory` has for each allocation and release the execution around it, ABSENT if there is none.
     """
 
-    kind: Kind
-    name: str
-    op: str
-    thread: Thread
-    start: int
-    end: int
-    own: int
-    input_shapes: str = ""
-    memory: list[Event] = field(default_factory=list)
+    event: Integers
+    name: Integers
+    own: Integers
+    of_memory: Integers
 
 
-@dataclass
-class _Open:
-    """An event that has not ended yet; an eager op has no execution beside what runs in it."""
+def executions(events: HostEvents) -> HostExecutions:
+    """The executions; ops that an eager op runs on the same thread belong to it.
 
-    event: Event
-    execution: OpSpan | None
-
-
-def executions(thread: Thread) -> Iterator[OpSpan]:
-    """The executions of a thread by start; ops that an eager op runs on the same thread belong to it.
-
-    An allocation on an accelerator outside of all executions is a span of the kind "allocation", with the name of its
-    op: of ops of GPUs, TensorFlow records most on the stream only.
-
-    >>> inner = Event("op", "a/b", "Mul", 12, 3, {})
-    >>> outer = Event("op", "a", "While", 10, 10, {})
-    >>> [(each.name, each.own) for each in executions(Thread(0, "worker", [outer, inner]))]
-    [('a', 7), ('a/b', 3)]
+    >>> from tfprof_widget.ingest.xspace.events import host_events
+    >>> from tfprof_widget.ingest.xspace.space import read_space
+    >>> from tfprof_widget.lib.messages import XSpace
+    >>> outer, inner = {"metadata_id": 1, "duration_ps": 10_000}, {"metadata_id": 2, "duration_ps": 3_000}
+    >>> names = {1: {"name": "a:While"}, 2: {"name": "a/b:Mul"}}
+    >>> plane = {"name": "/host:CPU", "lines": [{"events": [outer, inner]}], "event_metadata": names}
+    >>> found = executions(host_events(read_space(XSpace(planes=[plane]))))
+    >>> found.event.tolist(), found.own.tolist()
+    ([0, 1], [7, 3])
     """
-    found: list[OpSpan] = []
-    opened: list[_Open] = []
-    for event in thread.events:
-        while opened and opened[-1].event.end <= event.start and not _is_moment_within(event, opened[-1].event):
-            opened.pop()
-        around = next((each.execution for each in reversed(opened) if each.execution is not None), None)
-        if event.kind in ("allocation", "release"):
-            if around is not None:
-                around.memory.append(event)
-            elif event.kind == "allocation" and (name := str(event.stats.get("tf_op", ""))) and accelerator_of(event):
-                found.append(OpSpan(event.kind, name, "", thread, event.start, event.start, 0, memory=[event]))
-            continue
-        execution = _execution(event, thread, opened, around)
-        opened.append(_Open(event, execution))
-        if execution is not None:
-            found.append(execution)
-            if around is not None:
-                around.own -= min(execution.end, around.end) - execution.start
-    return iter(found)
+    lasting = np.flatnonzero(events.kind < Kind.ALLOCATION)
+    nest = _Nest.of(events, lasting)
+    is_executed = nest.within == np.arange(len(lasting))
+    row = np.cumsum(is_executed) + ABSENT  # of each event that is an execution
+    found = np.flatnonzero(is_executed)
+    own, end = events.duration[lasting[found]], events.end[lasting]
+    outer = nest.around[found]
+    inside = np.flatnonzero(outer >= 0)
+    taken = np.minimum(end[found], end[outer])[inside] - events.start[lasting[found[inside]]]
+    np.subtract.at(own, row[outer[inside]], taken)
+    within = nest.at_moments(events, lasting, events.memory.event)
+    owner = np.append(row, ABSENT)[within]
+    return HostExecutions(lasting[found], nest.name[found], np.maximum(own, 0), owner)
 
 
-def _is_moment_within(event: Event, outer: Event) -> bool:
-    """Whether an event without duration lies at the end of another event."""
-    return not event.duration and event.start == outer.end and event.kind in ("allocation", "release")
+@dataclass(frozen=True, eq=False)
+class _Nest:
+    """How the events that last are nested: for each the event that was open when it began, ABSENT if none was.
+
+    `around` is the innermost execution among the open events, and `within` the event itself if it is an execution, else
+    `around`. `name` are names, of which eager runs have those of their ops.
+    """
+
+    opened: Integers
+    around: Integers
+    within: Integers
+    name: Integers
+
+    @classmethod
+    def of(cls, events: HostEvents, rows: Integers) -> _Nest:
+        """The nest of the events in these rows; most of them have none within or around."""
+        kind, name, alone = events.kind[rows], events.name[rows].copy(), np.full(len(rows), ABSENT, np.int64)
+        is_executed = (kind == Kind.OP) | (kind == Kind.ASYNC_OP) | (kind == Kind.ITERATOR)
+        nest = cls(alone, alone.copy(), np.where(is_executed, np.arange(len(rows)), ABSENT), name)
+        nested = _nested(events.start[rows], events.end[rows], events.thread[rows])
+        if len(nested):
+            opened, around, within, name[nested] = _walked(events, rows[nested])
+            place = np.append(nested, ABSENT)
+            nest.opened[nested], nest.around[nested], nest.within[nested] = place[opened], place[around], place[within]
+        return nest
+
+    def at_moments(self, events: HostEvents, rows: Integers, moments: Integers) -> Integers:
+        """The execution around each of these events, which take no time; an event may lie at the end of another."""
+        if not len(rows):
+            return np.full(len(moments), ABSENT, np.int64)
+        within = np.searchsorted(rows, moments) + ABSENT
+        thread = events.thread[rows]
+        within[(within >= 0) & (thread[within] != events.thread[moments])] = ABSENT
+        end, start, lasts = events.end[rows], events.start[moments], events.duration[moments] != 0
+        looked_at = np.flatnonzero(within >= 0)
+        while len(looked_at):
+            ended = end[within[looked_at]]
+            is_over = (ended < start[looked_at]) | ((ended == start[looked_at]) & lasts[looked_at])
+            looked_at = looked_at[is_over]
+            within[looked_at] = self.opened[within[looked_at]]
+            looked_at = looked_at[within[looked_at] >= 0]
+        found: Integers = np.where(within >= 0, self.within[within], ABSENT)
+        return found
 
 
-def _execution(event: Event, thread: Thread, opened: Sequence[_Open], around: OpSpan | None) -> OpSpan | None:
-    if event.kind not in _EXECUTED:
-        return None
-    name, op = event.name, event.op
-    if event.kind == "eager run":
-        eager = next((each.event for each in reversed(opened) if each.event.kind == "eager op"), None)
-        if eager is None or eager.is_call or (around is not None and around.kind == "eager run"):
-            return None
-        name, op = eager.name, eager.op
-    elif event.kind == "op" and around is not None and around.kind == "eager run":
-        return None
-    elif event.kind == "async op" and around is not None and (around.name, around.op) == (name, op):
-        return None  # the start of the op around it, which every fully recorded event has
-    return OpSpan(
-        event.kind, name, op, thread, event.start, event.end, event.duration, str(event.stats.get("shape", ""))
+def _nested(start: Integers, end: Integers, thread: Integers) -> Integers:
+    """The rows of events that may overlap with another one of their thread; they are by thread and start.
+
+    >>> _nested(np.array([0, 5, 10, 15]), np.array([10, 7, 12, 20]), np.array([0, 0, 0, 1])).tolist()
+    [0, 1]
+    """
+    begins = np.flatnonzero(np.diff(thread, prepend=ABSENT))
+    latest = np.empty_like(end)  # the latest end so far
+    for first, last in zip(begins.tolist(), [*begins[1:].tolist(), len(end)], strict=False):
+        np.maximum.accumulate(end[first:last], out=latest[first:last])
+    is_apart = np.ones(len(start) + 1, np.bool_)  # whether all events before have ended; behind the last, they have
+    is_apart[1:-1] = start[1:] >= latest[:-1]
+    return np.flatnonzero(~(is_apart[:-1] & is_apart[1:]))
+
+
+def _walked(events: HostEvents, rows: Integers) -> tuple[Integers, ...]:
+    """The columns of the nest of these events, found event by event."""
+    kinds, names, starts, ends, threads = (
+        column[rows].tolist() for column in (events.kind, events.name, events.start, events.end, events.thread)
     )
+    is_call = events.is_call[rows].tolist()
+    opened, around, within, caller = ([ABSENT] * len(rows) for _ in range(4))
+    op, iterator, eager_op, eager_run = Kind.OP, Kind.ITERATOR, Kind.EAGER_OP, Kind.EAGER_RUN
+    open_events: list[int] = []
+    thread = ABSENT
+    for row, (kind, start) in enumerate(zip(kinds, starts, strict=True)):
+        if threads[row] != thread:
+            thread = threads[row]
+            open_events.clear()
+        while open_events and ends[open_events[-1]] <= start:
+            open_events.pop()
+        outer = execution = eager = ABSENT
+        if open_events:
+            outer = open_events[-1]
+            execution, eager = within[outer], caller[outer]
+        open_events.append(row)
+        opened[row], around[row], within[row], caller[row] = outer, execution, execution, eager
+        in_eager_run = execution >= 0 and kinds[execution] == eager_run
+        if kind == eager_op:
+            caller[row] = row
+        elif kind == eager_run:
+            if eager >= 0 and not is_call[eager] and not in_eager_run:
+                within[row], names[row] = row, names[eager]
+        elif kind == op:
+            if not in_eager_run:
+                within[row] = row
+        elif kind == iterator or execution < 0 or names[execution] != names[row]:
+            within[row] = row  # else it is the start of the op around it, which every fully recorded event has
+    return tuple(np.array(column, np.int64) for column in (opened, around, within, names))
 
 
-@dataclass
-class SpanMemory:
-    """The bytes of one execution."""
+def loose_runs(events: HostEvents, found: HostExecutions) -> tuple[Integers, Integers]:
+    """The first allocation of each run of an op of which only kernels were recorded, and the run of each allocation.
 
-    requested: int = 0
-    peak: int = 0
-    residual: int = 0
-    output: int = 0
-    bytes_in_use: int = 0
-
-
-class Record(NamedTuple):
-    """An allocation or release: when (nanoseconds), its bytes (negative if released), and on which device."""
-
-    nanos: int
-    size: int
-    address: int
-    on_accelerator: bool
-
-
-def add_up(events: Iterable[Event]) -> SpanMemory:
-    """The memory of an execution from the allocations and releases in it, in their order.
-
-    Releases of the execution's own memory reduce its residual bytes; other releases belong to the owners of the memory.
-
-    >>> def event(kind, address, size, **more):
-    ...     return Event(kind, "", "", 5000, 0, {"addr": address, "requested_bytes": size, **more})
-    >>> events = [event("allocation", 1, 8), event("allocation", 2, 4, region_type="output"), event("release", 1, 8)]
-    >>> memory = add_up(events)
-    >>> memory.requested, memory.peak, memory.residual, memory.output
-    (12, 12, 4, 4)
+    Of ops of GPUs, TensorFlow records most on the stream only.
     """
-    memory = SpanMemory()
-    live: dict[int, int] = {}
-    for event in events:
-        record = record_of(event)
-        if event.kind == "release":
-            memory.residual -= live.pop(record.address, 0)
-            continue
-        live[record.address] = record.size
-        memory.requested += record.size
-        memory.residual += record.size
-        memory.peak = max(memory.peak, memory.residual)
-        memory.output += record.size if event.stats.get("region_type") == "output" else 0
-        if record.on_accelerator:
-            memory.bytes_in_use = max(memory.bytes_in_use, count_of(event.stats, "bytes_allocated"))
-    return memory
+    memory = events.memory
+    on_host = {events.names[code][0] for code in distinct(found.name[events.kind[found.event] == Kind.OP])[0].tolist()}
+    is_unknown = np.array([*(op not in on_host for op in events.memory_ops), False], np.bool_)
+    rows = np.flatnonzero((found.of_memory < 0) & ~memory.is_release & (memory.device >= 0) & is_unknown[memory.op])
+    first, number = in_order(memory.op[rows], memory.run[rows])
+    run = np.full(len(memory.event), ABSENT, np.int64)
+    run[rows] = number
+    return rows[first], run
 
 
-def record_of(event: Event) -> Record:
-    """The allocation or release in an event of the allocator.
+def add_up(memory: Memory, row: Integers) -> Integers:
+    """The memory of executions by their allocations and releases: `row` has the execution of each, ABSENT without one.
 
-    >>> record_of(Event("release", "", "", 5000, 0, {"addr": 1, "requested_bytes": 8}))
-    Record(nanos=5000, size=-8, address=1, on_accelerator=False)
+    Columns are the row of the execution and then bytes: requested, at the peak, not released by it, of outputs, in use.
+    Releases of the execution's own memory reduce what it holds; other releases belong to the owners of the memory.
     """
-    size = count_of(event.stats, "requested_bytes")
-    return Record(
-        event.start,
-        -size if event.kind == "release" else size,
-        count_of(event.stats, "addr"),
-        bool(accelerator_of(event)),
+    order = np.argsort(row, kind="stable")[np.count_nonzero(row < 0) :]
+    row, memory = row[order], Memory._make(column[order] for column in memory)
+    size, is_release = memory.size, memory.is_release
+    freed = _freed(is_release, row, memory.device, memory.address)
+    change = np.where(is_release, np.where(freed >= 0, -size[freed], 0), size)
+    rows, first = np.unique(row, return_index=True)
+    if not len(rows):
+        return np.zeros((0, 6), np.int64)
+    if np.abs(size.astype(np.float64)).sum() >= LARGEST_INTEGER:
+        raise ProfileError(TOO_LARGE)
+    requested = np.where(is_release, 0, size)
+    running = np.cumsum(change)
+    running -= np.repeat(running[first] - change[first], np.diff(first, append=len(order)))
+    columns = (
+        np.add.reduceat(requested, first),
+        np.maximum.reduceat(np.where(is_release, 0, np.maximum(running, 0)), first),
+        running[np.append(first[1:], len(order)) - 1],
+        np.add.reduceat(np.where(memory.is_output, requested, 0), first),
+        np.maximum.reduceat(np.where((memory.device >= 0) & ~is_release, np.maximum(memory.in_use, 0), 0), first),
     )
+    return np.stack([rows, *columns], axis=1)
 
 
-def accelerator_of(event: Event) -> str:
-    """The accelerator whose memory an allocator's event is of, such as `gpu:0`; empty if it is the host's.
+def _freed(is_release: Flags, *of: Integers) -> Integers:
+    """For each release the row of the allocation that it frees, ABSENT without one; rows are in order of time.
 
-    >>> accelerator_of(Event("release", "", "", 5000, 0, {"allocator_name": "GPU_0_bfc"}))
-    'gpu:0'
-    >>> accelerator_of(Event("release", "", "", 5000, 0, {"allocator_name": "gpu_host_bfc"}))
-    ''
+    It is the last one before it that is equal in all of these columns, of which one are addresses.
+
+    >>> _freed(np.array([False, True, True, True]), np.array([1, 1, 1, 2])).tolist()
+    [-1, 0, -1, -1]
     """
-    return accelerator_of_allocator(str(event.stats.get("allocator_name", "")))
-
-
-def allocators_in(events: Iterable[Event], capacities: Mapping[str, int]) -> Iterator[Allocator]:
-    """How much memory each allocator had in use, by what its own events tell of all its memory.
-
-    >>> event = Event("allocation", "", "", 5000, 0, {"allocator_name": "GPU_0_bfc", "bytes_allocated": 4096})
-    >>> [(each.name, each.peak_bytes) for each in allocators_in([event], {})]
-    [('GPU_0_bfc', 4096)]
-    """
-    found: dict[str, list[tuple[int, int]]] = {}
-    devices: dict[str, str] = {}
-    for event in events:
-        in_use = count_of(event.stats, "bytes_allocated") + count_of(event.stats, "bytes_reserved")
-        name = str(event.stats.get("allocator_name", ""))
-        if name and 0 < in_use <= LARGEST_INTEGER:
-            found.setdefault(name, []).append((event.start, in_use))
-            devices.setdefault(name, accelerator_of(event))
-    for name, points in found.items():
-        device = ACCELERATOR.format(devices[name]) if devices[name] else HOST
-        yield Allocator.of(name, device, capacities.get(device, 0), points)
-
-
-def held(allocations: Iterable[tuple[int, Record]], releases: Iterable[Record]) -> list[tuple[int, Record]]:
-    """The allocations with their owners, and their releases with the same owner, in order of time.
-
-    Any thread may release memory that another one allocated. Releases of memory without an owner are left out.
-
-    >>> first, again = Record(10, 8, 1, False), Record(30, 4, 1, False)
-    >>> found = held([(7, first), (9, again)], [Record(5, -2, 1, False), Record(20, -8, 1, False)])
-    >>> [(owner, record.nanos, record.size) for owner, record in found]
-    [(7, 10, 8), (7, 20, -8), (9, 30, 4)]
-    """
-    live: dict[int, tuple[int, int]] = {}
-    found: list[tuple[int, Record]] = []
-    events = [*allocations, *((None, record) for record in releases)]
-    for owner, record in sorted(events, key=lambda event: event[1].nanos):
-        if owner is not None:
-            live[record.address] = (owner, record.size)
-            found.append((owner, record))
-        elif record.address in live:
-            owner, size = live.pop(record.address)
-            found.append((owner, record._replace(size=-size)))
+    order = np.lexsort(of)
+    later, earlier = order[1:], order[:-1]
+    matched = is_release[later] & ~is_release[earlier]
+    for column in of:
+        matched &= column[later] == column[earlier]
+    found = np.full(len(is_release), ABSENT, np.int64)
+    found[later[matched]] = earlier[matched]
     return found
 
 
-# The bytes of TensorFlow's types by their numbers; strings and resources have none.
-_WIDTHS: Mapping[int, int] = {
-    **dict.fromkeys((4, 6, 10, 11, 12), 1),  # uint8, int8, bool, qint8, quint8
-    **dict.fromkeys((5, 14, 17, 19), 2),  # int16, bfloat16, uint16, half
-    **dict.fromkeys((1, 3, 13, 22), 4),  # float, int32, qint32, uint32
-    **dict.fromkeys((2, 8, 9, 23), 8),  # double, complex64, int64, uint64
-    18: 16,  # complex128
-}
-_TYPE = ("T", "dtype", "Tout", "DstT", "out_type")
+def held(events: HostEvents, row: Integers) -> Integers:
+    """The allocations of executions and the releases of that memory, by any thread, in order of time.
+
+    Columns are the row of the execution, the nanosecond, the bytes (negative if released), and whether they are an
+    accelerator's.
+    """
+    memory = events.memory
+    rows = np.flatnonzero((row >= 0) | memory.is_release)
+    owner = np.where(memory.is_release[rows], ABSENT, row[rows])
+    rows = rows[np.lexsort((owner, memory.is_release[rows], events.start[memory.event[rows]]))]
+    is_release = memory.is_release[rows]
+    freed = _freed(is_release, memory.device[rows], memory.address[rows])
+    kept = np.flatnonzero(~is_release | (freed >= 0))
+    of = rows[np.where(is_release, freed, np.arange(len(rows)))[kept]]  # the allocation
+    at = rows[kept]
+    size = np.where(memory.is_release[at], -memory.size[of], memory.size[of])
+    return np.stack([row[of], events.start[memory.event[at]], size, (memory.device[at] >= 0).astype(np.int64)], axis=1)
 
 
-def tensor_sizes(
-    names: Iterable[str], columns: NodeTable, shapes: Sequence[tuple[int, ...]], graph: SealedGraph
-) -> dict[str, int]:
-    """The bytes of the outputs of these nodes, as far as they are known."""
-    wanted = frozenset(names)
-    widths = {node.name: _width(node.attr) for node in graph.node if node.name in wanted}
-    found = {}
-    for name, outputs in zip(columns.names, columns.output_shapes, strict=True):
-        shape = shapes[outputs[0]] if name in wanted and outputs and outputs[0] >= 0 else ()
-        if shape and min(shape) >= 0 and widths.get(name):
-            found[name] = math.prod(shape) * widths[name]
-    return found
+_LARGEST_IN_USE = LARGEST_INTEGER // 2
 
 
-def _width(attributes: Iterable[bytes]) -> int:
-    """The bytes of one element, 0 if they are not known."""
-    types = {}
-    for sealed in attributes:
-        entry = SealedAttribute.FromString(sealed)
-        if entry.key in _TYPE:
-            types[entry.key] = AttrValue.FromString(entry.value).type
-    return next((_WIDTHS.get(types[key], 0) for key in _TYPE if key in types), 0)
-
-
-class Exchange(NamedTuple):
-    """A tensor that a device got, or a collective that it took part in; `name` is the executed one."""
-
-    kind: str
-    name: str
-    source: str
-    target: str
-    start: int
-    end: int
-
-
-_ASKED, _CAME = "ExecutorState::ProcessAsync::Start", "ExecutorState::ProcessAsync::Done"
-_COLLECTIVE = re.compile(r"Collective\w+|Nccl\w+", re.ASCII)
-_SEND = re.compile(r"(?P<name>[^:]{1,4096})/_(?P<number>\d{1,9}):_(?:Host)?Send", re.ASCII)
-_RECEIVES = frozenset({"_Recv", "_HostRecv"})
-_KEY_PARTS = 5
-
-
-class _End(NamedTuple):
-    """When a waiting op began or ended, and in which run of an executor."""
-
-    kind: str
-    name: str
-    run: int
-    at: int
-
-
-def read_exchanges(space: XSpace, profiling_started: int = 0) -> Iterator[Exchange]:
-    """The receives and collectives in an XSpace of which beginning and end were recorded."""
-    origin = profile_started(space, profiling_started)
-    for plane in space.planes:
-        if not plane.name.startswith(HOST_PLANE):
-            continue
-        names = {key: each.name for key, each in plane.event_metadata.items()}
-        sends = dict(_sends(plane, names))
-        groups = dict(_groups(plane, names))
-        asked: dict[tuple[str, str, int], deque[int]] = {}
-        for begun in sorted(_ends(plane, names, _ASKED, origin), key=lambda end: end.at):
-            asked.setdefault(begun[:3], deque()).append(begun.at)
-        for ended in sorted(_ends(plane, names, _CAME, origin), key=lambda end: end.at):
-            begins = asked.get(ended[:3])
-            source, target, name = sends.get(ended.name, ("", "", ""))
-            if not begins or begins[0] > ended.at or (ended.kind in _RECEIVES and not source):
-                continue
-            source, name = source or groups.get(ended.name, "collective"), name or ended.name
-            yield Exchange(ended.kind, name, source, target, begins.popleft(), ended.at)
-
-
-def named_transfers(
-    exchanges: Sequence[tuple[int, Exchange | Copy]],
-    names: ExecutedNames,
-    sizes: Callable[[Iterable[str]], Mapping[str, int]],
-) -> Iterator[tuple[int, Transfer]]:
-    """The exchanges as a profile has them, by step, with the nodes that made the tensors and the known bytes."""
-    nodes = {name: _node(name, names) for name in {each.name for _, each in exchanges}}
-    known = sizes(nodes.values()) if nodes else {}
-    for step, each in exchanges:
-        node = nodes[each.name]
-        if isinstance(each, Copy):
-            yield step, each.as_transfer(node)
-            continue
-        ends = each.source.lower(), (each.target or HOST).lower()
-        transfer = Transfer(each.kind, *ends, node, each.start, each.end - each.start, known.get(node, 0))
-        if transfer.is_sound:
-            yield step, transfer
-
-
-def _node(name: str, names: ExecutedNames) -> str:
-    key = without_body_numbers(name)
-    return names.node("", key) or names.unknown(key)
-
-
-def _ends(plane: XPlane, names: dict[int, str], which: str, origin: int) -> Iterator[_End]:
-    """The beginnings, or the ends, of the ops that wait for other devices."""
-    for event, base in _events(plane, names, origin, lambda name: name == which):
-        stats = read_stats(plane, event.stats)
-        kind, run = str(stats.get("kernel_type", "")), stats.get("step_id", 0)
-        if (kind in _RECEIVES or _COLLECTIVE.fullmatch(kind)) and isinstance(run, int):
-            yield _End(kind, str(stats.get("name", "")), run, base + event.offset_ps // PICOS_A_NANO)
-
-
-def _sends(plane: XPlane, names: dict[int, str]) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """The source device, the target device and the sending op of each receive, by its name."""
-    for event, _ in _events(plane, names, 0, lambda name: _SEND.fullmatch(name) is not None):
-        found = _SEND.fullmatch(names[event.metadata_id])
-        stats = read_stats(plane, event.stats)
-        parts = str(stats.get("key", "")).split(";")
-        if found is not None and len(parts) == _KEY_PARTS:
-            received = f"{found['name']}/_{int(found['number']) + 1}"
-            yield received, (parts[0], parts[2], str(stats.get("from", found["name"])))
-
-
-def _groups(plane: XPlane, names: dict[int, str]) -> Iterator[tuple[str, str]]:
-    """The group of devices of each collective, by its name."""
-    for event, _ in _events(plane, names, 0, lambda name: _COLLECTIVE.fullmatch(name.rpartition(":")[2]) is not None):
-        group = read_stats(plane, event.stats).get("group_key")
-        if isinstance(group, int):
-            yield names[event.metadata_id].rpartition(":")[0], f"collective group {group}"
-
-
-def _events(plane: XPlane, names: dict[int, str], origin: int, wanted: Any) -> Iterator[tuple[XEvent, int]]:
-    """The events with a wanted name, each with the time from which its own time counts."""
-    keys = {key for key, name in names.items() if wanted(name)}
-    for line in plane.lines if keys else ():
-        base = absolute_nanos(line.timestamp_ns, origin)
-        yield from ((event, base) for event in _of(line.events, keys))
-
-
-def _of(events: Iterable[XEvent], keys: set[int]) -> Iterator[XEvent]:
-    return (event for event in events if event.metadata_id in keys)
+def allocators_in(events: HostEvents, capacities: Mapping[str, int]) -> Iterator[Allocator]:
+    """How much memory each allocator had in use, by what its own events tell of all its memory."""
+    memory = events.memory
+    in_use = np.minimum(memory.in_use, _LARGEST_IN_USE) + np.minimum(memory.reserved, _LARGEST_IN_USE)
+    told = np.flatnonzero((memory.allocator >= 0) & (in_use > 0))
+    codes, first = np.unique(memory.allocator[told], return_index=True)
+    for code in codes[np.argsort(first)].tolist():
+        rows = told[memory.allocator[told] == code]
+        of = int(memory.device[rows[0]])
+        device = ACCELERATOR.format(events.accelerators[of]) if of >= 0 else HOST
+        nanos = events.start[memory.event[rows]]
+        yield Allocator.of(events.allocators[code], device, capacities.get(device, 0), nanos, in_use[rows])

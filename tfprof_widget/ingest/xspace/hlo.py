@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfprof_widget.ingest.xspace.events import OP, read_stats
+from tfprof_widget.ingest.xspace.events import OP
+from tfprof_widget.ingest.xspace.space import read_stats
 from tfprof_widget.lib.arrays import LARGEST_INTEGER
 
 if TYPE_CHECKING:
@@ -34,13 +35,14 @@ class Frame(NamedTuple):
 class Instruction(NamedTuple):
     """An op of XLA's: its module, the framework's op that it came from, and its Python stack, outermost first.
 
-    `float_ops` are those of one run, as far as they can be counted.
+    `float_ops` are those of one run, as far as they can be counted, and `accessed_bytes` what it reads and writes.
     """
 
     module: str
     op_name: str
     stack: tuple[Frame, ...] = ()
     float_ops: int = 0
+    accessed_bytes: int = 0
 
 
 Programs = Mapping[int, Mapping[str, Instruction]]
@@ -82,13 +84,16 @@ def read_programs(space: XSpace) -> dict[int, dict[str, Instruction]]:
 def _instructions(module: HloModuleProto) -> Iterator[tuple[str, Instruction]]:
     stacks: dict[int, tuple[Frame, ...]] = {}
     count = float_ops_of(module)
+    shapes = {each.id: each.shape for computation in module.computations for each in computation.instructions}
     for computation in module.computations:
         for each in computation.instructions:
             told = each.metadata
             stack = stacks.setdefault(told.stack_frame_id, _stack(module, told.stack_frame_id))
             if not stack and told.source_file:
                 stack = (Frame(told.source_file, told.source_line, ""),)
-            yield each.name, Instruction(module.name, told.op_name.rstrip(":"), stack, count(each))
+            operands = [shapes[operand] for operand in each.operand_ids if operand in shapes]
+            costs = count(each), _accessed_bytes(each, operands)
+            yield each.name, Instruction(module.name, told.op_name.rstrip(":"), stack, *costs)
 
 
 def _stack(module: HloModuleProto, number: int) -> tuple[Frame, ...]:
@@ -126,7 +131,7 @@ def stack_of_text(lines: Iterable[str]) -> tuple[Frame, ...]:
 
 
 class Op(NamedTuple):
-    """The op that a kernel ran for: name, type, where Python made it and its float operations, as far as known.
+    """The op that a kernel ran for: name, type, where Python made it and what one run costs, as far as known.
 
     A kernel that names no op is a symbol, and has its own name.
     """
@@ -136,6 +141,7 @@ class Op(NamedTuple):
     stack: tuple[Frame, ...] = ()
     float_ops: int = 0
     is_symbol: bool = False
+    accessed_bytes: int = 0
 
     def done_by(self, kernels: int) -> Op:
         """The part of it that each of so many kernels does.
@@ -143,7 +149,7 @@ class Op(NamedTuple):
         >>> Op("x", "dot", float_ops=10).done_by(2).float_ops
         5
         """
-        return self._replace(float_ops=self.float_ops // kernels)
+        return self._replace(float_ops=self.float_ops // kernels, accessed_bytes=self.accessed_bytes // kernels)
 
 
 _MODULE = "XlaModule:"
@@ -172,13 +178,18 @@ def op_of(stats: Mapping[str, Any], symbol: str, programs: Programs = MappingPro
     module = str(stats.get("hlo_module", "")) or next((each.module for each in program.values()), "")
     told = (str(stats.get(key, "")).rstrip(":") for key in ("name", "tf_op") if stats.get(key) != _MODULE)
     framework = known.op_name if known is not None else next(filter(None, told), "")
-    flops = stats.get("flops", 0)
     return Op(
         framework or (f"{module}/{hlo}" if module else hlo),
         framework.rpartition("/")[2] or _LAST_NUMBER.sub("", hlo),
         (known.stack if known is not None else ()) or stack_of_text(str(stats.get("source_stack", "")).splitlines()),
-        flops if isinstance(flops, int) and 0 < flops <= LARGEST_INTEGER else known.float_ops if known else 0,
+        _told(stats, "flops") or (known.float_ops if known else 0),
+        accessed_bytes=_told(stats, "bytes_accessed") or (known.accessed_bytes if known else 0),
     )
+
+
+def _told(stats: Mapping[str, Any], name: str) -> int:
+    value = stats.get(name, 0)
+    return value if isinstance(value, int) and 0 < value <= LARGEST_INTEGER else 0
 
 
 A_MULTIPLY_ACCUMULATE = 2
@@ -236,6 +247,38 @@ def float_ops_of(module: HloModuleProto) -> Callable[[HloInstructionProto], int]
         return found if 0 <= found <= _MOST_FLOAT_OPS else 0
 
     return count
+
+
+# By the numbers of XLA's PrimitiveType: predicate, integers, floats, complex numbers.
+_BYTES = MappingProxyType(
+    {
+        **dict.fromkeys((1, 2, 6, 19, 20, 21, 22, 23, 24, 25, 28, 29), 1),
+        **dict.fromkeys((3, 7, 10, 16), 2),
+        **dict.fromkeys((4, 8, 11), 4),
+        **dict.fromkeys((5, 9, 12, 15), 8),
+        18: 16,
+    }
+)
+_UNKNOWN = frozenset({"while", "conditional", "call"})
+
+
+def _accessed_bytes(op: HloInstructionProto, operands: Sequence[ShapeProto]) -> int:
+    """What an op reads and writes: all of its operands and results, without the working memory of libraries."""
+    if op.opcode in _UNKNOWN:
+        return 0
+    written = op.shape
+    if op.opcode == "custom-call":
+        if not op.custom_call_target.startswith((_CONVOLUTION, *_GEMM)):
+            return 0
+        written = _result(op.shape)
+    found = sum(map(_bytes, (written, *operands)))
+    return found if 0 <= found <= LARGEST_INTEGER else 0
+
+
+def _bytes(shape: ShapeProto) -> int:
+    if shape.tuple_shapes:
+        return sum(_bytes(each) for each in shape.tuple_shapes if not each.tuple_shapes)
+    return _BYTES.get(shape.element_type, 0) * _size(shape)
 
 
 def _nothing(op: HloInstructionProto, operands: Sequence[ShapeProto]) -> int:

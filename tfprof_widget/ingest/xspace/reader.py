@@ -2,56 +2,50 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from tfprof_widget.ingest.parts.names import without_body_numbers
-from tfprof_widget.ingest.xspace.accelerators import (
-    Copy,
-    Kernel,
-    Launch,
-    read_accelerators,
-    read_streams,
-    unread_devices,
-)
-from tfprof_widget.ingest.xspace.events import (
-    Event,
-    Kind,
-    Thread,
-    count_of,
-    dropped_events,
-    host_threads,
-    read_notes,
-)
+from tfprof_widget.ingest.xspace.accelerators import ACCELERATOR, read_accelerators, unread_devices
+from tfprof_widget.ingest.xspace.data_stages import stages_in
+from tfprof_widget.ingest.xspace.events import HostEvents, Kind, dropped_events, host_events, read_notes
+from tfprof_widget.ingest.xspace.exchanges import Exchange, read_exchanges
 from tfprof_widget.ingest.xspace.executions import (
-    Exchange,
-    OpSpan,
-    Record,
-    accelerator_of,
+    HostExecutions,
     add_up,
     allocators_in,
     executions,
     held,
-    read_exchanges,
-    record_of,
+    loose_runs,
 )
 from tfprof_widget.ingest.xspace.hlo import Frame
-from tfprof_widget.ingest.xspace.steps import Step, numbers_at, steps_at, steps_to_read
-from tfprof_widget.lib.arrays import NANOS_A_MICRO, Flags, Indices, Integers
-from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.ingest.xspace.kernels import Copy, Kernels, read_streams
+from tfprof_widget.ingest.xspace.space import read_space
+from tfprof_widget.ingest.xspace.steps import Step, numbers_at, steps_at
+from tfprof_widget.lib.arrays import (
+    ABSENT,
+    LARGEST_INTEGER,
+    NANOS_A_MICRO,
+    Flags,
+    Indices,
+    Integers,
+    in_order,
+    numbered,
+)
 from tfprof_widget.lib.intervals import Intervals, last_started
-from tfprof_widget.lib.messages import as_message
 from tfprof_widget.lib.safely import pause_gc
-from tfprof_widget.profiles.accelerators import Accelerator, Allocator
+from tfprof_widget.profiles.accelerators import SUMS, Accelerator, Allocator, KernelRuns
+from tfprof_widget.profiles.pipeline import StageSettings
 
 Ran = Literal["op", "data op", "eager part", "iterator", "eager run", "kernel", "symbol"]
 """The kinds, in this order: an op of a function or session; an op of `tf.data`; an op that may belong to an eager op;
 an iterator of `tf.data`; an eager op; a kernel of an accelerator; a kernel that names no op."""
 
+_HALF = 32
 MEMORY = ("requested_bytes", "peak_bytes", "residual_bytes", "output_bytes", "bytes_in_use")
 
 
@@ -67,6 +61,15 @@ class Label(NamedTuple):
     name: str
     op: str
     device: str = ""
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether this is a function that XLA compiled: it is executed as an op with the function's name.
+
+        >>> Label("op", "__inference_f_1", "__inference_f_1", "__inference_f_1").is_compiled
+        True
+        """
+        return self.kind != "symbol" and self.name == self.op and self.op.startswith("__")
 
 
 @dataclass
@@ -86,12 +89,14 @@ class TraceTable:
     their names. `memory` has a row for each execution that allocated: the execution's row, and the bytes that `MEMORY`
     names. `allocations` has a row for each allocation and for each release within the step, by any thread: the row of
     the execution that allocated, the microsecond, the bytes (negative if released), and whether on an accelerator.
-    `functions` are the runtime's names of all functions that Python called. `input_shapes` has the shapes that an op
-    ran with, by its executed name and type, as TensorFlow writes them, each with the steps in which most executions had
-    them. `exchanges` are transfers between devices, copies and collectives, each with the number of its step. `notes`
-    say what went wrong. `allocators` tell how much memory each allocator had in use.
+    `functions` are the runtime's names of all functions that Python called. `input_shape` are indices into
+    `input_shapes`, the shapes that executions took in, as TensorFlow writes them; the first one is empty, of executions
+    of which they are not known. `exchanges` are transfers between devices, copies and collectives, each with the number
+    of its step. `notes` say what went wrong. `allocators` tell how much memory each allocator had in use.
     `kernels` are the ops with kernels, by name and type. `launches` has a row for each kernel: its execution's row, an
-    index into `launched`, and the delay of its launch. `accelerators` tell what they can do.
+    index into `launched`, the delay of its launch, and its float operations. `accelerators` tell what they can do, and
+    `stages` how those of tf.data were set.
+    `eager_float_ops` has the rows of ops that Python ran one by one, and the float operations of each.
     """
 
     labels: tuple[Label, ...]
@@ -105,35 +110,70 @@ class TraceTable:
     step_names: Mapping[int, str]
     functions: frozenset[str]
     dropped: int
-    input_shapes: Mapping[tuple[str, str], Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    input_shape: Indices
+    input_shapes: tuple[str, ...]
     exchanges: tuple[tuple[int, Exchange | Copy], ...] = ()
     notes: tuple[str, ...] = ()
     allocators: tuple[Allocator, ...] = ()
     kernels: Mapping[tuple[str, str], KernelOp] = field(default_factory=dict)
-    launches: Integers = field(default_factory=lambda: np.zeros((0, 3), np.int64))
-    launched: tuple[Launch, ...] = ()
+    launches: Integers = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+    launched: tuple[KernelRuns, ...] = ()
     accelerators: tuple[Accelerator, ...] = ()
+    stages: tuple[StageSettings, ...] = ()
+    eager_float_ops: Integers = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
     def renumbered(self, numbers: Mapping[int, int], names: Mapping[int, str]) -> TraceTable:
         """The same executions in steps of other numbers, which are to have these names."""
         known = np.array(sorted(numbers), np.int64)
         new = np.array([numbers[number] for number in known.tolist()], np.int64)
-        shapes = {
-            key: {written: [numbers[step] for step in steps if step in numbers] for written, steps in told.items()}
-            for key, told in self.input_shapes.items()
-        }
         exchanges = tuple((numbers[step], each) for step, each in self.exchanges if step in numbers)
         step = new[np.searchsorted(known, self.step)].astype(np.int32)
-        return replace(self, step=step, step_names=names, input_shapes=shapes, exchanges=exchanges)
+        return replace(self, step=step, step_names=names, exchanges=exchanges)
+
+    def kernel_runs(self, nodes: Sequence[str]) -> Iterator[KernelRuns]:
+        """The kernels of each node, those of a stream that were launched alike together; `nodes` are those of labels.
+
+        >>> list(read_xspace(b"").kernel_runs([]))
+        []
+        """
+        row, launch, delay, _ = self.launches.T
+        first, of = numbered(self.label[row], self.thread[row], launch)
+        sums = np.zeros((len(SUMS), len(first)), np.int64)
+        for added, values in zip(sums, (1, self.duration[row], delay >= 0, np.maximum(delay, 0)), strict=True):
+            np.add.at(added, of, values)
+        for at, counts in zip(first.tolist(), sums.T.tolist(), strict=True):
+            label = self.label[row[at]]
+            yield self.launched[launch[at]]._replace(
+                node=nodes[label],
+                device=ACCELERATOR.format(self.labels[label].device),
+                stream=int(self.thread[row[at]]),
+                **dict(zip(SUMS, counts, strict=True)),
+            )
+
+    def float_ops_told(self, nodes: Sequence[str]) -> Iterator[tuple[tuple[str, int], int]]:
+        """The float operations of each node in each step, where any are told of its kernels, or of it as an eager op.
+
+        `nodes` are those of the labels.
+        """
+        row, float_ops = np.concatenate([self.launches[:, [0, 3]], self.eager_float_ops]).T
+        is_told = np.zeros(len(self.labels), np.bool_)
+        is_told[self.label[row[float_ops > 0]]] = True
+        chosen = np.flatnonzero(is_told[self.label[row]])
+        row, float_ops = row[chosen], float_ops[chosen]
+        first, of = numbered(self.label[row], self.step[row])
+        halves = np.zeros((2, len(first)), np.int64)  # sums of these fit
+        for added, values in zip(halves, (float_ops >> _HALF, float_ops & ((1 << _HALF) - 1)), strict=True):
+            np.add.at(added, of, values)
+        found: Counter[tuple[str, int]] = Counter()  # several labels may be one node's
+        for at, upper, lower in zip(row[first].tolist(), *halves.tolist(), strict=True):
+            found[nodes[self.label[at]], int(self.step[at])] += (upper << _HALF) + lower
+        yield from ((of_node, min(each, LARGEST_INTEGER)) for of_node, each in found.items())
 
     @property
     def nbytes(self) -> int:
         """The bytes of the columns."""
         columns = (self.label, self.step, self.start, self.duration, self.thread, self.memory, self.allocations)
-        return sum(column.nbytes for column in (*columns, self.launches))
-
-
-_RAN: dict[Kind, Ran] = {"iterator": "iterator", "eager run": "eager run"}
+        return sum(column.nbytes for column in (*columns, self.launches, self.input_shape, self.eager_float_ops))
 
 
 def read_xspace(xspace: Any, steps: Sequence[Step] = (), profiling_started: int = 0) -> TraceTable:
@@ -150,239 +190,204 @@ def read_xspace(xspace: Any, steps: Sequence[Step] = (), profiling_started: int 
     tfprof_widget.ProfileError: xspace: these 9 bytes are no XSpace (...); ...
     """
     with pause_gc():
-        space = as_message(xspace, "XSpace", "xspace")
-        rows = _Rows()
-        exchanges: list[Exchange | Copy] = []
+        space = read_space(xspace)
         ordered = sorted(steps, key=lambda step: step.start)
-        of_memory: list[Event] = []
-        for thread in host_threads(space, profiling_started, list(steps_to_read(ordered))):
-            rows.add_thread(thread)
-            of_memory += (event for event in thread.events if event.kind in ("allocation", "release"))
-        for each in read_streams(space, profiling_started):
-            if isinstance(each, Copy):
-                exchanges.append(each)
-            else:
-                rows.add_kernel(each)
-        rows.add_loose()
-        columns = rows.columns(ordered, dropped_events(space))
-        exchanges += read_exchanges(space, profiling_started)
-        step = numbers_at(_column([each.start for each in exchanges]), ordered)
-        accelerators = read_accelerators(space)
+        events = host_events(space, profiling_started)
+        kernels, copies = read_streams(space, profiling_started)
+        table = _Rows.of(events, kernels).table(ordered)
+        exchanges: list[Exchange | Copy] = [*copies, *read_exchanges(space, profiling_started)]
+        step = numbers_at(np.array([each.start for each in exchanges], np.int64), ordered)
+        accelerators = read_accelerators(space.message)
         return replace(
-            columns,
+            table,
+            dropped=dropped_events(space.message),
             exchanges=tuple(zip(step.tolist(), exchanges, strict=True)),
-            notes=(*read_notes(space), *unread_devices(space)),
-            kernels=rows.kernels,
-            allocators=tuple(allocators_in(of_memory, {each.name: each.memory_bytes for each in accelerators})),
+            notes=(*read_notes(space.message), *unread_devices(space)),
+            allocators=tuple(allocators_in(events, {each.name: each.memory_bytes for each in accelerators})),
             accelerators=accelerators,
+            stages=tuple(stages_in(space)),
         )
 
 
-@dataclass
-class _Rows:
-    """The executions as they are found; `kinds` are labels without what is only known after all are found.
+_KnownKind = tuple[Ran, str, str, str]
+"""A label without what is only known after all executions are found: kind, executed name, type, device."""
 
-    `shapes` are the shapes that an op ran with, with its name and type; `shaped` and `shaped_since` have a row for each
-    execution of which they are known. `loose` are allocations outside of all executions, by the op's name and run;
-    `on_host` are the names of ops that the host executed, and `kernels` the ops with kernels, by name and type.
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """All executions: those on the host, kernels, and one for each run of an op of which only kernels were recorded.
+
+    `kind` are indices into `kinds`. `of_memory` has the row of the execution of each allocation and release.
     """
 
-    kinds: dict[tuple[Ran, str, str, str], int] = field(default_factory=dict)
-    kind: list[int] = field(default_factory=list)
-    start: list[int] = field(default_factory=list)
-    end: list[int] = field(default_factory=list)
-    duration: list[int] = field(default_factory=list)
-    thread: list[int] = field(default_factory=list)
-    memory: list[tuple[int, ...]] = field(default_factory=list)
-    allocations: list[tuple[int, Record]] = field(default_factory=list)
-    releases: list[Record] = field(default_factory=list)
-    shapes: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    shaped: list[int] = field(default_factory=list)
-    shaped_since: list[int] = field(default_factory=list)
-    calls: list[tuple[int, str]] = field(default_factory=list)
-    loose: dict[tuple[str, int], list[OpSpan]] = field(default_factory=dict)
-    on_host: set[str] = field(default_factory=set)
-    kernels: dict[tuple[str, str], KernelOp] = field(default_factory=dict)
-    launches: list[tuple[int, int, int]] = field(default_factory=list)
-    launched: dict[Launch, int] = field(default_factory=dict)
+    events: HostEvents
+    kernels: Kernels
+    executed: HostExecutions
+    of_memory: Integers
+    kinds: Sequence[_KnownKind]
+    kind: Integers
+    start: Integers
+    end: Integers
+    duration: Integers
+    thread: Integers
 
-    def add_thread(self, thread: Thread) -> None:
-        """Add what ran on a thread of the host."""
-        plain: Ran = "data op" if thread.is_of_data else "op"
-        for each in executions(thread):
-            if each.kind == "allocation":
-                self.loose.setdefault((each.name, count_of(each.memory[0].stats, "id")), []).append(each)
-                continue
-            device = self._add_memory(each.memory) if each.memory else ""
-            if each.kind == "op":
-                self.on_host.add(each.name)
-            if each.input_shapes:
-                known = (without_body_numbers(each.name), each.op, each.input_shapes)
-                self.shaped.append(self.shapes.setdefault(known, len(self.shapes)))
-                self.shaped_since.append(each.start)
-            self._add(
-                (_RAN.get(each.kind, plain), each.name, each.op, device if each.kind == "op" else ""),
-                each.start,
-                each.end,
-                max(each.own, 0),
-                thread.number,
+    @classmethod
+    def of(cls, events: HostEvents, kernels: Kernels) -> _Rows:
+        """The executions in their order."""
+        executed = executions(events)
+        first, run = loose_runs(events, executed)
+        before = len(executed.event) + len(kernels.op)
+        of_memory = np.where(run >= 0, before + run, executed.of_memory)
+        device = np.full(before + len(first), ABSENT, np.int64)
+        rows = np.flatnonzero((of_memory >= 0) & (events.memory.device >= 0))[::-1]  # the first of an execution is last
+        device[of_memory[rows]] = events.memory.device[rows]
+        at = events.memory.event[first]
+        start = np.concatenate([events.start[executed.event], kernels.start, events.start[at]])
+        once = np.ones(len(first), np.int64)  # no time at all would mean that its time is not known
+        taken = np.concatenate([events.duration[executed.event], kernels.duration, once])
+        known: dict[_KnownKind, int] = {}
+        kind = [
+            np.array([known.setdefault(each, len(known)) for each in kinds], np.int64)[number]
+            for kinds, number in (
+                _host_kinds(events, executed, device[: len(executed.event)]),
+                _kernel_kinds(kernels),
+                _loose_kinds(events, kernels, first, device[before:]),
             )
-        self.releases += [record_of(event) for event in thread.events if event.kind == "release"]
-        self.calls += [(event.start, event.op) for event in thread.events if event.kind == "eager op" and event.is_call]
+        ]
+        return cls(
+            *(events, kernels, executed, of_memory, list(known), np.concatenate(kind)),
+            *(start, start + taken),
+            duration=np.concatenate([executed.own, kernels.duration, once]),
+            thread=np.concatenate([events.thread[executed.event], kernels.stream, events.thread[at]]),
+        )
 
-    def _add_memory(self, events: Sequence[Event]) -> str:
-        """Add the memory of the next execution; gives the accelerator that it was on, if any."""
-        memory = add_up(events)
-        row = len(self.kind)
-        self.memory.append((row, *(getattr(memory, name.removesuffix("_bytes")) for name in MEMORY)))
-        self.allocations += [(row, record_of(event)) for event in events if event.kind == "allocation"]
-        return next(filter(None, map(accelerator_of, events)), "")
-
-    def add_loose(self) -> None:
-        """Add an execution for what an op allocated, if only its kernels were recorded.
-
-        It takes a nanosecond: no time at all would mean that its time is not known.
-        """
-        types = dict(self.kernels.keys())
-        for (name, _), spans in self.loose.items():
-            if name not in self.on_host:
-                first = spans[0]
-                device = self._add_memory([event for each in spans for event in each.memory])
-                kind: tuple[Ran, str, str, str] = ("op", name, types.get(name, name), device)
-                self._add(kind, first.start, first.start + 1, 1, first.thread.number)
-
-    def add_kernel(self, kernel: Kernel) -> None:
-        """Add what ran on an accelerator."""
-        op = kernel.of
-        known = self.kernels.setdefault((op.name, op.op), KernelOp(op.stack))
-        known.runs += 1
-        known.float_ops += op.float_ops
-        launch = self.launched.setdefault(kernel.launch, len(self.launched))
-        self.launches.append((len(self.kind), launch, kernel.delay))
-        kind: tuple[Ran, str, str, str] = ("symbol" if op.is_symbol else "kernel", op.name, op.op, kernel.device)
-        self._add(kind, kernel.start, kernel.start + kernel.duration, kernel.duration, kernel.stream)
-
-    def _add(self, kind: tuple[Ran, str, str, str], start: int, end: int, duration: int, thread: int) -> None:
-        self.kind.append(self.kinds.setdefault(kind, len(self.kinds)))
-        self.start.append(start)
-        self.end.append(end)
-        self.duration.append(duration)
-        self.thread.append(thread)
-
-    def columns(self, steps: Sequence[Step], dropped: int) -> TraceTable:
-        """The table of all that was found; the steps are sorted."""
-        start = _column(self.start)
+    def table(self, steps: Sequence[Step]) -> TraceTable:
+        """The table of all executions; the steps are sorted."""
         is_eager = self._are("eager run")
-        step, is_in_eager_step = steps_at(start, is_eager, steps)
-        labels, label = self._labels(start, is_eager, is_in_eager_step)
+        step, is_in_eager_step = steps_at(self.start, is_eager, steps)
+        labels, label = self._labels(is_eager, is_in_eager_step)
+        input_shapes, input_shape = self._input_shapes()
+        kernels = self.kernels
+        row = len(self.executed.event) + np.arange(len(kernels.op))
+        float_ops = np.array([op.float_ops for op in kernels.ops], np.int64)
         return TraceTable(
             labels=labels,
             label=label.astype(np.int32),
             step=step.astype(np.int32),
-            start=start,
-            duration=_column(self.duration),
-            thread=_column(self.thread),
-            memory=_column(self.memory).reshape(-1, 1 + len(MEMORY)),
+            start=self.start,
+            duration=self.duration,
+            thread=self.thread,
+            memory=add_up(self.events.memory, self.of_memory),
             allocations=self._held(step, is_eager, steps),
             step_names={step.number: step.name for step in steps},
-            functions=frozenset(function for _, function in self.calls),
-            dropped=dropped,
-            input_shapes=self._input_shapes(steps),
-            launches=_column(self.launches).reshape(-1, 3),
-            launched=tuple(self.launched),
+            functions=frozenset(function for _, function in self._calls()),
+            dropped=0,
+            input_shape=input_shape.astype(np.int32),
+            input_shapes=input_shapes,
+            kernels=_ops_with_kernels(kernels),
+            launches=np.stack([row, kernels.launch, kernels.delay, float_ops[kernels.op]], axis=1),
+            launched=tuple(kernels.launched),
         )
 
-    def _input_shapes(self, steps: Sequence[Step]) -> dict[tuple[str, str], dict[str, list[int]]]:
-        """The shapes that each op ran with; of several in a step those that came most often, else first."""
-        since = _column(self.shaped_since)
-        step = numbers_at(since, steps)
-        order = np.argsort(since, kind="stable")
-        shapes = list(self.shapes)
-        seen = (step * len(shapes) + _column(self.shaped))[order]
-        codes, first, times = np.unique(seen, return_index=True, return_counts=True)
-        usual: dict[tuple[str, str], dict[int, tuple[int, int, str]]] = {}
-        for code, earliest, count in zip(codes.tolist(), first.tolist(), times.tolist(), strict=True):
-            number, (name, op, written) = code // len(shapes), shapes[code % len(shapes)]
-            of_steps = usual.setdefault((name, op), {})
-            of_steps[number] = max(of_steps.get(number, (0, 0, "")), (count, -earliest, written))
-        found: dict[tuple[str, str], dict[str, list[int]]] = {}
-        for key, of_steps in usual.items():
-            for number, (_, _, written) in of_steps.items():
-                found.setdefault(key, {}).setdefault(written, []).append(number)
-        return found
+    def _calls(self) -> list[tuple[int, str]]:
+        """When Python called a function, and its name."""
+        events = self.events
+        rows = np.flatnonzero((events.kind == Kind.EAGER_OP) & events.is_call)
+        names = (events.names[code][1] for code in events.name[rows].tolist())
+        return sorted(zip(events.start[rows].tolist(), names, strict=True))
+
+    def _input_shapes(self) -> tuple[tuple[str, ...], Integers]:
+        """The shapes that executions took in, in the order first met after the empty one, and that of each."""
+        told = np.full(1 + len(self.kind), ABSENT, np.int64)
+        told[1 : 1 + len(self.executed.event)] = self.events.shape[self.executed.event]
+        first, number = in_order(told)
+        texts = [*self.events.shapes, ""]
+        return tuple(texts[code] for code in told[first].tolist()), number[1:]
 
     def _are(self, *kinds: Ran) -> Flags:
         """Whether each execution is of one of these kinds."""
-        flags = np.array([kind[0] in kinds for kind in self.kinds], np.bool_)
-        return flags[_column(self.kind)] if len(flags) else flags
+        flags = np.array([*(kind[0] in kinds for kind in self.kinds), False], np.bool_)
+        return flags[self.kind]
 
     def _held(self, step: Integers, is_eager: Flags, steps: Sequence[Step]) -> Integers:
         """The allocations and releases, without releases after the step: that memory counts as held to its end.
 
         Eager steps with one number are one step, which goes on after other steps: all releases of eager ops are in it.
         """
-        found = held(self.allocations, self.releases)
-        row, nanos = _column([row for row, _ in found]), _column([record.nanos for _, record in found])
-        size = _column([record.size for _, record in found])
-        is_accelerated = _column([record.on_accelerator for _, record in found])
-        released_in = numbers_at(nanos, steps)
-        is_of_step = (size >= 0) | is_eager[row] | (released_in == step[row])
-        held_in_step: Integers = np.stack([row, nanos // NANOS_A_MICRO, size, is_accelerated], axis=1)[is_of_step]
-        return held_in_step
+        found = held(self.events, self.of_memory)
+        row, nanos, size, _ = found.T
+        is_of_step = (size >= 0) | is_eager[row] | (numbers_at(nanos, steps) == step[row])
+        kept: Integers = found[is_of_step]
+        kept[:, 1] //= NANOS_A_MICRO
+        return kept
 
-    def _labels(self, start: Integers, is_eager: Flags, is_in_eager_step: Flags) -> tuple[tuple[Label, ...], Integers]:
+    def _labels(self, is_eager: Flags, is_in_eager_step: Flags) -> tuple[tuple[Label, ...], Integers]:
         """The labels in the order first met, and the label of each execution.
 
         What threads did for an eager op is in its time already, unless it turns out to be an op of a function.
         """
-        end = _column(self.end)
-        within = Intervals.of(start[is_eager], end[is_eager]).hold(start, end)
+        within = Intervals.of(self.start[is_eager], self.end[is_eager]).hold(self.start, self.end)
         is_part = self._are("op") & (is_in_eager_step | within)
-        calls = sorted(self.calls)
+        calls = self._calls()
         functions = ["", *dict.fromkeys(function for _, function in calls)]
         place = {function: number for number, function in enumerate(functions)}
-        called = _column([0, *(place[function] for _, function in calls)])
-        function = called[last_started(_column([call for call, _ in calls]), start) + 1]
+        called = np.array([0, *(place[function] for _, function in calls)], np.int64)
+        function = called[last_started([call for call, _ in calls], self.start) + 1]
         function[self._are("iterator", "eager run")] = 0
-        combined = (_column(self.kind) * len(functions) + function) * 2 + is_part
-        found, first, label = np.unique(combined, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        kinds = list(self.kinds)
+        first, number = in_order(self.kind, function, is_part.astype(np.int64))
         labels = (
-            _label(kinds[code // 2 // len(functions)], functions[code // 2 % len(functions)], is_part=bool(code % 2))
-            for code in found[order].tolist()
+            _label(self.kinds[self.kind[row]], functions[function[row]], is_part=bool(is_part[row]))
+            for row in first.tolist()
         )
-        return tuple(labels), rank[label]
+        return tuple(labels), number
 
 
-def _label(known: tuple[Ran, str, str, str], function: str, *, is_part: bool) -> Label:
+def _label(known: _KnownKind, function: str, *, is_part: bool) -> Label:
     kind, name, op, device = known
     key = name if kind in ("iterator", "eager run") else without_body_numbers(name)
     return Label("eager part" if is_part else kind, function, key, op, device)
 
 
-def _column(values: Iterable[Any]) -> Integers:
-    try:
-        return np.array(values if isinstance(values, list) else list(values), np.int64)
-    except OverflowError:
-        raise ProfileError("xspace: it has a time or size beyond 2**63 - 1; it is damaged: record it again") from None
+_RAN: tuple[Ran, ...] = ("op", "data op", "iterator", "eager run")
 
 
-_SHAPE = re.compile(r"\w+\[(\d{0,18}(?:,\d{0,18})*)\]")
+def _host_kinds(events: HostEvents, executed: HostExecutions, device: Integers) -> tuple[list[_KnownKind], Integers]:
+    """The kinds of executions on the host, and that of each; `device` is the accelerator that each allocated on."""
+    kind, devices = events.kind[executed.event], [*events.accelerators, ""]
+    ran = np.where(kind == Kind.ITERATOR, 2, np.where(kind == Kind.EAGER_RUN, 3, 0))
+    ran += (ran == 0) & events.is_of_data[events.thread[executed.event]]
+    device = np.where(kind == Kind.OP, device, ABSENT)
+    first, number = numbered(ran, executed.name, device)
+    rows = zip(ran[first].tolist(), executed.name[first].tolist(), device[first].tolist(), strict=True)
+    return [(_RAN[code], *events.names[name], devices[of]) for code, name, of in rows], number
 
 
-def read_input_shapes(told: str) -> tuple[tuple[int, ...] | None, ...]:
-    """The shapes in `(float[2,3];int32[])`, where a scalar is `(1,)`; None for what is no plain tensor.
-
-    >>> read_input_shapes("(float[2,3];int32[];)"), read_input_shapes("()")
-    (((2, 3), (1,), None), ())
-    """
-    inside = told.removeprefix("(").removesuffix(")")
-    return tuple(map(_input_shape, inside.split(";"))) if inside else ()
+def _kernel_kinds(kernels: Kernels) -> tuple[list[_KnownKind], Integers]:
+    first, number = numbered(kernels.op, kernels.device)
+    ops = [kernels.ops[code] for code in kernels.op[first].tolist()]
+    devices = [kernels.devices[code] for code in kernels.device[first].tolist()]
+    told = zip(ops, devices, strict=True)
+    return [("symbol" if op.is_symbol else "kernel", op.name, op.op, device) for op, device in told], number
 
 
-def _input_shape(written: str) -> tuple[int, ...] | None:
-    match = _SHAPE.fullmatch(written)
-    return None if match is None else tuple(map(int, filter(None, match[1].split(",")))) or (1,)
+def _loose_kinds(
+    events: HostEvents, kernels: Kernels, first: Integers, device: Integers
+) -> tuple[list[_KnownKind], Integers]:
+    """The kinds of executions of which only memory and kernels were recorded, by the first allocation of each."""
+    types, devices = {op.name: op.op for op in kernels.ops}, [*events.accelerators, ""]
+    names = [events.memory_ops[op] for op in events.memory.op[first].tolist()]
+    kinds: list[_KnownKind] = [
+        ("op", name, types.get(name, name), devices[of]) for name, of in zip(names, device.tolist(), strict=True)
+    ]
+    return kinds, np.arange(len(kinds))
+
+
+def _ops_with_kernels(kernels: Kernels) -> dict[tuple[str, str], KernelOp]:
+    """The ops of kernels by name and type."""
+    found: dict[tuple[str, str], KernelOp] = {}
+    for op, runs in zip(kernels.ops, np.bincount(kernels.op, minlength=len(kernels.ops)).tolist(), strict=True):
+        if runs:
+            known = found.setdefault((op.name, op.op), KernelOp(op.stack))
+            known.runs += runs
+            known.float_ops += runs * op.float_ops
+    return found

@@ -6,37 +6,33 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfprof_widget.ingest.parts.names import python_name
-from tfprof_widget.ingest.xspace.events import (
+from tfprof_widget.ingest.xspace.events import HOST_PLANE
+from tfprof_widget.ingest.xspace.space import (
     DEVICES,
-    HOST_PLANE,
-    PICOS_A_NANO,
-    absolute_nanos,
+    STEPS,
+    XLA_PROGRAMS,
+    ReadPlane,
+    ReadSpace,
     profile_started,
-    read_stats,
+    read_space,
 )
+from tfprof_widget.ingest.xspace.wire import NumberCodes
 from tfprof_widget.lib.arrays import LARGEST_INTEGER, Flags, Integers
 from tfprof_widget.lib.intervals import last_started
-
-if TYPE_CHECKING:
-    from tfprof_widget.lib.messages import XEvent, XPlane, XSpace
 
 BEFORE = "before the first step"
 
 _MARK = "step_num"
 _CALL = "EagerExecute"
-_STEPS = "Steps"
 _GROUP = "group_id"
 _SEVERAL = 2
 _DIGITS = re.compile(r"\d{1,9}", re.ASCII)
 _LARGEST_STEP = 10**9
-
-
-_READ_OF_A_NAME = 4
 
 
 @dataclass(frozen=True)
@@ -62,7 +58,7 @@ class _Span(NamedTuple):
     number: int | None
 
 
-def read_steps(space: XSpace) -> tuple[Step, ...]:
+def read_steps(xspace: Any) -> tuple[Step, ...]:
     """The steps in an XSpace, if it has any; what ran before the first one is another step.
 
     Accelerators have lines of steps, if TensorFlow grouped what belongs together. Else steps are marked by
@@ -70,6 +66,7 @@ def read_steps(space: XSpace) -> tuple[Step, ...]:
     programs of XLA that an accelerator ran, or else the functions that Python called. They keep their numbers unless
     several have the same number.
     """
+    space = read_space(xspace)
     found = _by_start(_spans(space))
     spans = (
         _by_start(_grouped(space))
@@ -89,91 +86,85 @@ def _by_start(spans: Iterable[_Span]) -> list[_Span]:
     return sorted(found, key=lambda span: (span.start, -span.end))
 
 
-def _grouped(space: XSpace) -> Iterator[_Span]:
+def _grouped(space: ReadSpace) -> Iterator[_Span]:
     """The steps of accelerators' lines of steps, if there are several; a step begins with the first event of its group.
 
     The host prepares a step before the accelerator begins it.
     """
     names: dict[int, str] = {}
-    for plane, _, event in _events(space, DEVICES, _STEPS):
-        stats = read_stats(plane, event.stats)
-        if isinstance(stats.get(_GROUP), int):
-            names[int(str(stats[_GROUP]))] = str(stats.get("step_name", ""))
+    for plane in space.planes:
+        rows = _rows_of(plane, STEPS)
+        rows = rows[plane.events.has_number(_GROUP)[rows]]
+        place, texts = plane.events.values("step_name", rows)
+        texts = [*map(str, texts), ""]
+        groups = plane.events.numbers(_GROUP)[rows].tolist()
+        names.update({group: texts[at] for group, at in zip(groups, place.tolist(), strict=True)})
     if len(names) < _SEVERAL:
         return
-    spans: dict[int, tuple[int, int]] = {}
-    for plane, start, event in _events(space, "/", ""):
-        group = read_stats(plane, event.stats).get(_GROUP)
-        if isinstance(group, int) and group in names:
-            first, last = spans.get(group, (start, start))
-            spans[group] = min(first, start), max(last, start + event.duration_ps // PICOS_A_NANO)
-    for group, (start, end) in spans.items():
-        name, _, number = names[group].rpartition(" ")
+    origin = profile_started(space.message)
+    first = np.full(len(names), LARGEST_INTEGER, np.int64)
+    last = -first
+    codes = NumberCodes({group: code for code, group in enumerate(names)})
+    for plane in space.planes:
+        code = codes.of(plane.events.numbers(_GROUP))
+        rows = np.flatnonzero((code >= 0) & plane.events.has_number(_GROUP))
+        began = plane.start_nanos(origin)[rows]
+        np.minimum.at(first, code[rows], began)
+        np.maximum.at(last, code[rows], began + plane.nanos[rows])
+    for (group, told), start, end in zip(names.items(), first.tolist(), last.tolist(), strict=True):
+        name, _, number = told.rpartition(" ")
         yield _Span(start, end, name, int(number) if _DIGITS.fullmatch(number) else group)
 
 
-def _programs(space: XSpace) -> Iterator[_Span]:
+def _programs(space: ReadSpace) -> Iterator[_Span]:
     """The programs of XLA in the order in which accelerators ran them, each on all of them at once.
 
-    >>> from tfprof_widget.lib.messages import XSpace
-    >>> list(_programs(XSpace()))
+    >>> list(_programs(read_space(b"")))
     []
     """
+    origin = profile_started(space.message)
     times: Counter[tuple[str, str]] = Counter()
     spans: dict[tuple[str, int], tuple[int, int]] = {}
-    for plane, start, event in _events(space, DEVICES, "XLA Modules"):
-        program = _name(plane, event)
-        times[plane.name, program] += 1
-        key = program, times[plane.name, program]
-        end = start + event.duration_ps // PICOS_A_NANO
-        first, last = spans.get(key, (start, end))
-        spans[key] = min(first, start), max(last, end)
+    for plane in space.planes:
+        rows = _rows_of(plane, XLA_PROGRAMS)
+        starts, names = plane.start_nanos(origin)[rows], plane.event_names(rows)
+        ends = starts + plane.nanos[rows]
+        for program, start, end in zip(names, starts.tolist(), ends.tolist(), strict=True):
+            times[plane.name, program] += 1
+            key = program, times[plane.name, program]
+            first, last = spans.get(key, (start, end))
+            spans[key] = min(first, start), max(last, end)
     for (program, _), (start, end) in spans.items():
         yield _Span(start, end, program.partition("(")[0], None)
 
 
-def _events(space: XSpace, planes: str, line_name: str) -> Iterator[tuple[XPlane, int, XEvent]]:
-    """The events of the lines with this name, or of all, on the planes whose names begin so, and when they began."""
-    origin = profile_started(space)
-    for plane in space.planes:
-        for line in plane.lines if plane.name.startswith(planes) else ():
-            if not line_name or line.name == line_name:
-                base = absolute_nanos(line.timestamp_ns, origin)
-                for event in line.events:
-                    yield plane, base + event.offset_ps // PICOS_A_NANO, event
+def _rows_of(plane: ReadPlane, line_name: str) -> Integers:
+    """The events of a device's lines with this name."""
+    is_asked = np.array([line.name == line_name for line in plane.message.lines], np.bool_)
+    if not plane.name.startswith(DEVICES) or not is_asked.any():
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(is_asked[plane.events.line])
 
 
-def _spans(space: XSpace) -> Iterator[_Span]:
-    origin = profile_started(space)
+def _spans(space: ReadSpace) -> Iterator[_Span]:
+    """The steps that events mark, and the functions that Python called."""
+    origin = profile_started(space.message)
     for plane in space.planes:
         if not plane.name.startswith(HOST_PLANE):
             continue
-        told: dict[int, bool] = {}
-        for line in plane.lines:
-            base = absolute_nanos(line.timestamp_ns, origin)
-            for event in line.events:
-                if told.get(event.metadata_id, True):
-                    span = _span(plane, event, base)
-                    told.setdefault(event.metadata_id, span is not None or _name(plane, event) == _CALL)
-                    if span is not None:
-                        yield span
-
-
-def _span(plane: XPlane, event: Any, base: int) -> _Span | None:
-    """The step that an event marks, or the function that it calls; events of one name are all alike in this."""
-    stats = read_stats(plane, event.stats)
-    number = stats.get(_MARK)
-    is_mark = isinstance(number, int)
-    name = _name(plane, event)
-    if not is_mark and not (name == _CALL and stats.get("is_func")):
-        return None
-    start = base + event.offset_ps // PICOS_A_NANO
-    label = name if is_mark else python_name(str(stats.get("eager_op", "")))
-    return _Span(start, start + event.duration_ps // PICOS_A_NANO, label, int(str(number)) if is_mark else None)
-
-
-def _name(plane: XPlane, event: Any) -> str:
-    return plane.event_metadata[event.metadata_id].name
+        events = plane.events
+        calls = {key: 0 for key, each in plane.names.items() if each == _CALL}
+        is_call = (NumberCodes(calls).of(events.metadata) >= 0) & (events.numbers("is_func") != 0)
+        is_mark = events.has_number(_MARK)
+        rows = np.flatnonzero(is_mark | is_call)
+        place, functions = events.values("eager_op", rows)
+        texts = [python_name(str(each)) for each in functions] + [""]
+        starts, marks = plane.start_nanos(origin)[rows], is_mark[rows].tolist()
+        ends, numbers = (starts + plane.nanos[rows]).tolist(), events.numbers(_MARK)[rows].tolist()
+        called = [texts[at] for at in place.tolist()]
+        rest = zip(starts.tolist(), ends, marks, plane.event_names(rows), called, numbers, strict=True)
+        for start, end, is_marked, name, function, number in rest:
+            yield _Span(start, end, name if is_marked else function, number if is_marked else None)
 
 
 def _outermost(spans: Iterable[_Span]) -> list[_Span]:
@@ -210,12 +201,3 @@ def numbers_at(moments: Integers, steps: Sequence[Step]) -> Integers:
     [7, 8]
     """
     return steps_at(moments, np.zeros(len(moments), np.bool_), steps)[0]
-
-
-def steps_to_read(steps: Iterable[Step]) -> Iterator[tuple[int, bool]]:
-    """When each step began, and whether the input shapes in it are to be read: of many few."""
-    times: Counter[str] = Counter()
-    for step in steps:
-        times[step.name] += 1
-        number = times[step.name]
-        yield step.start, number <= _READ_OF_A_NAME or not number & (number - 1)

@@ -1,7 +1,8 @@
 // One chart: the picture, its marks as a list for keys and readers, the tooltip, and a table of the numbers where it cannot be drawn.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ChartContent, ChartData, Drawing, Lines, PlotBox } from "../../state/bundles.ts";
+import type { ChartData } from "../../analysis/chart_content.ts";
+import type { Drawing, DrawnContent, Lines, PlotBox } from "../../state/bundles.ts";
 import type { Store } from "../../state/store.ts";
 import { useTheme } from "../../ui/canvas.ts";
 import { Skeleton } from "../../ui/lazy.tsx";
@@ -9,9 +10,7 @@ import { Skeleton } from "../../ui/lazy.tsx";
 /** What to draw, and what the keyboard and screen readers find in it. */
 interface ChartProps {
   readonly store: Store;
-  /** The name under which it is exported. */
-  readonly name: string;
-  /** Which of the specifications of tfprof_widget/widget/charts.py. */
+  /** Which of the specifications of tfprof_widget/charts/. */
   readonly spec: string;
   /** The same object as long as the rows are the same. */
   readonly data: ChartData;
@@ -23,13 +22,13 @@ interface ChartProps {
 }
 
 /** A chart, or why there is none and its numbers as a plain table. */
-export function Chart({ store, name, spec, data, label, marks, areRows = false, height }: ChartProps) {
+export function Chart({ store, spec, data, label, marks, areRows = false, height }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const drawn = useRef<Drawing | null>(null);
   const [plot, setPlot] = useState<PlotBox | null>(null);
   const [tip, setTip] = useState<Tip | null>(null);
   const [problem, setProblem] = useState("");
-  const content = useRef<ChartContent>({ data, height });
+  const content = useRef<DrawnContent>({ data, height });
   content.current = { data, height };
   // In a layout effect, so that bars and marks change in the same paint.
   useLayoutEffect(() => drawn.current?.show({ data, height }), [data, height]);
@@ -50,7 +49,6 @@ export function Chart({ store, name, spec, data, label, marks, areRows = false, 
       if (content.current.data !== first.data) found.show(content.current);
       drawn.current = found;
       sizes.observe(element);
-      store.drawn(name, found);
     };
     start().catch((error: unknown) => {
       if (!isOver) setProblem(error instanceof Error ? error.message : String(error));
@@ -58,12 +56,11 @@ export function Chart({ store, name, spec, data, label, marks, areRows = false, 
     return () => {
       isOver = true;
       sizes.disconnect();
-      if (drawn.current) store.drawn(name, null);
       drawn.current?.finalize();
       drawn.current = null;
       setTip(null);
     };
-  }, [store, name, spec, theme, code]);
+  }, [store, spec, theme, code]);
   if (reason) return <PlainTable label={label} marks={marks} reason={reason} />;
   return (
     <figure class="chart" aria-label={label} style={{ minHeight: plot ? undefined : `${height}px` }}>

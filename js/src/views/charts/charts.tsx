@@ -4,6 +4,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { type ChartRows, chartRowsOf, type ScopeRow, type StepRow } from "../../analysis/chart_rows.ts";
 import type { CostRow } from "../../analysis/costs.ts";
+import { COST_TITLES, SCOPE_TITLES, SIZES, STATIC_TITLE, STEPS_TITLE } from "../../data/chart_words.ts";
 import type { Metric } from "../../data/protocol.ts";
 import { selectedNodes, selectionAfter } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
@@ -11,8 +12,8 @@ import { afterPaint, Skeleton } from "../../ui/lazy.tsx";
 import { MetricSwitch } from "../../ui/tables.tsx";
 import { Chart, type ChartMark } from "./chart.tsx";
 
-/** The charts, which follow the table a paint later. */
-export function Charts({ store }: { readonly store: Store }) {
+/** The charts, which follow the table a paint later; where there is no table, that of the op types alone. */
+export function Charts({ store, isAlone = false }: { readonly store: Store; readonly isAlone?: boolean }) {
   const panel = useSignal<ChartRows | null>(null);
   const later = useMemo(
     () =>
@@ -38,25 +39,18 @@ export function Charts({ store }: { readonly store: Store }) {
   return (
     <div class="charts">
       <CostChart store={store} panel={shown} />
-      {shown && shown.scopes.length > 1 && <ScopeChart store={store} panel={shown} />}
-      {shown && shown.steps.length > 1 && <StepChart store={store} rows={shown.steps} />}
+      {shown && !isAlone && shown.scopes.length > 1 && <ScopeChart store={store} panel={shown} />}
+      {shown && !isAlone && shown.steps.length > 1 && <StepChart store={store} rows={shown.steps} />}
     </div>
   );
 }
 
-const COST_TITLES: Readonly<Record<Metric, string>> = {
-  time: "Time by op type",
-  memory: "Bytes requested by op type",
-  count: "Runs by op type",
-  rate: "FLOP rate by op type",
-};
-const BAR_HEIGHT = 20;
 const USUAL_BARS = 12;
 
 /** The costs of what is displayed, or why there are none. */
 function CostChart({ store, panel }: { readonly store: Store; readonly panel: ChartRows | null }) {
   const isStatic = panel?.isStatic ?? false;
-  const title = isStatic ? "Graph nodes by op type" : COST_TITLES[store.metric.value];
+  const title = isStatic ? STATIC_TITLE : COST_TITLES[store.metric.value];
   return (
     <section aria-label={title}>
       <header>
@@ -73,7 +67,7 @@ function CostChart({ store, panel }: { readonly store: Store; readonly panel: Ch
 
 function Waiting() {
   return (
-    <div class="chart" style={{ minHeight: `${USUAL_BARS * BAR_HEIGHT}px` }}>
+    <div class="chart" style={{ minHeight: `${USUAL_BARS * SIZES.barHeight}px` }}>
       <Skeleton />
     </div>
   );
@@ -92,10 +86,9 @@ function Bars({ store, panel: { costs, byProcessor, metric }, label }: BarsProps
   return (
     <Chart
       store={store}
-      name="costs"
       spec={byProcessor ? "costs_by_processor" : "costs"}
       data={data}
-      height={marks.length * BAR_HEIGHT}
+      height={marks.length * SIZES.barHeight}
       label={label}
       marks={marks}
       areRows
@@ -142,14 +135,6 @@ function whyEmpty(store: Store, metric: Metric): string {
   return "No row that is shown has a cost of its own: what has is below rows that are hidden.";
 }
 
-const SCOPE_TITLES: Readonly<Record<Metric, string>> = {
-  time: "Scopes by time",
-  memory: "Scopes by bytes requested",
-  count: "Scopes by runs",
-  rate: "Scopes by float operations",
-};
-const SCOPE_HEIGHT = 22;
-
 /** Where in the model the cost is. */
 function ScopeChart({
   store,
@@ -167,12 +152,11 @@ function ScopeChart({
       </header>
       <Chart
         store={store}
-        name="scopes"
         spec="scopes"
         data={data}
         label={SCOPE_TITLES[metric]}
         marks={scopes.map((row) => scopeMark(row, levels, store))}
-        height={levels * SCOPE_HEIGHT}
+        height={levels * SIZES.levelHeight}
       />
     </section>
   );
@@ -208,16 +192,15 @@ function StepChart({ store, rows }: { readonly store: Store; readonly rows: read
   const data = useMemo(() => ({ steps: rows }), [rows]);
   const kinds = new Set(rows.map(({ kind }) => kind));
   return (
-    <section aria-label="Time by step">
+    <section aria-label={STEPS_TITLE}>
       <header>
-        <h3>Time by step</h3>
+        <h3>{STEPS_TITLE}</h3>
       </header>
       <Chart
         store={store}
-        name="steps"
         spec={kinds.size > 1 ? "steps_by_kind" : "steps"}
         data={data}
-        label="Time by step"
+        label={STEPS_TITLE}
         marks={rows.map((row, index) => stepMark(row, index / rows.length, 1 / rows.length, store))}
         height={STEPS_HEIGHT}
       />

@@ -78,23 +78,27 @@ export function tableColumns(listing: Listing): readonly TableColumn[] {
   ];
 }
 
-/** Those of the columns that there is room for: own and total always, then those asked for, measures, and the rest. */
+/**
+ * Those of the columns that there is room for: the total always, then own, those asked for, measures, and the rest. The
+ * others follow out of sight.
+ */
 export function fitting(
   columns: readonly TableColumn[],
   { room, widget }: { readonly room: number; readonly widget: number },
   asked: readonly string[],
-): readonly TableColumn[] {
+): readonly [inSight: readonly TableColumn[], others: readonly TableColumn[]] {
   const need = ({ key }: TableColumn): number => {
-    if (key === "own" || key === "total") return 3;
+    if (key === "own" || key === "total") return key === "total" ? 4 : 3;
     return asked.includes(key) ? 2 : Number(isMeasure(key));
   };
   let left = room - LEAST_NAME;
   const fits = (column: TableColumn): boolean => {
     left -= column.width;
-    return need(column) > 2 || (left >= 0 && (widget > NARROW || need(column) > 1));
+    return need(column) > 3 || (left >= 0 && (widget > NARROW || need(column) > 1));
   };
   const kept = columns.toSorted((one, other) => need(other) - need(one)).filter(fits);
-  return columns.filter((column) => kept.includes(column));
+  const isKept = (column: TableColumn): boolean => kept.includes(column);
+  return [columns.filter(isKept), columns.filter((column) => !isKept(column))];
 }
 
 /** The measures beside the one of the bars: the usual ones, and those asked for. */

@@ -56,12 +56,14 @@ function treeKey(state: TableState, listing: Listing, event: KeyboardEvent, at: 
   if (event.key === "ArrowRight") {
     if (outline.isParent[row] && folded[row]) state.fold(listing, row, false);
     else if (outline.isParent[row]) state.goTo(listing, seen[at + 1] as number);
-    return true;
+    // On a row without rows below it the key scrolls to the columns that are out of sight.
+    return outline.isParent[row] === 1;
   }
   if (event.key === "ArrowLeft") {
     const up = outline.above[row] as number;
     if (outline.isParent[row] && !folded[row]) state.fold(listing, row, true);
     else if (up >= 0 && row !== top) state.goTo(listing, up);
+    else return false;
     return true;
   }
   if (event.key === "Enter") state.select(listing, row);

@@ -65,8 +65,20 @@ function lastPart(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1);
 }
 
-/** What the rows leave out: how many rows are hidden and what they cost, and what no row of the view can show. */
+/** What else the line at the bottom says: what the rows leave out, and whether Python is still there. */
 export function LeftOut({ store }: { readonly store: Store }) {
+  return (
+    <>
+      <HiddenRows store={store} />
+      {!store.isHeard.value && (
+        <span title="Its kernel was started again: run the cell once more.">Python no longer hears it</span>
+      )}
+    </>
+  );
+}
+
+/** How many rows are hidden and what they cost, and what no row of the view can show. */
+function HiddenRows({ store }: { readonly store: Store }) {
   const { view } = store.evaluation.value;
   if (!view || !isTable(store.tab.value)) return null;
   const [hidden, placeless] = leftOut(view, "micros").map((value) => value / view.unit("micros"));

@@ -45,7 +45,8 @@ function Grid({ state, listing }: { readonly state: TableState; readonly listing
   const { first, last, page, size, onScroll } = useWindow(grid, listing.seen.length);
   const { initial } = state.store;
   const asked = listing.view.options.select.filter((each) => !initial.select.includes(each));
-  const columns = fitting(known, size, asked);
+  const [inSight, others] = fitting(known, size, asked);
+  const columns = [...inSight, ...others];
   const active = activePosition(state, listing);
   useReveal(grid, state, active);
   const selection = state.store.selection.value;
@@ -62,7 +63,10 @@ function Grid({ state, listing }: { readonly state: TableState; readonly listing
       aria-multiselectable="true"
       aria-rowcount={listing.seen.length + 1}
       aria-activedescendant={isDrawn ? `row-${active}` : undefined}
-      style={{ "--columns": `minmax(0, 2.4fr) ${columns.map(widthOf).join(" ")}` }}
+      style={{
+        "--columns": `minmax(0, 2.4fr) ${columns.map(widthOf).join(" ")}`,
+        "--more": `${others.reduce((sum, { width }) => sum + width, 0)}px`,
+      }}
       onScroll={onScroll}
       onClick={(event) => clicked(state, listing, event)}
       onDblClick={(event) => zoomed(state, listing, event)}

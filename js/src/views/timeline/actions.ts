@@ -1,5 +1,6 @@
 // What keys, pointer and wheel do on the timeline.
 
+import type { Viewport } from "../../analysis/spans.ts";
 import { selectionAfter } from "../../state/selection.ts";
 import {
   across,
@@ -15,7 +16,6 @@ import {
   samePosition,
   showing,
   sliceAt,
-  type Viewport,
   zoomed,
 } from "./geometry.ts";
 import type { TimelineState } from "./state.ts";

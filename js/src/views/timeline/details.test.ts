@@ -50,10 +50,10 @@ const profile = {
 const kernel = ["<b>x</b>/conv", "/job:localhost/replica:0/task:0/device:gpu:0", 13] as const;
 const accelerators = {
   kernels: [
-    [...kernel, "sgemm<\u202e>", "2,2,169", "128,1,1", 122, 12_544, 25, 2, 1_934_248, 2, 8000],
-    [...kernel, "splitK", "", "", 0, 0, 0, 1, 900, 0, 0],
-    ["z", kernel[1], 13, "relu", "", "", 0, 0, 0, 1, 900, 0, 0],
-    [kernel[0], `${kernel[1]}1`, 13, "of another device", "", "", 0, 0, 0, 1, 900, 0, 0],
+    [...kernel, "sgemm<\u202e>", "2,2,169", "128,1,1", 122, 12_544, 25, 967_124_000, 2, 1_934_248, 2, 8000],
+    [...kernel, "splitK", "", "", 0, 0, 0, 0, 1, 900, 0, 0],
+    ["z", kernel[1], 13, "relu", "", "", 0, 0, 0, 0, 1, 900, 0, 0],
+    [kernel[0], `${kernel[1]}1`, 13, "of another device", "", "", 0, 0, 0, 0, 1, 900, 0, 0],
   ],
 };
 
@@ -80,7 +80,7 @@ test("what is known of a slice: names as they are, memory of its step, the user'
       ["lane", "0"],
       [
         "kernel",
-        "sgemm<\\u202e> (2 runs), 1.93 ms, grid 2,2,169, block 128,1,1, 122 registers, 12.5 kB shared, occupancy 25 %, began 4 µs after its launch",
+        "sgemm<\\u202e> (2 runs), 1.93 ms, grid 2,2,169, block 128,1,1, 122 registers, 12.5 kB shared, occupancy 25 %, 1 TB/s, began 4 µs after its launch",
       ],
       ["kernel 2", "splitK, 900 ns"],
       ["memory", "2 MB requested in this step"],

@@ -54,21 +54,27 @@ function kernelFacts(state: TimelineState, name: string, device: number): [strin
   return kernels
     .filter(([node, on]) => isStream.length && node === name && on.endsWith(stream ?? ""))
     .slice(0, MOST_KERNELS)
-    .map(([, , , kernel, grid, block, registers, shared, occupancy, runs, nanos, launches, delay], at) => [
-      at ? `kernel ${at + 1}` : "kernel",
-      [
-        `${visible(kernel)}${runs > 1 ? ` (${runs} runs)` : ""}`,
-        time(nanos),
-        grid && `grid ${grid}`,
-        block && `block ${block}`,
-        registers && `${registers} registers`,
-        shared && `${shortBytes(shared)} shared`,
-        occupancy && `occupancy ${occupancy} %`,
-        launches && `began ${time(delay / launches)} after its launch`,
-      ]
-        .filter(Boolean)
-        .join(", "),
-    ]);
+    .map(
+      (
+        [, , , kernel, grid, block, registers, shared, occupancy, accessed, runs, nanos, launches, delay],
+        at,
+      ) => [
+        at ? `kernel ${at + 1}` : "kernel",
+        [
+          `${visible(kernel)}${runs > 1 ? ` (${runs} runs)` : ""}`,
+          time(nanos),
+          grid && `grid ${grid}`,
+          block && `block ${block}`,
+          registers && `${registers} registers`,
+          shared && `${shortBytes(shared)} shared`,
+          occupancy && `occupancy ${occupancy} %`,
+          accessed && nanos && `${shortBytes((accessed * runs) / (nanos / 1e9))}/s`,
+          launches && `began ${time(delay / launches)} after its launch`,
+        ]
+          .filter(Boolean)
+          .join(", "),
+      ],
+    );
 }
 
 /** What a node asked of the allocator in a step; the rows are sorted by node and then step. */

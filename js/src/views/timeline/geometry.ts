@@ -1,6 +1,7 @@
 // Where things are on the timeline: the visible time, the rows, the slice at a point and its neighbours.
 
 import { firstAbove, type Lane } from "../../analysis/lanes.ts";
+import type { Viewport } from "../../analysis/spans.ts";
 import type { Layout } from "../../analysis/timeline_layout.ts";
 
 /** A slice: which of a lane, and which lane of all. */
@@ -88,12 +89,6 @@ export function endOf(lanes: readonly Lane[], { lane, slice }: SlicePosition): n
 
 function middleOf(lanes: readonly Lane[], place: SlicePosition): number {
   return (startOf(lanes, place) + endOf(lanes, place)) / 2;
-}
-
-/** From one time to another, in nanoseconds of the layout. */
-export interface Viewport {
-  readonly from: number;
-  readonly to: number;
 }
 
 /** The shortest time that can fill the width. */

@@ -3,6 +3,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { laneLabel } from "../../analysis/lanes.ts";
+import { addLaneSpans, Spans } from "../../analysis/spans.ts";
 import { busiestLanes, type MiniLane } from "../../analysis/timeline_layout.ts";
 import type { Store } from "../../state/store.ts";
 import { onAppearance, oncePerFrame, type Palette, paletteOf } from "../../ui/canvas.ts";
@@ -10,7 +11,6 @@ import { afterPaint } from "../../ui/lazy.tsx";
 import { select } from "./actions.ts";
 import { fitted, sliceAt } from "./geometry.ts";
 import { paintSpans } from "./paint.ts";
-import { addLaneSpans, Spans } from "./spans.ts";
 import { type TimelineState, timelineStateOf } from "./state.ts";
 
 const ROW = 17;

@@ -1,9 +1,12 @@
 // Paints the timeline: lanes, slices, their names and marks.
 
 import { effect } from "@preact/signals";
+import { addLaneSpans, GAP, RECEDING, Spans, TRANSFER, type Viewport } from "../../analysis/spans.ts";
 import {
+  lightPaletteOf,
   onAppearance,
   oncePerFrame,
+  onPrint,
   type Palette,
   paletteOf,
   resize,
@@ -12,15 +15,14 @@ import {
 import {
   type CanvasSize,
   headHeight,
+  heightOf,
   positionOf,
   type SeenRow,
   type SlicePosition,
   sliceHeight,
   type TimeArea,
-  type Viewport,
 } from "./geometry.ts";
 import { paintGrid, paintHead, paintLabel } from "./paint_axis.ts";
-import { addLaneSpans, GAP, RECEDING, Spans, TRANSFER } from "./spans.ts";
 import type { TimelineState } from "./state.ts";
 
 /** Paints a timeline; it keeps its buffers from one painting to the next. */
@@ -215,6 +217,9 @@ function seenPart(plot: TimeArea, { from, to }: Viewport): { left: number; right
 const WIDE_GUTTER = 92;
 const NARROW_GUTTER = 64;
 export const NARROW = 640;
+// The text of a page, and dots to a pixel of it.
+const PAPER_WIDTH = 660;
+const PAPER_RATIO = 2;
 
 /** How large what is seen of the lanes is now. */
 export function canvasSizeOf(scroller: HTMLElement): CanvasSize {
@@ -244,6 +249,15 @@ export function paintOnChange(
     palette = null;
     painting.ask();
   });
+  const print = (): void => {
+    const width = Math.min(scroller.clientWidth, PAPER_WIDTH);
+    const height = headHeight(state.layout.value) + heightOf(state.rows.value);
+    if (!width) return;
+    resize(canvas, width, height, PAPER_RATIO);
+    const frame = { width, height, ratio: PAPER_RATIO, scrolled: 0, gutter: WIDE_GUTTER };
+    painter.paint(state, frame, lightPaletteOf(canvas));
+  };
+  const unprint = onPrint(print, painting.ask);
   scroller.addEventListener("scroll", painting.ask, { passive: true });
   const end = effect(() => {
     for (const each of [
@@ -261,6 +275,7 @@ export function paintOnChange(
   return () => {
     end();
     unfollow();
+    unprint();
     scroller.removeEventListener("scroll", painting.ask);
     painting.cancel();
   };

@@ -1,8 +1,8 @@
 // What the timeline shows: layout, visible time, the slices chosen and highlighted, the colours of lanes.
 
-import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type DeviceUse, type Lane, type Track, useOf } from "../../analysis/lanes.ts";
-import { categoryOf } from "../../analysis/op_categories.ts";
+import { type PaintedLane, paintedLanes, RECEDING, type Viewport } from "../../analysis/spans.ts";
 import {
   type Layout,
   laidDeviceLabel,
@@ -13,16 +13,8 @@ import {
 import type { Nodes, Profile } from "../../data/profile.ts";
 import { selectedNodes, stepsOf, stepsShown } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
-import {
-  endOf,
-  fitted,
-  type LaneRow,
-  rowsOf,
-  type SlicePosition,
-  startOf,
-  type Viewport,
-} from "./geometry.ts";
-import { type PaintedLane, RECEDING, TRANSFER } from "./spans.ts";
+import { timeInSight } from "../../state/time_in_sight.ts";
+import { endOf, fitted, type LaneRow, rowsOf, type SlicePosition, startOf } from "./geometry.ts";
 
 /** The state of a store's timeline, which outlasts a look at another tab. */
 export function timelineStateOf(store: Store): TimelineState {
@@ -71,6 +63,9 @@ export class TimelineState {
     );
     this.#settled = this.layout.value;
     this.visibleTime = signal(fitted(this.#settled.end));
+    effect(() => {
+      timeInSight(store).value = { ...this.visibleTime.value, layout: this.#settled };
+    });
   }
 
   /** Look at the whole and forget what belonged to another layout, if there is another one. */
@@ -160,32 +155,4 @@ export function nodesFound({ names, ops, op }: Nodes, text: string): Uint8Array 
 export function either(one: Uint8Array | null, other: Uint8Array | null): Uint8Array | null {
   if (!one || !other) return one ?? other;
   return one.map((flag, node) => flag | (other[node] as number));
-}
-
-/** The lanes of a layout, device by device, with their colours; nodes that are not `highlighted` recede. */
-export function paintedLanes(
-  { nodes }: Pick<Profile, "nodes">,
-  executions: Pick<Slices, "node">,
-  layout: Layout,
-  highlighted: Uint8Array | null,
-): PaintedLane[] {
-  const categories = nodes.ops.map(categoryOf);
-  const ofNode = Uint8Array.from(nodes.op, (op, node) => {
-    const category = categories[op] ?? categoryOf("");
-    return highlighted && !highlighted[node] ? category + RECEDING : category;
-  });
-  return layout.tracks.flatMap(({ lanes }) =>
-    lanes.map((lane) => {
-      const colour = new Uint8Array(lane.execution.length);
-      for (let slice = 0; slice < colour.length; slice++) {
-        if (lane.isTransfers) {
-          const node = executions.node[lane.execution[slice] as number] as number;
-          colour[slice] = highlighted && !highlighted[node] ? TRANSFER + RECEDING : TRANSFER;
-          continue;
-        }
-        colour[slice] = ofNode[executions.node[lane.execution[slice] as number] as number] as number;
-      }
-      return { lane, colour };
-    }),
-  );
 }

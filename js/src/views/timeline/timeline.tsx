@@ -2,7 +2,8 @@
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { whyTimelineIsEmpty } from "../../analysis/emptiness.ts";
-import { CATEGORIES, CATEGORY_COLOURS } from "../../analysis/op_categories.ts";
+import { CATEGORY_COLOURS } from "../../analysis/op_categories.ts";
+import { CATEGORIES } from "../../data/chart_words.ts";
 import { shortTime } from "../../lib/format.ts";
 import type { Store } from "../../state/store.ts";
 import {

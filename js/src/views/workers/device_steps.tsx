@@ -1,7 +1,7 @@
 // The table of accelerators: what each did in a step, as a bar of compute, collectives, copies and nothing.
 
-import { deviceLabel } from "../../analysis/devices.ts";
 import { time } from "../../analysis/workers.ts";
+import { deviceRows } from "../../analysis/workers_chart.ts";
 import type { Accelerators } from "../../data/graphs.ts";
 import { share, visible } from "../../lib/format.ts";
 import { stepsOf, stepsShown } from "../../state/selection.ts";
@@ -15,43 +15,6 @@ const HELP = [
   "data are copied to or from it, and nothing else runs",
   "nothing runs on it",
 ];
-
-/** A device in the mean of the steps that are shown, those of one worker together. */
-interface DeviceRow {
-  readonly key: string;
-  readonly name: string;
-  readonly facts: string;
-  readonly count: number;
-  readonly parts: readonly number[];
-}
-
-/** The rows of some steps, in the order of the devices; times are nanoseconds a step. */
-export function deviceRows(
-  { devices, steps }: Accelerators,
-  shown: readonly number[],
-  stepWorkers: readonly string[],
-): readonly DeviceRow[] {
-  const chosen = new Set(shown);
-  const names = devices.map(([name]) => name);
-  const found = new Map<string, DeviceRow>();
-  for (const [step, device, ...parts] of steps) {
-    if (!chosen.has(step)) continue;
-    const [name = "", facts = ""] = devices[device] ?? [];
-    const worker = stepWorkers[step] ?? "";
-    const key = `${worker} ${name}`;
-    const before = found.get(key);
-    found.set(key, {
-      key,
-      name: [worker, deviceLabel(name, names)].filter(Boolean).join(" · "),
-      facts,
-      count: (before?.count ?? 0) + 1,
-      parts: parts.map((nanos, part) => nanos + (before?.parts[part] ?? 0)),
-    });
-  }
-  return [...found.values()]
-    .map((row) => ({ ...row, parts: row.parts.map((nanos) => nanos / row.count) }))
-    .sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
-}
 
 /** A row a device; nothing where none ran in the steps that are shown. */
 export function DeviceTable({

@@ -184,6 +184,7 @@ function Tensor(props: {
   readonly node: string | undefined;
 }) {
   const { store, tensor, node } = props;
+  if (!tensor) return <span class="dim">of no known op</span>;
   if (node === undefined) return <>{visible(tensor)}</>;
   return (
     <button

@@ -1,0 +1,131 @@
+"""The tab "history": runs as dots, the sentence on two groups of them, the table, and what it says without a kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Opening
+from tests.browser.screen import Screen
+from tests.browser.test_accessibility import AXE
+from tests.comparing.runs import Maker
+from tfprof_widget.analysis.comparing.compared import ComparedRuns
+from tfprof_widget.demo import demo_profile
+from tfprof_widget.profiles.kept_run import KeptRun
+from tfprof_widget.widget.history import ShownHistory
+from tfprof_widget.widget.report import report
+from tfprof_widget.widget.shown import Shown
+
+BEFORE, AFTER = "model = build(width=64)\nmodel.fit(x, y)", "model = build(width=96)\nmodel.fit(x, y)"
+Show = Callable[..., Screen]
+
+
+def runs(factor: float = 1.0, slower: int = 17) -> list[KeptRun]:
+    """Three runs of some code, and three of other code, by a factor slower."""
+    made = Maker(60, of_run=0.005, of_op=0.01)
+    return [*made.runs(3, source=BEFORE), *made.runs(3, source=AFTER, factor=factor, ops={slower: 2.0})]
+
+
+@pytest.fixture
+def show(open_file: Opening, tmp_path: Path) -> Show:
+    """Opens a page with the history of some runs."""
+
+    def opened(history: ShownHistory, *, graphs: bool = True, **context: object) -> Screen:
+        shown = replace(Shown.of_profile(demo_profile(), view="history"), history=history)
+        shown = shown if graphs else replace(shown, graphs=())
+        (tmp_path / "page.html").write_text(report(shown), encoding="utf-8")
+        screen = open_file(tmp_path / "page.html", **context)
+        expect(screen.root.get_by_role("list", name="runs").or_(screen.root.get_by_text("No runs"))).to_be_visible()
+        return screen
+
+    return opened
+
+
+@pytest.mark.parametrize(("factor", "answer"), [(1.3, "slower"), (0.7, "faster"), (1.0, "no difference seen")])
+def test_the_sentence(show: Show, factor: float, answer: str) -> None:
+    sentence = show(ShownHistory.of(runs(factor))).root.get_by_role("heading", name="From In[1] … In[3]")
+    expect(sentence).to_contain_text("to In[4] … In[6]")
+    expect(sentence.locator("strong").last).to_contain_text(answer)
+
+
+def test_the_sentence_with_the_roles_swapped(show: Show) -> None:
+    made = runs(1.3)
+    screen = show(ShownHistory.of([*made[3:], *made[:3]]))
+    expect(screen.root.get_by_role("heading", name="From In[4] … In[6]").locator("strong").last).to_contain_text(
+        "faster"
+    )
+
+
+def test_the_sentence_where_nothing_can_be_told(show: Show) -> None:
+    made = [replace(run, step_seconds=run.step_seconds[:3]) for run in (runs()[0], runs()[3])]
+    strong = show(ShownHistory.of(made)).root.get_by_role("heading", name="From In[1]").locator("strong").last
+    expect(strong).to_have_text("it cannot be told")
+
+
+def test_the_runs_and_the_table(show: Show) -> None:
+    made = runs(1.3)
+    screen = show(ShownHistory.of(made))
+    dots = screen.root.get_by_role("list", name="runs").get_by_role("button")
+    expect(dots).to_have_count(6)
+    expect(dots.first).to_have_attribute("aria-pressed", "true")
+    expect(dots.first).to_have_accessible_name(re.compile(r"In\[1\].*60 steps.*before$"))
+    expect(dots.last).to_have_accessible_name(re.compile(r"In\[6\].*after$"))
+    table = screen.root.get_by_role("table")
+    name = made[0].ops.names[17]
+    row = table.get_by_role("row").filter(has=screen.page.get_by_role("rowheader", name=name, exact=True))
+    expect(row.get_by_role("cell").nth(3)).to_have_text("slower")
+    expect(row.get_by_role("cell").last).to_have_text("name")
+    screen.root.get_by_role("combobox", name="by", exact=True).select_option("layers")
+    expect(table.get_by_role("columnheader").first).to_have_text("layers")
+    expect(table.get_by_role("rowheader")).to_have_count(6)
+
+
+def test_what_changed_in_the_code(show: Show) -> None:
+    screen = show(ShownHistory.of(runs()))
+    screen.root.get_by_text("What changed in the code").click()
+    expect(screen.root.get_by_text("-model = build(width=64)")).to_be_visible()
+    expect(screen.root.get_by_text("+model = build(width=96)")).to_be_visible()
+    screen.root.get_by_text("Run both again, in turns").click()
+    expect(screen.root.get_by_text("%%tfprof --against In[3]")).to_be_visible()
+
+
+def test_other_groups_need_the_kernel_and_those_that_were_saved_do_not(show: Show) -> None:
+    screen = show(ShownHistory.of(runs(1.3)))
+    screen.root.get_by_role("combobox", name="before", exact=True).select_option(label="In[2]")
+    expect(screen.root.get_by_role("alert")).to_contain_text("takes the kernel")
+    screen.root.get_by_role("combobox", name="before", exact=True).select_option(label="In[1] to In[3], 3 runs")
+    expect(screen.root.get_by_role("heading", name="From In[1] … In[3]")).to_be_visible()
+
+
+def test_a_cell_that_ran_once(show: Show) -> None:
+    expect(show(ShownHistory.of(runs()[:1])).root.get_by_text("This cell ran once in this kernel.")).to_be_visible()
+
+
+def test_a_comparison_without_a_profile(show: Show) -> None:
+    made = runs(1.3)
+    screen = show(ShownHistory.of_comparison(ComparedRuns(made[:3], made[3:])), graphs=False)
+    expect(screen.root.get_by_role("heading", name="From In[1] … In[3]")).to_be_visible()
+    expect(screen.root.get_by_role("tab")).to_have_count(0)
+
+
+def test_a_profile_without_runs_has_no_such_tab(demo: Screen) -> None:
+    expect(demo.tab("history")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 320])
+def test_axe_finds_nothing(show: Show, scheme: Literal["light", "dark"], width: int) -> None:
+    screen = show(ShownHistory.of(runs(1.3)), color_scheme=scheme, viewport={"width": width, "height": 900})
+    screen.root.get_by_text("What changed in the code").click()
+    screen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = screen.page.evaluate(
+        "async () => (await axe.run(document.querySelector('[data-tfprof-live]') ?? document)).violations"
+        ".map(each => each.id + ': ' + each.nodes.map(node => node.target).join(' '))"
+    )
+    assert found == []

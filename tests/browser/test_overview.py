@@ -1,0 +1,142 @@
+"""The overview: what a screen reader finds there, what its sliders do, and where its parts lead."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.analysis.advisor.findings import on_cpu, ran
+from tests.analysis.advisor.test_cell_time import SECOND, SLOW, looked, phase
+from tests.browser.conftest import Opening, written
+from tests.browser.screen import Screen
+from tests.browser.test_accessibility import AXE, violations
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns, CellTimes
+from tfprof_widget.profiles.layers import ModelLayer
+
+MILLI = 1_000_000
+OPS = {"in/MatMul": "MatMul", "mid/MatMul": "MatMul", "out/MatMul": "MatMul"}
+
+
+def fit() -> Profile:
+    """A cell of 10 s: 20 steps of 200 ms, of which the fifth and the ninth were traced, and a callback of 3 s."""
+    steps = [
+        on_cpu(("in/MatMul", at, 40_000), ("mid/MatMul", at + 40_000, 60_000), ("out/MatMul", at + 100_000, 80_000))
+        for at in (1_250_000, 2_250_000)
+    ]
+    profile = ran(OPS, *steps, step_names=["train", "train"])
+    nanos = np.full(20, 200 * MILLI)
+    marks, traced = {0: FIRST_RUN, 5: TRACED, 9: TRACED}, {5: 0, 9: 1}
+    runs = CellRuns.of("train", np.arange(20) * SECOND // 4, nanos, marks, traced, usual_nanos=200 * MILLI)
+    cell = CellTimes.of(
+        {"first": 2 * SECOND, "steps": 4 * SECOND, "python": 3 * SECOND, "tfprof": SECOND},
+        runs=(runs,),
+        phases=(phase("Watcher.on_train_batch_end", 3.0, line=SLOW),),
+        looks=looked("python", (SLOW,)),
+    )
+    layers = tuple(ModelLayer(name, name, "Dense") for name in ("in", "mid", "out"))
+    return replace(profile, main_kind="train", cells=(cell,), model_layers=layers)
+
+
+@pytest.fixture(scope="module")
+def fit_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its standalone page."""
+    return written(tmp_path_factory.mktemp("fit") / "fit.html", fit(), "a fit", "overview")
+
+
+def items(screen: Screen, name: str) -> list[str]:
+    """The items of a list."""
+    return listed(screen, name).get_by_role("listitem").all_inner_texts()
+
+
+def listed(screen: Screen, name: str) -> Locator:
+    return screen.root.get_by_role("list", name=name, exact=True)
+
+
+def test_what_is_said_first(open_file: Opening, fit_file: Path) -> None:
+    screen = open_file(fit_file)
+    heading = screen.root.get_by_role("heading", name=re.compile("^The callback Watcher takes 3 s of the 10 s"))
+    expect(heading).to_contain_text("mostly at train.py:20")
+    expect(heading).to_contain_text("Let the callback do less")
+    expect(heading).to_contain_text("Without this the cell would take 7 s instead of 10 s.")
+    cell, step = items(screen, "the cell"), items(screen, "a step")
+    assert cell == [
+        "first steps, 2 s, 20 %",
+        "19 steps, 4 s, 40 %",
+        "Python between steps, 3 s, 30 %",
+        "tfprof, 1 s, 10 %",
+    ]
+    assert step == ["forward, 180 ms, 90 %", "nothing runs, 20 ms, 10 %"]
+    assert len(items(screen, "steps")) == 20
+    expect(screen.tab("advise")).to_have_accessible_description(re.compile("^[1-9] findings?$"))
+    expect(listed(screen, "what to do").get_by_role("listitem").first).to_contain_text("up to 1.43")
+
+
+def test_a_traced_step_is_shown_everywhere(open_file: Opening, fit_file: Path) -> None:
+    screen = open_file(fit_file)
+    step = screen.root.get_by_role("button", name="step 9, 200 ms, traced")
+    step.click()
+    expect(step).to_have_attribute("aria-pressed", "true")
+    expect(screen.root.get_by_role("combobox", name="step")).to_have_value("=1")
+    step.press("ArrowLeft")
+    screen.page.keyboard.press("Enter")
+    expect(screen.root.get_by_role("combobox", name="step")).to_have_value("=0")
+
+
+def test_sliders_are_live_and_a_layer_leads_to_its_row(open_file: Opening, fit_file: Path) -> None:
+    screen = open_file(fit_file)
+    table = screen.root.get_by_role("table", name=re.compile("Layers"))
+    expect(table.get_by_role("rowheader")).to_contain_text(["in Dense", "mid Dense", "out Dense"])
+    expect(table.get_by_role("row").nth(3)).to_contain_text("80 ms")
+    screen.drag("min_micros", 0, 0.95)
+    expect(table.get_by_role("rowheader")).not_to_contain_text(["in Dense"])
+    screen.type_number("min_micros", "50000")
+    expect(table.get_by_role("rowheader")).to_contain_text(["mid Dense", "out Dense"])
+    expect(screen.root.get_by_role("figure", name="Time by op type")).to_be_visible()
+    table.get_by_role("button", name="mid").click()
+    expect(screen.tab("layers")).to_have_attribute("aria-selected", "true")
+
+
+def test_parts_and_findings_lead_to_what_they_are_made_of(open_file: Opening, fit_file: Path) -> None:
+    screen = open_file(fit_file)
+    screen.root.get_by_role("button", name="forward, 180 ms, 90 %").click()
+    expect(screen.tab("layers")).to_have_attribute("aria-selected", "true")
+    screen.look_at("overview")
+    screen.root.get_by_role("button", name="Show it in the timeline").click()
+    expect(screen.tab("timeline")).to_have_attribute("aria-selected", "true")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_of_axe_is_broken_and_nothing_is_lost_in_a_narrow_cell(
+    open_file: Opening, fit_file: Path, scheme: str
+) -> None:
+    screen = open_file(fit_file, color_scheme=scheme)
+    expect(screen.root.get_by_role("figure", name="Time by op type")).to_be_visible()
+    screen.page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert violations(screen.page) == []
+    screen.page.set_viewport_size({"width": 320, "height": 800})
+    screen.until_painted()
+    assert violations(screen.page) == []
+    wider = screen.root.evaluate(
+        "root => [...root.querySelectorAll('.glance *')].filter(each => each.getBoundingClientRect().right > 321)"
+        ".filter(each => !each.closest('.stacked ul, .chart')).map(each => each.className || each.tagName)"
+    )
+    assert wider == []
+    expect(screen.root.get_by_text("Python between steps, 3 s, 30 %").last).to_be_visible()
+
+
+def test_with_nothing_to_do_the_lists_are_there(open_profile: Opening) -> None:
+    screen = open_profile(ran(OPS), view="overview")
+    expect(screen.root.get_by_role("heading", name=re.compile("^No step was recorded"))).to_be_visible()
+    for name, item in {
+        "the cell": "no cell was captured: this is the profile of single steps",
+        "a step": "no step was timed",
+        "steps": "no step was timed",
+        "what to do": "Nothing to change was found.",
+    }.items():
+        assert items(screen, name) == [item]

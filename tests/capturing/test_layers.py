@@ -1,0 +1,146 @@
+"""Layers of real Keras models and modules: each op's time is in the layer whose name it has, in the right pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfprof_widget as tfprof
+from tests.slow.share import share
+from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.view import View
+
+DENSE = keras.layers.Dense
+
+
+def mlp() -> keras.Model:
+    return keras.Sequential([keras.Input([8]), DENSE(16, name="lower"), DENSE(8, name="middle"), DENSE(1, name="top")])
+
+
+def convolutional() -> keras.Model:
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            keras.Input([8, 8, 3]),
+            layers.Conv2D(4, 3, name="convolution"),
+            layers.BatchNormalization(name="normal"),
+            layers.Flatten(),
+            DENSE(1, name="top"),
+        ]
+    )
+
+
+def recurrent() -> keras.Model:
+    return keras.Sequential([keras.Input([5, 8]), keras.layers.LSTM(4, name="memory"), DENSE(1, name="top")])
+
+
+def nested() -> keras.Model:
+    inner = keras.Sequential([keras.Input([16]), DENSE(8, name="deep"), DENSE(8, name="deeper")], name="inner")
+    given = keras.Input([8])
+    return keras.Model(given, DENSE(1, name="top")(inner(DENSE(16, name="first")(given))), name="outer")
+
+
+def transformer() -> keras.Model:
+    layers = keras.layers
+    given = keras.Input([6, 8])
+    attended = layers.MultiHeadAttention(2, 4, name="attention")(given, given)
+    normal = layers.LayerNormalization(name="normal")(layers.Add(name="beside")([given, attended]))
+    return keras.Model(given, DENSE(1, name="top")(normal))
+
+
+MODELS: dict[str, tuple[Callable[[], keras.Model], tuple[str, ...]]] = {
+    "mlp": (mlp, ("lower", "middle", "top")),
+    "nested": (nested, ("first", "deep", "deeper", "top")),
+    **share(
+        {
+            "convolutional": (convolutional, ("convolution", "normal", "top")),
+            "recurrent": (recurrent, ("memory", "top")),
+            "transformer": (transformer, ("attention", "normal", "top")),
+        },
+        {},
+    ),
+}
+"""The models, each with its trainable layers in their order."""
+
+
+@cache
+def fitted(name: str) -> Profile:
+    """A profile of all steps of a fit."""
+    model = MODELS[name][0]()
+    model.compile("adam", "mse")
+    shape = (32, *model.input_shape[1:])
+    with tfprof.capture(trace_all=True) as prof:
+        model.fit(np.ones(shape, np.float32), np.ones([32, 1], np.float32), batch_size=8, epochs=2, verbose=0)
+    return prof.profile
+
+
+each_model = pytest.mark.parametrize("name", MODELS)
+
+
+def rows_of(view: View) -> dict[str, dict[Any, Any]]:
+    frame = view.to_dataframe()
+    return {row["name"]: row for row in frame.to_dict("records")}
+
+
+@each_model
+def test_trainable_layers_are_rows_in_the_order_of_the_model_with_all_passes(name: str) -> None:
+    rows = rows_of(fitted(name).view("layers"))
+    layers = MODELS[name][1]
+    assert [each for each in rows if each in layers] == list(layers)
+    for layer in layers:
+        total = rows[layer]
+        assert total["total_parameters"] > 0
+        assert min(total[f"total_{each}_micros"] for each in ("forward", "backward", "update")) > 0, layer
+
+
+@each_model
+def test_rows_add_up_to_all_ops(name: str) -> None:
+    view = fitted(name).view("layers")
+    assert view.own["micros"].sum() == fitted(name).view("op").own["micros"].sum()
+
+
+@each_model
+def test_forward_and_backward_are_those_of_the_names(name: str) -> None:
+    """A layer's name is in those of its ops, behind that of the tape in the backward pass."""
+    profile = fitted(name)
+    rows = rows_of(profile.view("layers"))
+    nodes = profile.view("scope", max_depth=100, account_displayed_op_only=False)
+    micros = dict(zip(nodes.names, (nodes.own["micros"] / nodes.time_scale).tolist(), strict=True))
+    for layer in MODELS[name][1]:
+        inside = {node: took for node, took in micros.items() if re.search(rf"(^|/){layer}(/|$)", node)}
+        backward = sum(took for node, took in inside.items() if "gradient_tape/" in node)
+        forward = sum(took for node, took in inside.items() if "gradient_tape/" not in node)
+        assert rows[layer]["total_backward_micros"] >= backward * (1 - 1e-9)
+        assert rows[layer]["total_forward_micros"] == pytest.approx(forward, rel=0.02)
+
+
+def test_a_module_whose_ops_have_no_scope() -> None:
+    class Body(tf.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(name="body")
+            self.w = tf.Variable(tf.ones([16, 16]), name="w")
+
+        def __call__(self, x: tf.Tensor) -> tf.Tensor:
+            return tf.nn.tanh(x @ self.w)
+
+    body = Body()
+
+    def total(x: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_sum(body(x))
+
+    step = tf.function(total)
+    with tfprof.capture(trace_all=True) as prof:
+        for _ in range(3):
+            step(tf.ones([8, 16]))
+    view = prof.profile.view("layers")
+    body_row = rows_of(view)["body"]
+    assert body_row["type"] == "Body"
+    assert body_row["forward_micros"] > 0
+    assert view.own["micros"].sum() == prof.profile.view("op").own["micros"].sum()

@@ -1,0 +1,129 @@
+"""The charts of the menu are those of Python: the same rows in the same specification, as Vega draws it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.golden.digests import merged, random
+from tests.sketches import profile_of
+from tfprof_widget.api.profile import Profile, load, merge
+from tfprof_widget.charts.kinds import CHARTS
+from tfprof_widget.demo import demo_profile
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.widget.scriptless import chart_of
+from tfprof_widget.widget.shown import Shown
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+RECORDED = ROOT / "tests" / "ingest" / "recorded"
+RANDOM = 6
+KERNELS = """
+    a = _MklNativeFusedConv2DWithBiasAndActivationAndMore() 60us 6000flops 100B
+    b = MatMul() 20us
+    c = _MklMatMul() 9us;1us
+    d = Long_name_of_an_op_that_no_column_of_a_report_has_room_for() 3us
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is shown."""
+
+    profile: Profile
+    view: str = "op"
+    metric: str = "time"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    title: str = "a training"
+    theme: str = "light"
+    width: float = 6.5
+    span: tuple[float, float] | None = None
+
+
+def cases() -> dict[str, Case]:
+    demo = demo_profile()
+    return {
+        "demo": Case(demo),
+        "scope view": Case(demo, "scope"),
+        "memory": Case(demo, "scope", "memory"),
+        "count": Case(demo, metric="count"),
+        "rate": Case(demo, metric="rate"),
+        "filtered": Case(demo, options={"min_micros": 5, "show_name_regexes": ["layer.*"]}),
+        "dark and narrow": Case(demo, theme="dark", width=3.3, title="a name that is longer than the picture is wide"),
+        "a part of the timeline": Case(demo, span=(50e-6, 150e-6)),
+        "nothing ran": Case(profile_of("a = Add()\nb = Mul()\nc = Mul()")),
+        "kernels": Case(profile_of(KERNELS)),
+        "steps": Case(profile_of("a/b = Op() 3us;4us;5us\na/c = Op() 1us;-;9us"), options={"step": 1}),
+        "workers": Case(merge({"worker 10": demo, "worker 2": demo})),
+        "a fit": Case(load(RECORDED / "fit.xplane.pb.gz"), "scope"),
+        "a loop": Case(load(RECORDED / "loop.xplane.pb.gz")),
+        **{f"random {seed}": Case(random(seed), "scope") for seed in range(RANDOM)},
+        **{f"merged {seed}": Case(merged(seed)) for seed in range(RANDOM)},
+    }
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    """The charts of all cases, each with Python's specification and the menu's."""
+    folder, found_cases = tmp_path_factory.mktemp("charts"), cases()
+    questions = [question(name, case, folder) for name, case in found_cases.items()]
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)), encoding="utf-8")
+    subprocess.run(["node", HERE / "same_charts.mjs", folder], cwd=ROOT, check=True, timeout=240)
+    found = (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    return dict(zip(found_cases, map(json.loads, found), strict=True))
+
+
+def question(name: str, case: Case, folder: Path) -> dict[str, Any]:
+    shown = Shown.of_profile(case.profile, view=case.view, title=case.title, **case.options)
+    graph = dict(shown.graphs[0].to_browser)
+    columns = name.replace(" ", "-")
+    (folder / columns).write_bytes(graph.pop("columns"))
+    values = {"view": case.view, "metric": case.metric, **shown.options}
+    return {
+        "columns": columns,
+        "graph": graph,
+        "view": case.view,
+        "options": shown.options,
+        "metric": case.metric,
+        "name": case.title,
+        "about": shown.about,
+        "width": round(96 * case.width),
+        "span": case.span and {"from": 1e9 * case.span[0], "to": 1e9 * case.span[1]},
+        "theme": case.theme,
+        "charts": {chart: python_chart(shown, values, chart, case) for chart in CHARTS},
+    }
+
+
+def python_chart(shown: Shown, values: dict[str, Any], chart: str, case: Case) -> dict[str, Any] | None:
+    try:
+        return chart_of(shown, values, chart, theme=case.theme, width=case.width, span=case.span)
+    except ProfileError:
+        return None
+
+
+def test_each_chart_of_the_menu_is_the_one_of_python(answers: dict[str, list[dict[str, Any]]]) -> None:
+    found = [(name, each) for name, charts in answers.items() for each in charts]
+    assert [f"{name}: {each['chart']}" for name, each in found if not same(each.get("menu"), each.get("python"))] == []
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two specifications are equal; nanoseconds since 1970 do not fit into the browser's numbers in full."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(same(*pair) for pair in zip(one, other, strict=True))
+    if isinstance(one, float) and isinstance(other, float):
+        return isclose(one, other, rel_tol=1e-12)
+    return bool(one == other)
+
+
+def test_every_chart_is_compared(answers: dict[str, list[dict[str, Any]]]) -> None:
+    drawn = {each["chart"] for found in answers.values() for each in found if "menu" in each}
+    assert drawn == set(CHARTS)

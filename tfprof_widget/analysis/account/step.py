@@ -1,0 +1,116 @@
+"""Divides the wall time of recorded steps into parts, by what ran at each instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfprof_widget.engine.layers import node_layers
+from tfprof_widget.lib.arrays import ABSENT, Integers
+from tfprof_widget.lib.intervals import Intervals
+from tfprof_widget.profiles.cell import STEP_PARTS, RecordedSteps
+from tfprof_widget.profiles.data import EAGER, ProfileData, kind_of_steps
+from tfprof_widget.profiles.layers import ROLES
+
+GAP_NANOS = 100_000
+"""What is shorter than this between two ops is the runtime's: threads are woken, and kernels are launched."""
+
+ROLES_BY_RANK = ("forward", "backward", "update", "transfers", "input")
+
+
+def recorded_steps(profile: ProfileData) -> RecordedSteps:
+    """The recorded steps of a profile, which are divided once; eager ops are no steps.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> steps = recorded_steps(demo_profile())
+    >>> dict(zip(STEP_PARTS, steps.parts[0].tolist(), strict=True))
+    {'forward': 109836, 'backward': 143354, 'update': 64197, 'input': 0, 'transfers': 0, 'runtime': 47738, 'idle': 0}
+    """
+    return profile.recorded_steps or profile.cache.kept("recorded steps", lambda: _recorded(profile))
+
+
+def _recorded(profile: ProfileData) -> RecordedSteps:
+    executions = profile.executions
+    role = node_layers(profile).role[executions.node]
+    rows = np.flatnonzero(executions.start_nanos > 0)
+    rows = rows[np.argsort(executions.step[rows], kind="stable")]
+    bounds = np.searchsorted(executions.step[rows], np.arange(len(profile.steps) + 1)).tolist()
+    found: list[tuple[int, int, list[int]]] = []
+    for step, name in enumerate(profile.step_names):
+        own = rows[bounds[step] : bounds[step + 1]]
+        start, end = executions.start_nanos[own], executions.start_nanos[own] + executions.duration_nanos[own]
+        wall = _wall(profile, step, start, end)
+        if name != EAGER and wall.nanos:
+            found.append((step, wall.nanos, _parts(wall, role[own], start, end)))
+    steps, nanos, parts = zip(*found, strict=True) if found else ((), (), ())
+    return RecordedSteps(
+        np.array(steps, np.int32), np.array(nanos, np.int64), np.array(parts, np.int64).reshape(-1, len(STEP_PARTS))
+    )
+
+
+@dataclass(frozen=True)
+class _Wall:
+    """When a step began and ended by the clock of its ops, how long it took, and which gaps of it are the runtime's.
+
+    Where the clock of its ops is another one than that by which it is known how long it took, it is as long as its ops.
+    """
+
+    start: int
+    end: int
+    nanos: int
+    gap: int
+
+
+def _wall(profile: ProfileData, step: int, start: Integers, end: Integers) -> _Wall:
+    first, last = (int(start.min()), int(end.max())) if len(start) else (0, 0)
+    run = _run_of(profile, step)
+    if run is None:
+        return _Wall(first, last, last - first, GAP_NANOS)
+    began, nanos, slower, is_same_clock = run
+    if is_same_clock:
+        first, last = began, began + nanos
+    return _Wall(first, last, max(nanos, last - first), round(GAP_NANOS * slower))
+
+
+def _run_of(profile: ProfileData, step: int) -> tuple[int, int, float, bool] | None:
+    """When the run of a step began, what it took, how many times as much as untraced ones, and if by its ops' clock."""
+    runs_of = profile.cache.kept("runs of steps", lambda: _runs_of_steps(profile))
+    return runs_of.get(step)
+
+
+def _runs_of_steps(profile: ProfileData) -> dict[int, tuple[int, int, float, bool]]:
+    found = {}
+    workers = profile.workers_of_steps
+    for cell in profile.cells:
+        for runs in cell.runs:
+            rows = np.flatnonzero(runs.step != ABSENT).tolist()
+            steady = runs.nanos[runs.is_traced & ~runs.is_first]
+            traced = float(np.median(steady)) if len(steady) else 0.0
+            slower = max(traced / runs.usual_nanos, 1.0) if runs.usual_nanos and traced > 0 else 1.0
+            of_number = {int(runs.step[row]): row for row in rows}
+            for step, name in enumerate(profile.step_names):
+                row = of_number.get(profile.steps[step])
+                if row is None or kind_of_steps(name) != runs.kind or (cell.worker and workers[step] != cell.worker):
+                    continue
+                is_same_clock = workers[step] == cell.worker
+                found[step] = cell.entered + int(runs.start[row]), int(runs.nanos[row]), slower, is_same_clock
+    return found
+
+
+def _parts(wall: _Wall, role: NDArray[np.int8], start: Integers, end: Integers) -> list[int]:
+    """The time of each of STEP_PARTS in a step."""
+    free = Intervals.of(np.array([wall.start]), np.array([wall.end]))
+    found = dict.fromkeys(STEP_PARTS, 0)
+    for part in ROLES_BY_RANK:
+        rows = role == ROLES.index(part)
+        if rows.any():
+            ran = Intervals.of(np.clip(start[rows], wall.start, wall.end), np.clip(end[rows], wall.start, wall.end))
+            left = free.without(ran)
+            found[part] = free.length - left.length
+            free = left
+    around = wall.nanos - (wall.end - wall.start)
+    found["idle"] = free.at_least(wall.gap).length + around * (around >= wall.gap)
+    found["runtime"] = free.length + around - found["idle"]
+    return list(found.values())

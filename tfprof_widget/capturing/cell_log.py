@@ -1,0 +1,231 @@
+"""Notes when things happened in a captured cell: runs, building of functions, waits for batches, and own work."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from threading import get_ident
+from time import perf_counter, time_ns
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfprof_widget.analysis.account.cell import NOTHING, CellSpans, divide, together
+from tfprof_widget.analysis.account.python import doings
+from tfprof_widget.capturing.fit_phases import PhaseClock
+from tfprof_widget.capturing.python_sampler import PythonSampler, users_line
+from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
+from tfprof_widget.lib.intervals import Intervals
+from tfprof_widget.profiles.cell import CellRuns, CellTimes
+
+MOST_RUNS = 1 << 18
+"""So many runs of a kind are kept one by one, which takes 4 MB; of those after them only the sum."""
+
+MOST_SPANS = 1 << 16
+
+NOTICED = 50e-6
+"""What a hook does in less time is added up; what takes longer is kept with its start and end."""
+
+
+class Spans:
+    """Stretches of time of one sort in the order in which they ended; of very many, of the last only the sum.
+
+    >>> spans = Spans()
+    >>> spans.add(1.0, 3.0)
+    >>> list(spans.bounds), spans.rest
+    ([1.0, 3.0], 0.0)
+    """
+
+    def __init__(self) -> None:
+        self.bounds = array("d")
+        self.rest = 0.0
+
+    def add(self, start: float, end: float) -> None:
+        """Keep one more."""
+        if len(self.bounds) < 2 * MOST_SPANS:
+            self.bounds.extend((start, end))
+        else:
+            self.rest += end - start
+
+
+class RunLog:
+    """When the runs of one kind began, and how long they took; what few of them have is kept by their place.
+
+    `built` is when Python had built the function of a run that did so.
+
+    >>> from tfprof_widget.profiles.cell import FIRST_RUN
+    >>> log = RunLog()
+    >>> log.add(1.0, 0.5)
+    >>> log.mark(FIRST_RUN, step=7)
+    >>> log.runs("train", 1.0).start.tolist(), log.runs("train", 1.0).nanos.tolist()
+    ([0], [500000000])
+    """
+
+    __slots__ = ("built", "marks", "rest", "seconds", "started", "steps")
+
+    def __init__(self) -> None:
+        self.started, self.seconds = array("d"), array("d")
+        self.rest = 0.0
+        self.marks: dict[int, int] = {}
+        self.steps: dict[int, int] = {}
+        self.built: dict[int, float] = {}
+
+    def add(self, started: float, seconds: float) -> None:
+        """Keep one more run."""
+        if len(self.started) < MOST_RUNS:
+            self.started.append(started)
+            self.seconds.append(seconds)
+        else:
+            self.rest += seconds
+
+    def mark(self, mark: int, step: int | None = None, built: float | None = None) -> None:
+        """Say of the run that was kept last what few have."""
+        place = len(self.started) - 1
+        self.marks[place] = mark
+        if step is not None:
+            self.steps[place] = step
+        if built is not None:
+            self.built[place] = built
+
+    def lengths(self, *marks: int) -> NDArray[np.float64]:
+        """How long the runs with one of these marks took, in seconds, in ascending order."""
+        mark = np.zeros(len(self.seconds), np.int8)
+        mark[list(self.marks)] = list(self.marks.values())
+        return np.sort(np.array(self.seconds, np.float64)[np.isin(mark, marks)])
+
+    def runs(self, kind: str, entered: float, usual: float | None = None) -> CellRuns:
+        """The runs as a table, of a cell that was entered then; `usual` is what a run takes that is not traced."""
+        building = {at: round(1e9 * (built - self.started[at])) for at, built in self.built.items()}
+        start, nanos = nanos_of(self.started, entered), nanos_of(self.seconds)
+        sums = {"rest_nanos": round(1e9 * self.rest), "usual_nanos": round(1e9 * (usual or 0.0))}
+        return CellRuns.of(kind, start, nanos, self.marks, self.steps, building, **sums)
+
+
+def nanos_of(seconds: Iterable[float], since: float = 0.0) -> Integers:
+    """Times in nanoseconds, counted from a moment on.
+
+    >>> nanos_of([1.5], 1.0).tolist()
+    [500000000]
+    """
+    found: Integers = np.rint((np.array(seconds, np.float64) - since) * 1e9).astype(np.int64)
+    return found
+
+
+class RunsUnderWay(Protocol):
+    """A source of runs, with those that have begun and not ended."""
+
+    @property
+    def under_way(self) -> Collection[Any]:
+        """The runs."""
+
+
+class CellLog:
+    """Notes when things happened in a cell that is captured; tells at the end how its time was spent.
+
+    The block of the cell runs from `opened` to `closing`. `thread` is the one to look at: that which opened the
+    capture, or else the one that made the last run. Hooks held the cell up for `watching` seconds in all, but for what
+    took longer, which is in `own`. `building` counts the functions that Python builds now.
+
+    >>> clock = iter([0.0, 9.0]).__next__
+    >>> log = CellLog(clock)
+    >>> log.closing, log.waiting.rest = 8.0, 0.5
+    >>> times = log.times([])
+    >>> {part: times.part(part) for part in ("python", "input", "tfprof")}
+    {'python': 7500000000, 'input': 500000000, 'tfprof': 1000000000}
+    """
+
+    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+        self.clock = clock
+        self.entered = self.opened = clock()
+        self.entered_nanos = time_ns()
+        self.closing: float | None = None
+        self.lost: float | None = None
+        self.tracing, self.waiting, self.own = Spans(), Spans(), Spans()
+        self.watching = 0.0
+        self.thread = get_ident()
+        self.sampler = PythonSampler(clock)
+        self.phases = PhaseClock(clock)
+        self.sources: list[RunsUnderWay] = []
+        self.building = 0
+        self._has_own = False
+        self._begun_at = users_line(sys._getframe())
+
+    def take_thread(self, thread: int, *, is_beside: bool) -> None:
+        """Take note of the thread that makes a run, beside the one that opened the capture or not."""
+        if not is_beside or not self._has_own:
+            self.thread, self._has_own = thread, not is_beside
+
+    def thread_to_see(self) -> int | None:
+        """The thread to look at now; None while it has a run under way in which no function is built."""
+        if not self.building:
+            for source in self.sources:
+                for run in tuple(source.under_way):
+                    if not (run.kind.is_beside and self._has_own):
+                        return None
+        return self.thread
+
+    def nanos(self) -> int:
+        """How many nanoseconds the cell has taken so far."""
+        return round(1e9 * (self.clock() - self.entered))
+
+    def times(self, runs: Sequence[CellRuns], named: Callable[[str], str] = str) -> CellTimes:
+        """How the time of the cell was spent if it ends now, with these runs; `named` gives files of cells names."""
+        closing = self.clock() if self.closing is None else self.closing
+        opened, closing, left = nanos_of((self.opened, closing, self.clock()), self.entered).tolist()
+        lost = None if self.lost is None else round(1e9 * (self.lost - self.entered))
+        spans = {part: self._spans(each) for part, each in self._logged.items()}
+        sums = {part: round(1e9 * each.rest) for part, each in self._logged.items()}
+        sums["tfprof"] += round(1e9 * self.watching)
+        sums["steps"] = sum(each.rest_nanos for each in runs)
+        for part, of_runs in _parts_of(runs).items():
+            spans[part] = together([spans.get(part, NOTHING), *of_runs])
+        divided = divide(CellSpans(opened, closing, left, spans, sums, lost))
+        looks = self.sampler.looks(divided, self.entered, self._begun_at)
+        looks = replace(looks, gap=_gaps(looks.at, runs))
+        did = doings(looks)  # by the files' own names, of which sources can be read
+        kinds = Counter[str]()
+        for each in runs:
+            kinds[each.kind] += each.total_nanos
+        return CellTimes.of(
+            divided.parts,
+            entered=self.entered_nanos,
+            kinds=dict(kinds),
+            phases=tuple(self.phases.found()),
+            outside=did.outside,
+            between=did.between,
+            looks=looks,
+        ).named(named)
+
+    @property
+    def _logged(self) -> dict[str, Spans]:
+        return {"tracing": self.tracing, "input": self.waiting, "tfprof": self.own}
+
+    def _spans(self, logged: Spans) -> Intervals:
+        bounds = nanos_of(logged.bounds, self.entered)
+        return Intervals.of(bounds[::2], bounds[1::2])
+
+
+def _parts_of(runs: Iterable[CellRuns]) -> dict[str, list[Intervals]]:
+    """When runs went on, by part: first ones, the building of functions in these, and others."""
+    found: dict[str, list[Intervals]] = {"steps": [], "first": [], "tracing": []}
+    for each in runs:
+        end, is_first, is_built = each.start + each.nanos, each.is_first, each.building > 0
+        found["steps"].append(Intervals.of(each.start[~is_first], end[~is_first]))
+        found["first"].append(Intervals.of(each.start[is_first], end[is_first]))
+        found["tracing"].append(Intervals.of(each.start[is_built], (each.start + each.building)[is_built]))
+    return found
+
+
+def _gaps(at: Integers, runs: Sequence[CellRuns]) -> Indices:
+    """The number of the gap between two runs at each moment; ABSENT before a first run and after the last."""
+    if not runs:
+        return np.full(len(at), ABSENT, np.int32)
+    start, is_first = (np.concatenate([getattr(each, name) for each in runs]) for name in ("start", "is_first"))
+    order = np.argsort(start, kind="stable")
+    follows = np.searchsorted(start[order], at)
+    is_between = ~np.append(is_first[order], True)[follows]
+    return np.where(is_between, follows, ABSENT).astype(np.int32)

@@ -1,0 +1,175 @@
+"""Looks every few milliseconds at what Python does while no run is under way, and keeps the stacks folded."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Thread, active_count
+from time import perf_counter
+from types import CodeType, FrameType
+
+import numpy as np
+
+from tfprof_widget.analysis.account.cell import DividedCell
+from tfprof_widget.lib.arrays import ABSENT, Flags
+from tfprof_widget.lib.text import is_of_library
+from tfprof_widget.profiles.cell import CELL_PARTS, CodeLine, PythonLooks
+from tfprof_widget.profiles.tables import Lists
+
+INTERVAL = 0.005
+"""The seconds between two looks. A look takes some 20 µs, so that all take half a percent of a core."""
+
+SOON, SOON_BESIDE_THREADS = 0.0001, 0.001
+"""So many seconds after a look is due Python asks the thread that works to let it happen. By default it would be 5 ms,
+in which the thread lets others in by itself as soon as it runs a step: then steps would be seen, and no Python. Several
+threads that work would let each other in more often, too, so that it takes a little longer once the user starts any."""
+
+MOST_LOOKS = 10_000
+"""After so many looks every other one is forgotten, and the interval doubles: long cells are seen often enough."""
+
+MOST_STACKS = 2_000
+DEEPEST = 300
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+PARTS_LOOKED_AT = ("python", "input", "tracing")
+
+FoldedStack = Sequence[tuple[CodeType, int]]
+"""The code of each frame and the number of the line, innermost first. While it is kept, no other code has its id."""
+
+
+class PythonSampler:
+    """The looks at one thread, by when they were and which stack was seen; `threads` is how many there were at first.
+
+    >>> sampler = PythonSampler(iter([0.5, 0.7]).__next__)
+    >>> for _ in range(2): sampler.see(sys._getframe())
+    >>> list(sampler.at), len(set(sampler.stack))
+    ([0.5, 0.7], 1)
+    """
+
+    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+        self.clock = clock
+        self.at, self.stack = array("d"), array("i")
+        self.threads = 0
+        self._known: dict[tuple[int, ...], int] = {}
+        self._folded: list[FoldedStack] = []
+
+    def see(self, frame: FrameType | None) -> None:
+        """Keep what a thread does whose innermost frame this is."""
+        key: list[int] = []
+        folded: list[tuple[CodeType, int]] = []
+        while frame is not None and len(folded) < DEEPEST:
+            code, line = frame.f_code, frame.f_lineno or 0
+            key += (id(code), line)  # to hash the code itself takes long
+            folded.append((code, line))
+            frame = frame.f_back
+        stack = self._known.get(tuple(key))
+        if stack is None:
+            if len(self._known) >= MOST_STACKS:
+                key, folded = [], []
+            stack = self._known.setdefault(tuple(key), len(self._folded))
+            if stack == len(self._folded):
+                self._folded.append(folded)
+        self.at.append(self.clock())
+        self.stack.append(stack)
+
+    def halve(self) -> None:
+        """Forget every other look, the first one too."""
+        self.at, self.stack = self.at[1::2], self.stack[1::2]
+
+    def looks(self, divided: DividedCell, entered: float, begun_at: CodeLine | None = None) -> PythonLooks:
+        """The looks with the time that they stand for in a cell that was entered then, without those at own work."""
+        lines: dict[CodeLine, int] = {}
+        stacks: list[list[int]] = []
+        kept: list[int] = []
+        for folded in self._folded:
+            frames = [_line(code, line) for code, line in folded]
+            kept.append(ABSENT if is_own_work([frame.file for frame in frames]) else len(stacks))
+            if kept[-1] != ABSENT:
+                shown = (frame for frame in reversed(frames) if not frame.file.startswith(_PACKAGE))
+                stacks.append([lines.setdefault(frame, len(lines)) for frame in shown])
+        at = np.rint((np.array(self.at, np.float64) - entered) * 1e9).astype(np.int64)
+        stack = np.array([*kept, ABSENT], np.int32)[np.array(self.stack, np.int32)]
+        at, stack = at[stack != ABSENT], stack[stack != ABSENT]
+        part, nanos = divided.part_at(at), np.zeros(len(at), np.int64)
+        for each in PARTS_LOOKED_AT:
+            seen: Flags = part == CELL_PARTS.index(each)
+            nanos[seen] = divided.time_for(each, at[seen])
+        gap = np.full(len(at), ABSENT, np.int32)
+        return PythonLooks(tuple(lines), Lists.of(stacks), at, nanos, stack, part.astype(np.int8), gap, begun_at)
+
+
+def _line(code: CodeType, line: int) -> CodeLine:
+    file = code.co_filename
+    source = "" if is_of_library(file) else linecache.getline(file, line).strip()
+    return CodeLine(file, line, code.co_name, source)
+
+
+def is_own_work(files: Sequence[str]) -> bool:
+    """Whether tfprof itself is at work in a stack of frames in these files, innermost first.
+
+    Libraries of Python's may be at work for tfprof, but what TensorFlow or Keras do is the user's.
+
+    >>> is_own_work(["/lib/python3.11/threading.py", __file__, "/home/me/train.py"])
+    True
+    >>> is_own_work(["/venv/site-packages/keras/trainer.py", __file__, "/home/me/train.py"])
+    False
+    """
+    for file in files:
+        if file.startswith(_PACKAGE):
+            return True
+        if not is_of_library(file) or _FRAMEWORK.search(file.replace("\\", "/")):
+            return False
+    return False
+
+
+_FRAMEWORK = re.compile(r"/(tensorflow|keras|tf_keras)/")
+
+
+def users_line(frame: FrameType | None) -> CodeLine | None:
+    """The user's line that a frame was called from, if there is one."""
+    while frame is not None and is_of_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame and _line(frame.f_code, frame.f_lineno or 0)
+
+
+@contextmanager
+def looking(
+    sampler: PythonSampler, thread_to_see: Callable[[], int | None], interval: float = INTERVAL
+) -> Iterator[None]:
+    """Look every so many seconds at a thread, which `thread_to_see` tells, None for none."""
+    over = Event()
+    usual = sys.getswitchinterval()
+    sampler.threads = active_count() + 1
+    thread = Thread(
+        target=_look, args=(sampler, thread_to_see, over, interval), name="tfprof_widget lines", daemon=True
+    )
+    with suppress(RuntimeError):  # there may be no room for another thread: then no lines are known
+        thread.start()
+    sys.setswitchinterval(min(SOON, usual))
+    try:
+        yield
+    finally:
+        over.set()
+        if thread.ident is not None:
+            thread.join()
+        if sys.getswitchinterval() < usual:  # else the user has set another
+            sys.setswitchinterval(usual)
+
+
+def _look(sampler: PythonSampler, thread_to_see: Callable[[], int | None], over: Event, interval: float) -> None:
+    while not over.wait(interval):
+        with suppress(Exception):  # the other thread runs on: once a frame of its stack was none any more
+            seen = thread_to_see()
+            if seen is not None:
+                sampler.see(sys._current_frames().get(seen))
+        if active_count() > sampler.threads and sys.getswitchinterval() < SOON_BESIDE_THREADS:
+            sys.setswitchinterval(SOON_BESIDE_THREADS)
+        if len(sampler.at) >= MOST_LOOKS:
+            sampler.halve()
+            interval *= 2

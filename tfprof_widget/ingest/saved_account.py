@@ -1,0 +1,253 @@
+"""Writes and reads what explains a cell, in a field of a saved profile that native tfprof ignores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER
+from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.cell import (
+    CELL_PARTS,
+    DOINGS,
+    STEP_PARTS,
+    CellRuns,
+    CellTimes,
+    CodeLine,
+    FitPhase,
+    HeldMemory,
+    PythonLooks,
+    PythonTime,
+    RecordedSteps,
+)
+from tfprof_widget.profiles.data import ProfileTables
+from tfprof_widget.profiles.layers import ROLES, ModelLayer, NodeLayers
+from tfprof_widget.profiles.pipeline import PipelineStage, StageSettings
+from tfprof_widget.profiles.tables import Lists
+
+if TYPE_CHECKING:
+    from tfprof_widget.lib.messages import StoredAccount, StoredCell, StoredCellRuns
+
+Plain = TypeVar("Plain", ModelLayer, CodeLine, PythonTime, PipelineStage, StageSettings, HeldMemory)
+
+_COLUMNS = ("start", "nanos", "building", "mark", "step")
+_LOOKS = ("at", "nanos", "stack", "part", "gap")
+
+
+def stored_account(
+    tables: ProfileTables,
+    recorded: RecordedSteps,
+    layers: NodeLayers,
+    held: Sequence[HeldMemory] = (),
+    pipeline: Sequence[PipelineStage] = (),
+) -> StoredAccount:
+    """The message for the account of a captured cell, with what is found of its steps, layers, memory and input.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> from tfprof_widget.engine.layers import node_layers
+    >>> demo = demo_profile()
+    >>> recorded = RecordedSteps(*(np.zeros(0, np.int64),) * 3)
+    >>> len(stored_account(demo, recorded, node_layers(demo)).node_layer)
+    81
+    """
+    from tfprof_widget.lib.messages import StoredAccount
+
+    message = StoredAccount(
+        main_kind=tables.main_kind,
+        step_names=tables.step_names,
+        divided=recorded.step.tolist(),
+        nanos=recorded.nanos.tolist(),
+        parts=recorded.parts.reshape(-1).tolist(),
+        layer_names=layers.names,
+        layer_types=layers.types,
+        layer_parent=layers.parent.tolist(),
+        node_layer=layers.layer.tolist(),
+        node_role=layers.role.tolist(),
+    )
+    for layer in tables.model_layers:
+        message.model_layers.add(**vars(layer))
+    for stage in pipeline:
+        values = {**_with_line(stage), **vars(stage.settings)}
+        del values["settings"]
+        message.pipeline.add(**values)
+    for each in held:
+        message.held_memory.add(**_with_line(each))
+    for cell in tables.cells:
+        _store(cell, message.cells.add())
+    return message
+
+
+def _with_line(plain: PipelineStage | HeldMemory) -> dict[str, Any]:
+    return {name: vars(value) if isinstance(value, CodeLine) else value for name, value in vars(plain).items()}
+
+
+def _store(cell: CellTimes, message: StoredCell) -> None:
+    looks, known = cell.looks, dict[CodeLine, int]()
+
+    def place(line: CodeLine | None) -> int:
+        return 0 if line is None else known.setdefault(line, len(known) + 1)
+
+    message.worker, message.entered = cell.worker, cell.entered
+    message.parts.extend(cell.parts)
+    message.kinds.update(cell.kinds)
+    for stack in range(len(looks.stacks)):
+        message.stacks.add(lines=map(place, looks.stack_lines(stack)))
+    for name in _LOOKS:
+        getattr(message, name).extend(getattr(looks, name).tolist())
+    message.begun_at = place(looks.begun_at)
+    for phase in cell.phases:
+        message.phases.add(name=phase.name, nanos=phase.nanos, times=phase.times, line=place(phase.line))
+    for doing in ("outside", "between"):
+        for time in getattr(cell, doing):
+            getattr(message, doing).add(**vars(time))
+    for runs in cell.runs:
+        columns = {name: getattr(runs, name).tolist() for name in _COLUMNS}
+        message.runs.add(kind=runs.kind, rest_nanos=runs.rest_nanos, usual_nanos=runs.usual_nanos, **columns)
+    for line in known:
+        message.lines.add(**vars(line))
+
+
+def with_account(tables: ProfileTables, message: Any) -> ProfileTables:
+    """The tables with the account that was saved with them; as they are if there is none.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> from tfprof_widget.lib.messages import ProfileProto
+    >>> demo = demo_profile()
+    >>> with_account(demo, ProfileProto()) is demo
+    True
+    """
+    if not message.HasField("account"):
+        return tables
+    account, workers = message.account, message.step_workers or [""] * len(message.steps)
+    numbers = message.worker_steps if message.step_workers else message.steps
+    _check(len(account.step_names) == len(numbers) == len(workers), "the name of each step")
+    place = {each: at for at, each in enumerate(zip(tables.workers_of_steps, tables.steps, strict=True))}
+    names = list(tables.step_names)
+    found: list[int] = []
+    for worker, number, name in zip(workers, numbers, account.step_names, strict=True):
+        found.append(place.get((worker, number), ABSENT))
+        if found[-1] != ABSENT:
+            names[found[-1]] = name
+    return tables.having(
+        main_kind=account.main_kind,
+        step_names=tuple(names),
+        cells=tuple(map(_cell, account.cells)),
+        model_layers=tuple(_plain(ModelLayer, layer) for layer in account.model_layers),
+        node_layers=_layers(account, len(tables.nodes)),
+        recorded_steps=_recorded(account, found),
+        held_memory=tuple(_plain(HeldMemory, each) for each in account.held_memory),
+        pipeline_stages=tuple(_plain(PipelineStage, each) for each in account.pipeline),
+    )
+
+
+def _check(is_right: bool, what: str) -> None:
+    if not is_right:
+        raise ProfileError(f"profile: its account does not tell {what}; the file is damaged: save the profile again")
+
+
+def _plain(kind: type[Plain], message: Any) -> Plain:
+    names = {each.name for each in fields(kind)}
+    values = {name: getattr(message, name) for name in names - {"settings"}}
+    if "line" in values and not isinstance(values["line"], int):
+        values["line"] = _plain(CodeLine, message.line) if message.HasField("line") else None
+    if "settings" in names:
+        values["settings"] = _plain(StageSettings, message)
+    return kind(**values)
+
+
+def _column(values: Sequence[int], kind: type[np.signedinteger[Any]], least: int, end: int, what: str) -> NDArray[Any]:
+    found = np.array(values, np.int64)
+    _check(not len(found) or (int(found.min()) >= least and int(found.max()) < end), what)
+    return found.astype(kind)
+
+
+def _layers(account: StoredAccount, nodes: int) -> NodeLayers | None:
+    """The layers of nodes; None where other files of the same profile brought more nodes."""
+    rows = len(account.layer_names)
+    _check(rows == len(account.layer_types) == len(account.layer_parent), "the layers")
+    _check(len(account.node_layer) == len(account.node_role), "the layer of each node")
+    if len(account.node_layer) != nodes or not rows:
+        return None
+    parent = _column(account.layer_parent, np.int32, ABSENT, rows, "what a layer is in")
+    _check(bool((parent < np.arange(rows)).all()), "what a layer is in")
+    layer = _column(account.node_layer, np.int32, 0, rows, "the layer of a node")
+    role = _column(account.node_role, np.int8, 0, len(ROLES), "the role of a node")
+    return NodeLayers(tuple(account.layer_names), tuple(account.layer_types), parent, layer, role)
+
+
+def _recorded(account: StoredAccount, places: Sequence[int]) -> RecordedSteps:
+    count = len(account.divided)
+    _check(len(account.nanos) == count and len(account.parts) == count * len(STEP_PARTS), "the parts of each step")
+    step = np.append(np.array(places, np.int32), np.int32(ABSENT))[
+        _column(account.divided, np.int32, 0, len(places), "which steps are divided")
+    ]
+    nanos = _column(account.nanos, np.int64, 0, LARGEST_INTEGER, "what a step took")
+    parts = _column(account.parts, np.int64, 0, LARGEST_INTEGER, "the parts of a step").reshape(count, -1)
+    return RecordedSteps(step[step >= 0], nanos[step >= 0], parts[step >= 0])
+
+
+def _cell(message: StoredCell) -> CellTimes:
+    lines = tuple(_plain(CodeLine, line) for line in message.lines)
+
+    def line(place: int) -> CodeLine | None:
+        _check(0 <= place <= len(lines), "a line")
+        return lines[place - 1] if place else None
+
+    _check(len(message.parts) == len(CELL_PARTS) and min(message.parts) >= 0, "the parts of the cell")
+    return CellTimes(
+        nanos=sum(message.parts),
+        parts=tuple(message.parts),
+        worker=message.worker,
+        entered=message.entered,
+        kinds=dict(message.kinds),
+        runs=tuple(map(_runs, message.runs)),
+        phases=tuple(FitPhase(each.name, each.nanos, each.times, line(each.line)) for each in message.phases),
+        outside=tuple(map(_doing, message.outside)),
+        between=tuple(map(_doing, message.between)),
+        looks=_looks(message, lines, line(message.begun_at)),
+    )
+
+
+def _doing(message: Any) -> PythonTime:
+    _check(message.doing in DOINGS, "what Python did")
+    return _plain(PythonTime, message)
+
+
+def _looks(message: StoredCell, lines: tuple[CodeLine, ...], begun_at: CodeLine | None) -> PythonLooks:
+    _check(len({len(getattr(message, name)) for name in _LOOKS}) == 1, "each look at Python")
+    stacks = Lists.of([_places(stack.lines, len(lines)) for stack in message.stacks])
+    return PythonLooks(
+        lines,
+        stacks,
+        _column(message.at, np.int64, 0, LARGEST_INTEGER, "when Python was looked at"),
+        _column(message.nanos, np.int64, 0, LARGEST_INTEGER, "what a look stands for"),
+        _column(message.stack, np.int32, 0, len(stacks), "a stack"),
+        _column(message.part, np.int8, 0, len(CELL_PARTS), "the part of a look"),
+        _column(message.gap, np.int32, ABSENT, LARGEST_INTEGER, "the gap of a look"),
+        begun_at,
+    )
+
+
+def _places(written: Iterable[int], lines: int) -> list[int]:
+    found = [each - 1 for each in written]
+    _check(all(0 <= each < lines for each in found), "the lines of a stack")
+    return found
+
+
+def _runs(message: StoredCellRuns) -> CellRuns:
+    _check(len({len(getattr(message, name)) for name in _COLUMNS}) == 1, "each run")
+    _check(min(message.rest_nanos, message.usual_nanos) >= 0, "what runs took")
+    return CellRuns(
+        message.kind,
+        _column(message.start, np.int64, 0, LARGEST_INTEGER, "when a run began"),
+        _column(message.nanos, np.int64, 0, LARGEST_INTEGER, "what a run took"),
+        _column(message.building, np.int64, 0, LARGEST_INTEGER, "what building took"),
+        _column(message.mark, np.int8, 0, 16, "the mark of a run"),
+        _column(message.step, np.int32, ABSENT, 2**31, "the step of a run"),
+        message.rest_nanos,
+        message.usual_nanos,
+    )
