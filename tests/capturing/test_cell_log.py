@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tfprof_widget.analysis.account.cell import BY_RANK, CellSpans, divide
 from tfprof_widget.capturing import cell_log
 from tfprof_widget.capturing.cell_log import CellLog, RunLog
-from tfprof_widget.capturing.fit_phases import PhaseClock
+from tfprof_widget.capturing.fit_phases import MOST_STRETCHES, PhaseClock
 from tfprof_widget.capturing.python_sampler import MOST_STACKS, PythonSampler, looking
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.cell import (
@@ -325,6 +325,39 @@ def test_phases_of_a_fit_add_up_to_it() -> None:
         SAVING: (2.0, 1),
         BETWEEN: (2.5, 1),
     }
+
+
+def test_stretches_of_phases_are_one_after_the_other() -> None:
+    clock = Clock()
+    phases = PhaseClock(clock)
+    clock.now = 10.0
+    loop = phases.enter(BETWEEN)
+    clock.now = 11.0
+    step = phases.enter(STEP)
+    clock.now = 14.0
+    phases.leave(step)
+    clock.now = 15.0
+    phases.leave(loop)
+    found = list(phases.found())
+    stretches = phases.stretches(found, 9.0)
+    assert [found[each].name for each in stretches.phase.tolist()] == [BETWEEN, STEP, BETWEEN]
+    assert (stretches.start / SECOND).tolist() == [1.0, 2.0, 5.0]
+    assert (stretches.nanos / SECOND).tolist() == [1.0, 3.0, 1.0]
+
+
+def test_of_many_stretches_the_longest_are_kept() -> None:
+    clock = Clock()
+    phases = PhaseClock(clock)
+    loop = phases.enter(BETWEEN)
+    for step in range(MOST_STRETCHES):
+        depth = phases.enter(STEP)
+        clock.now += 5.0 if step % 100 == 0 else 1.0 + 1e-6 * step
+        phases.leave(depth)
+    phases.leave(loop)
+    found = phases.stretches(list(phases.found()), 0.0)
+    assert len(found) < MOST_STRETCHES
+    assert (found.nanos == 5 * SECOND).sum() == 41
+    assert int(found.nanos.min()) > SECOND
 
 
 def test_all_that_a_validation_does_belongs_to_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from tfprof_widget.profiles.cell import (
     CellTimes,
     CodeLine,
     FitPhase,
+    PhaseStretches,
     PythonLooks,
 )
 from tfprof_widget.profiles.tables import Lists
@@ -93,6 +95,21 @@ def test_every_run_is_a_step_and_recorded_ones_have_parts() -> None:
     assert parts["forward"] == pytest.approx(0.0015)
     assert parts["idle"] == pytest.approx(0.0005)
     assert parts.sum() == pytest.approx(0.002)
+
+
+def test_stacks_and_phases_of_a_saved_profile_are_those_of_the_cell(tmp_path: Path) -> None:
+    profile = captured(FitPhase(STEP, 3 * SECOND, 2), FitPhase(BETWEEN, SECOND, 1))
+    stretches = PhaseStretches.of([0, 1, 0], [0, 1, 2], [1, 1, 2])
+    profile = replace(profile, cells=tuple(replace(cell, stretches=stretches) for cell in profile.cells))
+    profile.save(tmp_path / "saved")
+    (cell,), (told,) = tfprof.load(tmp_path / "saved").cells, profile.cells
+    assert [cell.looks.stack_lines(each) for each in cell.looks.stack.tolist()] == [
+        told.looks.stack_lines(each) for each in told.looks.stack.tolist()
+    ]
+    for name in ("at", "nanos", "part"):
+        assert getattr(cell.looks, name).tolist() == getattr(told.looks, name).tolist()
+    for name in ("phase", "start", "nanos"):
+        assert getattr(cell.stretches, name).tolist() == getattr(stretches, name).tolist()
 
 
 @pytest.mark.parametrize("method", ["python_lines", "phases", "step_times"])

@@ -12,11 +12,13 @@ import pytest
 
 from tests.analysis.cluster.clusters import PS0, WORKER0, Came, Ran
 from tests.analysis.cluster.clusters import profile_of as cluster_profile
+from tests.output.test_account import captured
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
+from tfprof_widget.profiles.cell import FIRST_RUN, RAISED, TRACED, CellRuns, FitPhase, PhaseStretches
 from tfprof_widget.profiles.tables import Transfers
 from tfprof_widget.widget.shown import ShownGraph
-from tfprof_widget.widget.wire import encoded
+from tfprof_widget.widget.wire import MOST_RUNS, encoded
 
 KINDS = {"indices": "<i4", "numbers": "<f8"}
 
@@ -133,3 +135,41 @@ def test_names_that_no_text_can_hold_survive(profile: Profile) -> None:
 
 def test_profile_of_nothing_has_all_columns(columns: dict[str, Any]) -> None:
     assert read_back(encoded(Profile.from_protos(b""))).keys() == columns.keys()
+
+
+def test_without_a_cell_nothing_is_told_of_one(columns: dict[str, Any]) -> None:
+    assert not [name for name in columns if name.startswith(("cells.", "runs.", "phases.", "calls.", "looks."))]
+
+
+def test_what_went_on_in_a_cell_is_told_from_its_start_to_its_end() -> None:
+    """The sampler looked at 0, 1, 2 and 3 s, but at 0 to 3 s and at 4 s a run went on, and from 5 to 6 s another."""
+    profile = captured(FitPhase("step", 3_000_000_000, 2))
+    cell = replace(profile.cells[0], stretches=PhaseStretches.of([0], [7_000], [2_000]))
+    columns = read_back(encoded(replace(profile, cells=(cell,))))
+    assert columns["cells.parts"][columns["looks.part"][0]] == "input"
+    assert columns["cells.nanos"].tolist() == [10_000_000_000]
+    assert columns["cells.step_cell"].tolist() == [0]
+    assert columns["cells.step_start"].tolist() == [4_000_000_000]  # its clock is another one, so it is put in its run
+    assert columns["runs.step"].tolist() == [-1, 0, -1]
+    assert columns["runs.mark"].tolist() == [FIRST_RUN, TRACED, RAISED]
+    assert columns["runs.start"].tolist() == [0, 4_000_000_000, 5_000_000_000]
+    assert columns["runs.end"].tolist() == [3_000_000_000, 4_002_000_000, 6_000_000_000]
+    assert (columns["phases.names"], columns["phases.start"].tolist()) == (["step"], [7_000])
+    frame = columns["calls.frame"][columns["looks.call"][0]]
+    assert columns["frames.source"][frame] == -1  # of a library
+    assert columns["frames.line"][columns["calls.frame"]].tolist() == [7, 9, 300]
+    assert columns["calls.above"].tolist() == [-1, -1, 1]
+    assert columns["calls.python"].tolist() == [2_000_000_000, 0, 1_000_000_000]
+    assert columns["calls.input"].tolist() == [0, 0, 1_000_000_000]
+    assert columns["looks.start"].tolist() == [3_000_000_000]
+    assert columns["looks.nanos"].tolist() == [1_000_000_000]
+
+
+def test_of_very_many_runs_several_are_one_row() -> None:
+    profile = captured()
+    runs = CellRuns.of("train", range(0, 9_000_000, 1_000), [500] * 9_000, {0: FIRST_RUN, 5_000: TRACED})
+    columns = read_back(encoded(replace(profile, cells=(replace(profile.cells[0], runs=(runs,)),))))
+    assert len(columns["runs.start"]) <= MOST_RUNS
+    assert columns["runs.count"].sum() == 9_000
+    assert columns["runs.nanos"].sum() == pytest.approx(4_500_000, rel=0.1)  # rounded to microseconds
+    assert columns["runs.count"][columns["runs.mark"] > 0].tolist() == [1, 1]

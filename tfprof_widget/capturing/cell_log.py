@@ -190,11 +190,13 @@ class CellLog:
         kinds = Counter[str]()
         for each in runs:
             kinds[each.kind] += each.total_nanos
+        phases = tuple(self.phases.found())
         return CellTimes.of(
             divided.parts,
             entered=self.entered_nanos,
             kinds=dict(kinds),
-            phases=tuple(self.phases.found()),
+            phases=phases,
+            stretches=self.phases.stretches(phases, self.entered),
             outside=did.outside,
             between=did.between,
             looks=looks,

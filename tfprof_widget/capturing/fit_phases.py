@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from threading import get_ident
 from time import perf_counter
 from typing import Any
 
-from tfprof_widget.profiles.cell import BETWEEN, NEXT_BATCH, SAVING, STEP, VALIDATION, CodeLine, FitPhase
+import numpy as np
+
+from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.profiles.cell import (
+    BETWEEN,
+    NEXT_BATCH,
+    SAVING,
+    STEP,
+    VALIDATION,
+    CodeLine,
+    FitPhase,
+    PhaseStretches,
+)
+
+MOST_STRETCHES = 4_096
+"""Of more stretches of time the shorter half is forgotten, again and again."""
 
 
 class PhaseClock:
@@ -19,8 +35,11 @@ class PhaseClock:
     >>> loop, step = phases.enter(BETWEEN), phases.enter(STEP)
     >>> phases.leave(step), phases.leave(loop)
     (None, None)
-    >>> [(phase.name, phase.nanos) for phase in phases.found()]
+    >>> found = list(phases.found())
+    >>> [(phase.name, phase.nanos) for phase in found]
     [('step', 2000000000), ('between', 1500000000)]
+    >>> phases.stretches(found, 0.0).phase.tolist()
+    [1, 0, 1]
     """
 
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
@@ -31,6 +50,9 @@ class PhaseClock:
         self._seconds: dict[str, float] = {}
         self._times: dict[str, int] = {}
         self._lines: dict[str, CodeLine] = {}
+        self._numbers: dict[str, int] = {}
+        self._phase, self._start, self._length = array("i"), array("d"), array("d")
+        self._shortest = 0.0
 
     def enter(self, phase: str, function: Any = None) -> int | None:
         """Take note that a phase begins, which runs this function if one is given; gives what `leave` needs."""
@@ -67,9 +89,32 @@ class PhaseClock:
                 name, round(1e9 * self._seconds.get(name, 0.0)), self._times[name], line=self._lines.get(name)
             )
 
+    def stretches(self, phases: Sequence[FitPhase], since: float) -> PhaseStretches:
+        """When these phases went on, counted from a moment on."""
+        place = {phase.name: at for at, phase in enumerate(phases)}
+        of_number = np.array([place.get(name, ABSENT) for name in self._numbers], np.int32)
+        phase = of_number[np.array(self._phase, np.int32)]
+        known = phase != ABSENT
+        seconds = np.array(self._start, np.float64) - since, np.array(self._length, np.float64)
+        start, nanos = (np.rint(each[known] * 1e9).astype(np.int64) for each in seconds)
+        return PhaseStretches(phase[known], start, nanos)
+
     def _count(self) -> None:
         now = self._clock()
         if self._stack:
-            phase = self._stack[-1]
-            self._seconds[phase] = self._seconds.get(phase, 0.0) + now - self._since
+            phase, seconds = self._stack[-1], now - self._since
+            self._seconds[phase] = self._seconds.get(phase, 0.0) + seconds
+            if seconds > self._shortest:
+                self._phase.append(self._numbers.setdefault(phase, len(self._numbers)))
+                self._start.append(self._since)
+                self._length.append(seconds)
+                if len(self._start) >= MOST_STRETCHES:
+                    self._forget_shorter_half()
         self._since = now
+
+    def _forget_shorter_half(self) -> None:
+        self._shortest = float(np.median(self._length))
+        kept = np.array(self._length) > self._shortest
+        self._phase = array("i", np.array(self._phase)[kept].tolist())
+        self._start = array("d", np.array(self._start)[kept].tolist())
+        self._length = array("d", np.array(self._length)[kept].tolist())

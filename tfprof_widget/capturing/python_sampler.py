@@ -16,6 +16,7 @@ from types import CodeType, FrameType
 import numpy as np
 
 from tfprof_widget.analysis.account.cell import DividedCell
+from tfprof_widget.analysis.account.python import PARTS_SEEN
 from tfprof_widget.lib.arrays import ABSENT, Flags
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.cell import CELL_PARTS, CodeLine, PythonLooks
@@ -36,8 +37,6 @@ MOST_STACKS = 2_000
 DEEPEST = 300
 
 _PACKAGE = str(Path(__file__).parents[1])
-
-PARTS_LOOKED_AT = ("python", "input", "tracing")
 
 FoldedStack = Sequence[tuple[CodeType, int]]
 """The code of each frame and the number of the line, innermost first. While it is kept, no other code has its id."""
@@ -97,7 +96,7 @@ class PythonSampler:
         stack = np.array([*kept, ABSENT], np.int32)[np.array(self.stack, np.int32)]
         at, stack = at[stack != ABSENT], stack[stack != ABSENT]
         part, nanos = divided.part_at(at), np.zeros(len(at), np.int64)
-        for each in PARTS_LOOKED_AT:
+        for each in PARTS_SEEN:
             seen: Flags = part == CELL_PARTS.index(each)
             nanos[seen] = divided.time_for(each, at[seen])
         gap = np.full(len(at), ABSENT, np.int32)

@@ -20,6 +20,7 @@ from tfprof_widget.profiles.cell import (
     CodeLine,
     FitPhase,
     HeldMemory,
+    PhaseStretches,
     PythonLooks,
     PythonTime,
     RecordedSteps,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 Plain = TypeVar("Plain", ModelLayer, CodeLine, PythonTime, PipelineStage, StageSettings, HeldMemory)
 
 _COLUMNS = ("start", "nanos", "building", "mark", "step")
+_STRETCHES = ("phase", "start", "nanos")
 _LOOKS = ("at", "nanos", "stack", "part", "gap")
 
 
@@ -101,6 +103,8 @@ def _store(cell: CellTimes, message: StoredCell) -> None:
     message.begun_at = place(looks.begun_at)
     for phase in cell.phases:
         message.phases.add(name=phase.name, nanos=phase.nanos, times=phase.times, line=place(phase.line))
+    for name in _STRETCHES:
+        getattr(message, f"stretch_{name}").extend(getattr(cell.stretches, name).tolist())
     for doing in ("outside", "between"):
         for time in getattr(cell, doing):
             getattr(message, doing).add(**vars(time))
@@ -206,6 +210,7 @@ def _cell(message: StoredCell) -> CellTimes:
         kinds=dict(message.kinds),
         runs=tuple(map(_runs, message.runs)),
         phases=tuple(FitPhase(each.name, each.nanos, each.times, line(each.line)) for each in message.phases),
+        stretches=_stretches(message),
         outside=tuple(map(_doing, message.outside)),
         between=tuple(map(_doing, message.between)),
         looks=_looks(message, lines, line(message.begun_at)),
@@ -215,6 +220,16 @@ def _cell(message: StoredCell) -> CellTimes:
 def _doing(message: Any) -> PythonTime:
     _check(message.doing in DOINGS, "what Python did")
     return _plain(PythonTime, message)
+
+
+def _stretches(message: StoredCell) -> PhaseStretches:
+    phase, start, nanos = (getattr(message, f"stretch_{name}") for name in _STRETCHES)
+    _check(len(phase) == len(start) == len(nanos), "when phases went on")
+    return PhaseStretches(
+        _column(phase, np.int32, 0, len(message.phases), "the phase of a stretch"),
+        _column(start, np.int64, 0, LARGEST_INTEGER, "when a phase began"),
+        _column(nanos, np.int64, 0, LARGEST_INTEGER, "what a phase took"),
+    )
 
 
 def _looks(message: StoredCell, lines: tuple[CodeLine, ...], begun_at: CodeLine | None) -> PythonLooks:

@@ -129,6 +129,32 @@ class FitPhase:
 
 
 @dataclass(frozen=True, eq=False)
+class PhaseStretches:
+    """When the phases of Keras' loops went on, a row each time: the phase's place, start in the cell, and length.
+
+    A phase that another one interrupts has a row before and one after it. Of very many, these are the longest.
+    """
+
+    phase: Indices
+    start: Integers
+    nanos: Integers
+
+    @classmethod
+    def of(
+        cls, phase: Sequence[int], start: Sequence[int] | Integers, nanos: Sequence[int] | Integers
+    ) -> PhaseStretches:
+        """The stretches with these columns.
+
+        >>> len(PhaseStretches.of([0, 1], [5, 7], [2, 3]))
+        2
+        """
+        return cls(np.asarray(phase, np.int32), np.asarray(start, np.int64), np.asarray(nanos, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, eq=False)
 class PythonLooks:
     """What was seen of Python while no step ran: a row a look, with the time for which the look stands.
 
@@ -202,6 +228,7 @@ class CellTimes:
 
     The parts add up to `nanos`. `entered` is when the cell was entered, since 1970. `worker` is the process that ran
     it, empty if there was one only. `kinds` has the time that each kind of run took, and `runs` the runs themselves.
+    `stretches` are those of the `phases`.
     `outside` is the time in which no run was under way, by what Python did then; `between` is the part of it between
     two runs, without what came before the first run of a kind. Both are empty if too little of them was seen.
 
@@ -217,6 +244,7 @@ class CellTimes:
     kinds: Mapping[str, int] = field(default_factory=dict)
     runs: tuple[CellRuns, ...] = ()
     phases: tuple[FitPhase, ...] = ()
+    stretches: PhaseStretches = field(default_factory=lambda: PhaseStretches.of([], [], []))
     outside: tuple[PythonTime, ...] = ()
     between: tuple[PythonTime, ...] = ()
     looks: PythonLooks = field(default_factory=PythonLooks.none)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tfprof_widget.analysis.account.python import MOST_SLICES, PARTS_SEEN, busy_time, seen_calls, seen_slices
+from tfprof_widget.analysis.account.step import rows_of_steps
 from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.ingest.parts.stacks import with_source_lines
-from tfprof_widget.lib.arrays import Indices, Integers
+from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Flags, Indices, Integers
+from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.output.cells import joined
+from tfprof_widget.profiles.cell import CELL_PARTS, CellRuns, CellTimes
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.tables import (
     STEP_SUMS,
@@ -81,6 +85,8 @@ def _columns(profile: ProfileData) -> Iterator[Column]:
     yield "layers.parent", _indices(layers.parent)
     yield "layers.layer", _indices(layers.layer)
     yield "layers.role", _indices(layers.role)
+    if profile.cells:
+        yield from _cells(profile, starts)
 
 
 def _nodes(nodes: Nodes) -> Iterator[Column]:
@@ -150,6 +156,134 @@ def _traces(traces: CodeStacks) -> Iterator[Column]:
 def _other_stacks(others: OtherStacks) -> Iterator[Column]:
     for name in ("group", "of", "node", "stack", "forward"):
         yield f"other_stacks.{name}", _indices(getattr(others, name))
+
+
+def _cells(profile: ProfileData, starts: Integers) -> Iterator[Column]:
+    """What went on in the captured cells, one after the other, in nanoseconds since each was entered."""
+    cells, steps = profile.cells, len(profile.steps)
+    place = {id(cell): at for at, cell in enumerate(cells)}
+    began, cell_of = np.full(steps, ABSENT, np.int64), np.full(steps, ABSENT, np.int32)
+    step_of: dict[int, Indices] = {
+        id(runs): np.full(len(runs), ABSENT, np.int32) for cell in cells for runs in cell.runs
+    }
+    for step, (cell, runs, row) in rows_of_steps(profile).items():
+        # The clock of ops may be another one, so that they would lie beside their run.
+        bounds = int(runs.start[row]), int(runs.start[row] + runs.nanos[row])
+        began[step] = min(max(int(starts[step]) - cell.entered, bounds[0]), bounds[1])
+        cell_of[step], step_of[id(runs)][row] = place[id(cell)], step
+    yield "cells.parts", CELL_PARTS
+    yield "cells.workers", [cell.worker for cell in cells]
+    yield "cells.nanos", _numbers([cell.nanos for cell in cells])
+    yield "cells.step_cell", cell_of
+    yield "cells.step_start", _numbers(began)  # nanoseconds, to which executions in their step can be added
+    kinds = list(dict.fromkeys(runs.kind for cell in cells for runs in cell.runs))
+    most = MOST_RUNS // max(sum(len(cell.runs) for cell in cells), 1)
+    yield "runs.kinds", kinds
+    columns = [
+        _run_columns(runs, step_of[id(runs)], most, cell=place[id(cell)], kind=kinds.index(runs.kind))
+        for cell in cells
+        for runs in cell.runs
+    ]
+    yield from _joined("runs", columns, ("cell", "kind", "count", "mark", "step"), ("start", "end", "nanos"))
+    yield from _phases(cells)
+    yield from _python(cells)
+
+
+MOST_RUNS = 1_200
+"""So many rows has the table of runs at most: of more runs, several in a row are one."""
+
+
+def _run_columns(runs: CellRuns, step: Indices, most: int, **same: int) -> dict[str, NDArray[Any]]:
+    first = _groups(runs, most)
+    columns = {name: np.full(len(first), value) for name, value in same.items()}
+    if not len(first):
+        return columns | dict.fromkeys(("count", "mark", "step", "start", "end", "nanos"), np.zeros(0, np.int64))
+    return columns | {
+        "count": np.diff(first, append=len(runs)),
+        "mark": np.bitwise_or.reduceat(runs.mark, first),
+        "step": np.maximum.reduceat(step, first),
+        "start": runs.start[first],
+        "end": np.maximum.reduceat(runs.start + runs.nanos, first),
+        "nanos": np.add.reduceat(runs.nanos, first),
+    }
+
+
+def _groups(runs: CellRuns, most: int) -> Integers:
+    """The first row of each of at most so many groups of runs one after the other.
+
+    Groups end at the longest gaps, and what has a mark stands alone, unless very many have one.
+
+    >>> from tfprof_widget.profiles.cell import FIRST_RUN
+    >>> runs = CellRuns.of("train", [0, 3, 6, 9, 12, 90, 93, 96, 99], [1] * 9, {0: FIRST_RUN})
+    >>> _groups(runs, 8).tolist()
+    [0, 1, 5]
+    """
+    row, quarter = np.arange(len(runs)), most // 4
+    if len(runs) <= most:
+        return row
+    is_first: Flags = row % -(-len(runs) // max(quarter, 1)) == 0
+    gap = runs.start[1:] - (runs.start + runs.nanos)[:-1]
+    is_first[1 + np.argsort(-gap, kind="stable")[:quarter]] = True
+    is_marked = runs.mark > 0
+    if 2 * int(is_marked.sum()) <= quarter:
+        is_first |= is_marked | np.append(True, is_marked[:-1])
+    return np.flatnonzero(is_first)
+
+
+def _phases(cells: Sequence[CellTimes]) -> Iterator[Column]:
+    names = list(dict.fromkeys(phase.name for cell in cells for phase in cell.phases))
+    yield "phases.names", names
+    columns = []
+    for place, cell in enumerate(cells):
+        number = np.array([names.index(phase.name) for phase in cell.phases], np.int32)
+        stretches = cell.stretches
+        longest = np.sort(np.argsort(-stretches.nanos, kind="stable")[: MOST_STRETCHES // len(cells)])
+        name, start, nanos = (each[longest] for each in (number[stretches.phase], stretches.start, stretches.nanos))
+        columns.append({"cell": np.full(len(name), place), "name": name, "start": start, "nanos": nanos})
+    yield from _joined("phases", columns, ("cell", "name"), ("start", "nanos"))
+
+
+MOST_STRETCHES = 600
+"""So many rows has the table of phases at most: the longest."""
+
+
+def _python(cells: Sequence[CellTimes]) -> Iterator[Column]:
+    calls = seen_calls([cell.looks for cell in cells])
+    texts: dict[str, int] = {}
+
+    def place(text: str) -> int:
+        return texts.setdefault(text, len(texts))
+
+    frames = calls.frames
+    file, function = [place(line.file) for line in frames], [place(line.function) for line in frames]
+    source = [ABSENT if is_of_library(line.file) else place(line.source) for line in frames]
+    yield "frames.strings", list(texts)
+    yield "frames.file", _indices(np.array(file))
+    yield "frames.line", _indices(np.array([line.line for line in frames]))
+    yield "frames.function", _indices(np.array(function))
+    yield "frames.source", _indices(np.array(source))
+    yield "calls.above", _indices(calls.above)
+    yield "calls.frame", _indices(calls.frame)
+    for column, part in enumerate(PARTS_SEEN):
+        yield f"calls.{part}", _numbers(calls.nanos[:, column])
+    yield "calls.looks", _indices(calls.looks)
+    columns: list[dict[str, NDArray[Any]]] = []
+    for at, (cell, call) in enumerate(zip(cells, calls.of_stack, strict=True)):
+        slices = seen_slices(cell.looks, busy_time(cell), MOST_SLICES // len(cells))
+        same, times = np.full(len(slices.start), at), {"start": slices.start, "nanos": slices.nanos}
+        columns.append({"cell": same, "call": call[slices.stack], "part": slices.part, **times})
+    yield from _joined("looks", columns, ("cell", "call", "part"), ("start", "nanos"))
+
+
+def _joined(
+    table: str, columns: Sequence[Mapping[str, NDArray[Any]]], indices: Sequence[str], numbers: Sequence[str]
+) -> Iterator[Column]:
+    """The columns of one table, of which each cell or kind of runs gives some rows."""
+    for name in (*indices, *numbers):
+        values = np.concatenate([each[name] for each in columns]) if columns else np.zeros(0, np.int64)
+        # Digits of nanoseconds, which nobody sees in a cell, would be most of what is saved.
+        rounded = np.rint(values / NANOS_A_MICRO) * NANOS_A_MICRO
+        yield f"{table}.{name}", _indices(values) if name in indices else _numbers(rounded)
 
 
 def _lists(name: str, lists: Lists) -> Iterator[Column]:

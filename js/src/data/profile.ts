@@ -105,7 +105,7 @@ export interface Profile {
   readonly stepTotals: StepTotals;
   readonly traces: Traces;
   /** Reads a column that only panels need, as it was sent; undefined where it was not. */
-  readonly late?: (name: string, kind: "indices" | "texts", isOptional?: boolean) => unknown;
+  readonly late?: (name: string, kind: "indices" | "numbers" | "texts", isOptional?: boolean) => unknown;
 }
 
 // What a few views of a few steps need.

@@ -10,8 +10,18 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from tfprof_widget.analysis.account.python import FEWEST_LOOKS, PythonDoings, doings, line_times, seen_stack
+from tfprof_widget.analysis.account.python import (
+    FEWEST_LOOKS,
+    PythonDoings,
+    SeenSlices,
+    doings,
+    line_times,
+    seen_calls,
+    seen_slices,
+    seen_stack,
+)
 from tfprof_widget.lib.arrays import ABSENT
+from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.cell import CELL_PARTS, CodeLine, PythonLooks
 from tfprof_widget.profiles.tables import Lists
 
@@ -225,3 +235,63 @@ def test_a_file_is_parsed_once_however_many_lines_were_seen(tmp_path: Path, monk
     (python, ops) = doings(looks).between
     assert (python.doing, ops.doing) == ("python", "ops")
     assert parse.call_count == 4  # for the heads of loops and for the loop of ops, in all gaps and between runs
+
+
+def test_calls_are_a_tree_from_the_users_outermost_line_with_the_time_of_each_part() -> None:
+    kernel = "/venv/lib/python3.11/site-packages/ipykernel/app.py main"
+    stacks = [(4, [kernel, f"{MINE}:3"]), (3, [kernel, f"{MINE}:3", f"{KERAS}a.py f"]), (3, [kernel])]
+    found = seen_calls([seen(*stacks), seen((1, [f"{MINE}:3"]), part="tracing")])
+    assert [found.frames[each].place for each in found.frame.tolist()] == ["train.py:3", "a.py:1", "app.py:1"]
+    assert found.above.tolist() == [ABSENT, 0, ABSENT]
+    assert found.nanos.tolist() == [[4 * SECOND, 0, 10 * SECOND], [3 * SECOND, 0, 0], [3 * SECOND, 0, 0]]
+    assert found.looks.tolist() == [5, 3, 3]
+    assert [each.tolist() for each in found.of_stack] == [[0, 1, 2], [0]]
+
+
+def test_of_many_calls_the_cheapest_count_for_those_above_them() -> None:
+    looks = seen((5, [f"{MINE}:3", f"{MINE}:9 f"]), (3, [f"{MINE}:3", f"{MINE}:8 f"]), (2, [f"{MINE}:4"]))
+    found = seen_calls([looks], most=2)
+    assert [found.frames[each].line for each in found.frame.tolist()] == [3, 9]
+    assert found.nanos[:, 0].tolist() == [3 * SECOND, 5 * SECOND]
+    assert found.of_stack[0].tolist() == [1, 0, ABSENT]
+
+
+def looked(*rows: tuple[int, int], part: str = "python") -> PythonLooks:
+    """Looks at these moments, each at the stack of this number."""
+    at, stack = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    lines = tuple(CodeLine(MINE, line, "f") for line in range(9))
+    code = np.full(len(at), CELL_PARTS.index(part), np.int8)
+    return PythonLooks(
+        lines, Lists.of([[each] for each in range(9)]), at, at, stack.astype(np.int32), code, code.astype(np.int32)
+    )
+
+
+def busy(*stretches: tuple[int, int]) -> Intervals:
+    return Intervals.of(*(np.array(column, np.int64) for column in zip(*stretches, strict=True)))
+
+
+def drawn(found: SeenSlices) -> list[tuple[int, int, int]]:
+    return [*zip(found.start.tolist(), (found.start + found.nanos).tolist(), found.stack.tolist(), strict=True)]
+
+
+def test_looks_at_one_stack_are_one_slice_up_to_the_next_run() -> None:
+    """A look every 10, and runs from 25 to 60 and from 85 to 100."""
+    looks = looked((10, 1), (20, 1), (70, 1), (80, 2), (110, 2))
+    assert drawn(seen_slices(looks, busy((25, 60), (85, 100)))) == [
+        (0, 25, 1),
+        (60, 70, 1),
+        (70, 85, 2),
+        (100, 120, 2),
+    ]
+
+
+def test_looks_within_runs_and_at_other_parts_are_no_slices() -> None:
+    assert drawn(seen_slices(looked((10, 1), (30, 2)), busy((25, 60)))) == [(0, 25, 1)]
+    assert drawn(seen_slices(looked((10, 1), part="steps"), busy((25, 60)))) == []
+
+
+def test_of_many_looks_some_are_left_out_evenly() -> None:
+    looks = looked(*((10 * at, at % 7) for at in range(1, 65)))
+    found = seen_slices(looks, busy((1000, 1001)), most=20)
+    assert 10 <= len(found.start) <= 20
+    assert found.nanos.sum() >= 560  # of 640: nearly all of the time is still told

@@ -7,9 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tfprof_widget.analysis.own_lines import NEARLY_ALL, is_repeated, loop_heads, repeated_place
+from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
+from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.text import is_of_library
-from tfprof_widget.profiles.cell import CELL_PARTS, CodeLine, Doing, PythonLooks, PythonTime
+from tfprof_widget.profiles.cell import CELL_PARTS, CellTimes, CodeLine, Doing, PythonLooks, PythonTime
 
 FEWEST_LOOKS = 10
 """Of a time in which the thread was seen less often it is not told what it did."""
@@ -236,3 +241,136 @@ def building_line(looks: PythonLooks) -> CodeLine | None:
         if own is not None:
             nanos[own] += took
     return nanos.most_common(1)[0][0] if nanos else None
+
+
+PARTS_SEEN = ("python", "input", "tracing")
+"""The parts of a cell in which Python is looked at."""
+
+MOST_CALLS = 300
+MOST_SLICES = 800
+
+
+@dataclass(frozen=True, eq=False)
+class SeenCalls:
+    """What Python was seen to do, as a tree of calls: a row each, after the one above it, ABSENT for an outermost one.
+
+    The outermost frame of a call is the user's, if there is one in its stack. `nanos` has a column for each of
+    PARTS_SEEN: the time in which the call was the innermost one. `of_stack` has the call of each stack of each cell.
+    """
+
+    frames: tuple[CodeLine, ...]
+    above: Indices
+    frame: Indices
+    nanos: Integers
+    looks: Integers
+    of_stack: tuple[Indices, ...]
+
+
+def seen_calls(cells: Sequence[PythonLooks], most: int = MOST_CALLS) -> SeenCalls:
+    """The calls seen in cells; of more than `most`, the cheapest count for those that they are in.
+
+    >>> len(seen_calls([PythonLooks.none()]).frame)
+    0
+    """
+    frames = dict[CodeLine, int]()
+    place = dict[tuple[int, int], int]()
+    leaves = [[_leaf(looks.stack_lines(each), frames, place) for each in range(len(looks.stacks))] for looks in cells]
+    count = len(place)
+    nanos, seen = np.zeros((count + 1, len(PARTS_SEEN)), np.int64), np.zeros(count + 1, np.int64)
+    for looks, of_stack in zip(cells, leaves, strict=True):
+        leaf = np.array(of_stack, np.int32)[looks.stack]
+        for column, part in enumerate(PARTS_SEEN):
+            rows = looks.part == CELL_PARTS.index(part)
+            np.add.at(nanos, (leaf[rows], column), looks.nanos[rows])
+            np.add.at(seen, leaf[rows], 1)
+    above = np.array([above for above, _ in place], np.int32)
+    whole = nanos.sum(axis=1)
+    for each in range(count - 1, -1, -1):
+        if above[each] != ABSENT:
+            whole[above[each]] += whole[each]
+    # A call takes no longer than that above it, which comes first.
+    kept = np.sort(np.argsort(-whole[:count], kind="stable")[:most])
+    new = np.full(count + 1, ABSENT, np.int32)
+    new[kept] = np.arange(len(kept))
+    for each in range(count):
+        if new[each] == ABSENT:
+            new[each] = new[above[each]]
+    frame = np.array([frame for _, frame in place], np.int32)[kept]
+    summed, looked = np.zeros((len(kept) + 1, len(PARTS_SEEN)), np.int64), np.zeros(len(kept) + 1, np.int64)
+    np.add.at(summed, new, nanos)
+    np.add.at(looked, new, seen)
+    used = np.unique(frame)
+    lines = tuple(frames)
+    return SeenCalls(
+        tuple(lines[each] for each in used.tolist()),
+        new[above[kept]],
+        np.searchsorted(used, frame).astype(np.int32),
+        summed[:-1],
+        looked[:-1],
+        tuple(new[np.array(of_stack, np.int32)] for of_stack in leaves),
+    )
+
+
+def _leaf(stack: Sequence[CodeLine], frames: dict[CodeLine, int], place: dict[tuple[int, int], int]) -> int:
+    """The place of the innermost call of a stack in a growing tree."""
+    first = next((at for at, line in enumerate(stack) if not is_of_library(line.file)), 0)
+    call = ABSENT
+    for line in stack[first:]:
+        call = place.setdefault((call, frames.setdefault(line, len(frames))), len(place))
+    return call
+
+
+def busy_time(cell: CellTimes) -> Intervals:
+    """When runs went on in a cell, without the time in which Python built their functions.
+
+    >>> from tfprof_widget.profiles.cell import CellRuns
+    >>> runs = CellRuns.of("train", [2], [7], building={0: 3})
+    >>> busy_time(CellTimes.of({}, runs=(runs,))).drawn()
+    '5-9'
+    """
+    start = [each.start + each.building for each in cell.runs]
+    end = [each.start + each.nanos for each in cell.runs]
+    nothing = np.zeros(0, np.int64)
+    return Intervals.of(np.concatenate([nothing, *start]), np.concatenate([nothing, *end]))
+
+
+@dataclass(frozen=True, eq=False)
+class SeenSlices:
+    """When Python was seen in each stack, in nanoseconds since the cell was entered, by looks at it."""
+
+    start: Integers
+    nanos: Integers
+    stack: Indices
+    part: NDArray[np.int8]
+
+
+def seen_slices(looks: PythonLooks, busy: Intervals, most: int = MOST_SLICES) -> SeenSlices:
+    """A slice for the looks one after the other at one stack, without the `busy` time, in which runs went on.
+
+    It begins at the look before, and ends at the last of them, or at the next run if that begins before the next look.
+    Of many looks, some are left out evenly, so that there are at most so many slices.
+
+    >>> len(seen_slices(PythonLooks.none(), Intervals.of(np.zeros(0, np.int64), np.zeros(0, np.int64))).start)
+    0
+    """
+    parts = [CELL_PARTS.index(part) for part in PARTS_SEEN]
+    rows = np.flatnonzero(np.isin(looks.part, parts) & ~busy.covers(looks.at))
+    usual = int(np.median(np.diff(looks.at, prepend=0))) if len(rows) else 0
+    while True:
+        found = _slices(looks, rows, busy, usual)
+        if len(found.start) <= most:
+            return found
+        rows, usual = rows[::2], 2 * usual
+
+
+def _slices(looks: PythonLooks, rows: Integers, busy: Intervals, usual: int) -> SeenSlices:
+    at, stack, part = looks.at[rows], looks.stack[rows], looks.part[rows]
+    ended = np.append(0, busy.end)[np.searchsorted(busy.end, at, "right")]
+    start = np.maximum(ended, np.append(0, at[:-1])) if len(at) else at
+    start = np.maximum(start, at - 2 * usual)
+    next_start = np.append(start[1:], at[-1:] + usual)
+    next_run = np.append(busy.start, at[-1:] + usual)[np.searchsorted(busy.start, at, "left")]
+    end = np.where(next_start > at, np.minimum(np.minimum(next_run, next_start), at + usual), at)
+    joins = (stack[1:] == stack[:-1]) & (part[1:] == part[:-1]) & (start[1:] <= end[:-1])
+    first, last = np.flatnonzero(np.append(True, ~joins)[: len(at)]), np.flatnonzero(np.append(~joins, True)[: len(at)])
+    return SeenSlices(start[first], np.maximum(end[last] - start[first], 1), stack[first], part[first])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.lib.arrays import ABSENT, Integers
 from tfprof_widget.lib.intervals import Intervals
-from tfprof_widget.profiles.cell import STEP_PARTS, RecordedSteps
+from tfprof_widget.profiles.cell import STEP_PARTS, CellRuns, CellTimes, RecordedSteps
 from tfprof_widget.profiles.data import EAGER, ProfileData, kind_of_steps
 from tfprof_widget.profiles.layers import ROLES
 
@@ -82,20 +82,27 @@ def _run_of(profile: ProfileData, step: int) -> tuple[int, int, float, bool] | N
 
 def _runs_of_steps(profile: ProfileData) -> dict[int, tuple[int, int, float, bool]]:
     found = {}
-    workers = profile.workers_of_steps
+    for step, (cell, runs, row) in rows_of_steps(profile).items():
+        steady = runs.nanos[runs.is_traced & ~runs.is_first]
+        traced = float(np.median(steady)) if len(steady) else 0.0
+        slower = max(traced / runs.usual_nanos, 1.0) if runs.usual_nanos and traced > 0 else 1.0
+        is_same_clock = profile.workers_of_steps[step] == cell.worker
+        found[step] = cell.entered + int(runs.start[row]), int(runs.nanos[row]), slower, is_same_clock
+    return found
+
+
+def rows_of_steps(profile: ProfileData) -> dict[int, tuple[CellTimes, CellRuns, int]]:
+    """The run of each step of which that is known, by the step's place: the cell, the runs of its kind, and the row."""
+    found = {}
     for cell in profile.cells:
         for runs in cell.runs:
             rows = np.flatnonzero(runs.step != ABSENT).tolist()
-            steady = runs.nanos[runs.is_traced & ~runs.is_first]
-            traced = float(np.median(steady)) if len(steady) else 0.0
-            slower = max(traced / runs.usual_nanos, 1.0) if runs.usual_nanos and traced > 0 else 1.0
             of_number = {int(runs.step[row]): row for row in rows}
             for step, name in enumerate(profile.step_names):
                 row = of_number.get(profile.steps[step])
-                if row is None or kind_of_steps(name) != runs.kind or (cell.worker and workers[step] != cell.worker):
-                    continue
-                is_same_clock = workers[step] == cell.worker
-                found[step] = cell.entered + int(runs.start[row]), int(runs.nanos[row]), slower, is_same_clock
+                is_of_another = cell.worker and profile.workers_of_steps[step] != cell.worker
+                if row is not None and kind_of_steps(name) == runs.kind and not is_of_another:
+                    found[step] = cell, runs, row
     return found
 
 
