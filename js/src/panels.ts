@@ -6,13 +6,12 @@ import { EXTENSION } from "./engine/extension.ts";
 import { ExportMenu } from "./export/menu.tsx";
 import { readFrames } from "./state/listing.ts";
 import type { Panels } from "./state/store.ts";
+import comparing from "./styles/comparing.css";
 import drawings from "./styles/drawings.css";
 import filters from "./styles/filters.css";
-import history from "./styles/history.css";
 import media from "./styles/media.css";
 import overview from "./styles/overview.css";
 import panelStyles from "./styles/panels.css";
-import workers from "./styles/workers.css";
 import { AdvicePanel } from "./views/advice.tsx";
 import { Charts } from "./views/charts/charts.tsx";
 import { CutLine } from "./views/cut_graph.tsx";
@@ -52,12 +51,4 @@ export const panels: Panels["panels"] = {
 };
 
 /** Their styles, which apply after those of the widget. */
-export const style: Panels["style"] = [
-  filters,
-  panelStyles,
-  media,
-  history,
-  drawings,
-  workers,
-  overview,
-].join("\n");
+export const style: Panels["style"] = [filters, panelStyles, media, drawings, comparing, overview].join("\n");
