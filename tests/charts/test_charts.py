@@ -229,7 +229,7 @@ def test_command_writes_all_specifications(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_every_chart_is_named_as_in_the_front_end() -> None:
-    source = (FRONT_END / "analysis" / "chart_kinds.ts").read_text(encoding="utf-8")
+    source = (FRONT_END / "export" / "pictures.ts").read_text(encoding="utf-8")
     listed = re.search(r"CHARTS: readonly ChartKind\[\] = \[([^\]]*)\]", source)
     assert listed
     assert [each.strip().replace("_", " ").lower() for each in listed[1].split(",") if each.strip()] == list(CHARTS)

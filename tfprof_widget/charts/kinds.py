@@ -2,7 +2,7 @@
 
 `python -m tfprof_widget.charts.kinds FILE` writes the specifications of all charts with altair, for the front end and
 for `described`: so neither needs altair. To add a chart, write a module with a ChartKind, and add it to CHARTS here and
-in js/src/analysis/chart_kinds.ts, which makes the same rows.
+in js/src/export/pictures.ts, which makes the same rows.
 """
 
 from __future__ import annotations

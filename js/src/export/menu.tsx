@@ -3,8 +3,16 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { isTable, type Store } from "../state/store.ts";
-import { chromeTraceParts } from "./chrome_trace.ts";
-import { collected, copy, csvParts, download, fileName, markdownTable, whyNoClipboard } from "./files.ts";
+import {
+  chromeTraceParts,
+  collected,
+  copy,
+  csvParts,
+  download,
+  fileName,
+  markdownTable,
+  whyNoClipboard,
+} from "./files.ts";
 import { escaped, packedParts, page, staticPart } from "./page.ts";
 import { type PictureChoice, pictureChoices, png, svg } from "./pictures.ts";
 
