@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfprof_widget.analysis.comparing.aligned import BY
-from tfprof_widget.api.comparison import Comparison, compare
-from tfprof_widget.api.guard import checked, is_regression, written_share
+from tfprof_widget.api.comparison import Comparison, checked, compare, is_regression, written_share
 from tfprof_widget.api.typed_options import Grammar, help_text, text_option, value_of
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.profiles.options import Option
