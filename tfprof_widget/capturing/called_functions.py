@@ -15,7 +15,7 @@ from tfprof_widget.ingest.flops.operation import computes_nothing
 from tfprof_widget.ingest.parts.names import data_scope
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.cell import CodeLine
-from tfprof_widget.profiles.pipeline import DataFunction
+from tfprof_widget.profiles.program import DataFunction
 
 TRACED_TIMES = "experimental_get_tracing_count"
 """The method of a tf.function that tells how often it was traced."""

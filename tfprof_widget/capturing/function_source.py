@@ -28,8 +28,8 @@ from tfprof_widget.capturing.windows import (
     Windows,
 )
 from tfprof_widget.ingest.flops.counting import count_float_ops
-from tfprof_widget.ingest.flops.eager import with_eager_ops
 from tfprof_widget.ingest.flops.fused import name_kernels
+from tfprof_widget.ingest.flops.registry import with_eager_ops
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
 from tfprof_widget.ingest.parts.names import BetterNames

@@ -38,11 +38,10 @@ from tfprof_widget.ingest.xspace.resolve import costs_of_functions, resolve
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning, value_error
 from tfprof_widget.lib.messages import SealedGraph, as_message, as_sealed
 from tfprof_widget.lib.safely import pause_gc
-from tfprof_widget.profiles.accelerators import Accelerator, Allocator, KernelRuns, added_up, fullest
 from tfprof_widget.profiles.data import ProfileTables
-from tfprof_widget.profiles.devices import misses_streams
+from tfprof_widget.profiles.devices import Accelerator, Allocator, KernelRuns, added_up, fullest, misses_streams
 from tfprof_widget.profiles.options import check_step
-from tfprof_widget.profiles.pipeline import StageSettings
+from tfprof_widget.profiles.program import StageSettings
 from tfprof_widget.profiles.tables import Checkpoint, ExecutedKernel
 
 Told = TypeVar("Told", Accelerator, Allocator)

@@ -26,8 +26,7 @@ from tfprof_widget.profiles.cell import (
     RecordedSteps,
 )
 from tfprof_widget.profiles.data import ProfileTables
-from tfprof_widget.profiles.layers import ROLES, ModelLayer, NodeLayers
-from tfprof_widget.profiles.pipeline import PipelineStage, StageSettings
+from tfprof_widget.profiles.program import ROLES, ModelLayer, NodeLayers, PipelineStage, StageSettings
 from tfprof_widget.profiles.tables import Lists
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tfprof_widget.analysis.overview.contents import Overview, Part
+from tfprof_widget.analysis.overview import Overview, Part
 from tfprof_widget.engine.measures import MEASURES, TIMES
 from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.view import ViewData
@@ -272,7 +272,7 @@ _GLANCE_STYLE = """
 def glance(shown: Overview) -> str:
     """The sentence and the two bars; a part is as wide as its share, and at least as its name.
 
-    >>> from tfprof_widget.analysis.overview.contents import overview
+    >>> from tfprof_widget.analysis.overview import overview
     >>> from tfprof_widget.demo import demo_profile
     >>> html = glance(overview(demo_profile()))
     >>> html[html.index("<h3>"):][:26], html.count("<li"), "backward, 143.4 µs, 39 %" in html
@@ -280,7 +280,8 @@ def glance(shown: Overview) -> str:
     """
     steps = f"<p>Steps: {escape(' · '.join(shown.steps.facts))}</p>" if shown.steps.facts else ""
     return (
-        f'<div class="tfprof-glance" translate="no"><style>{_GLANCE_STYLE}</style><h3>{escape(visible(shown.sentence))}</h3>'
+        f'<div class="tfprof-glance" translate="no"><style>{_GLANCE_STYLE}</style>'
+        f"<h3>{escape(visible(shown.sentence))}</h3>"
         f"{_stacked_bar('The cell', shown.cell)}{_stacked_bar('A step', shown.step)}{steps}</div>"
     )
 

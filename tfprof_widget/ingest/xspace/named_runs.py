@@ -23,8 +23,7 @@ from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.xspace.accelerators import ACCELERATOR, STREAMS
 from tfprof_widget.ingest.xspace.reader import MEMORY, KernelOp, Label, TraceTable
 from tfprof_widget.lib.arrays import ABSENT, Integers, in_order
-from tfprof_widget.profiles.accelerators import KernelRuns
-from tfprof_widget.profiles.devices import INPUT_THREADS
+from tfprof_widget.profiles.devices import INPUT_THREADS, KernelRuns
 
 _ON_STREAMS = frozenset({"kernel", "symbol"})
 

@@ -37,8 +37,8 @@ from tfprof_widget.lib.arrays import (
 )
 from tfprof_widget.lib.intervals import Intervals, last_started
 from tfprof_widget.lib.safely import pause_gc
-from tfprof_widget.profiles.accelerators import SUMS, Accelerator, Allocator, KernelRuns
-from tfprof_widget.profiles.pipeline import StageSettings
+from tfprof_widget.profiles.devices import SUMS, Accelerator, Allocator, KernelRuns
+from tfprof_widget.profiles.program import StageSettings
 
 Ran = Literal["op", "data op", "eager part", "iterator", "eager run", "kernel", "symbol"]
 """The kinds, in this order: an op of a function or session; an op of `tf.data`; an op that may belong to an eager op;

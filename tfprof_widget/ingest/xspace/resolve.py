@@ -24,8 +24,8 @@ from tfprof_widget.ingest.xspace.named_runs import resolved_runs
 from tfprof_widget.ingest.xspace.reader import KernelOp, TraceTable
 from tfprof_widget.lib.arrays import Integers
 from tfprof_widget.lib.messages import SealedGraph, SealedNode
-from tfprof_widget.profiles.accelerators import KernelRuns
 from tfprof_widget.profiles.data import FIRST
+from tfprof_widget.profiles.devices import KernelRuns
 from tfprof_widget.profiles.tables import ExecutedKernel
 
 

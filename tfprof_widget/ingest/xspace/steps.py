@@ -24,7 +24,7 @@ from tfprof_widget.ingest.xspace.space import (
 from tfprof_widget.ingest.xspace.wire import NumberCodes
 from tfprof_widget.lib.arrays import LARGEST_INTEGER, Flags, Integers
 from tfprof_widget.lib.intervals import last_started
-from tfprof_widget.profiles.pipeline import StageSettings
+from tfprof_widget.profiles.program import StageSettings
 
 BEFORE = "before the first step"
 
