@@ -24,7 +24,7 @@ from tfprof_widget.charts.chart import (
     names_width,
     quantities,
 )
-from tfprof_widget.charts.lanes import Lane, TimelineLayout, timeline_layout
+from tfprof_widget.charts.moments import Lane, TimelineLayout, timeline_layout
 from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.errors import ProfileError, value_error

@@ -15,8 +15,7 @@ from tfprof_widget.api.typed_options import meant
 from tfprof_widget.api.view import View
 from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, GRAMMAR, JSON, SHOWN, CommandRequest
 from tfprof_widget.cli.compare import print_workers
-from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, option_lines, print_options, say
-from tfprof_widget.cli.terminal import print_view
+from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, option_lines, print_options, print_view, say
 from tfprof_widget.engine.evaluate import check_options, evaluate
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.safely import write_whole

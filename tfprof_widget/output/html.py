@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from tfprof_widget.analysis.overview import Overview, Part
+from tfprof_widget.analysis.advisor.overview import Overview, Part
 from tfprof_widget.engine.measures import MEASURES, TIMES
 from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.view import ViewData
@@ -272,7 +272,7 @@ _GLANCE_STYLE = """
 def glance(shown: Overview) -> str:
     """The sentence and the two bars; a part is as wide as its share, and at least as its name.
 
-    >>> from tfprof_widget.analysis.overview import overview
+    >>> from tfprof_widget.analysis.advisor.overview import overview
     >>> from tfprof_widget.demo import demo_profile
     >>> html = glance(overview(demo_profile()))
     >>> html[html.index("<h3>"):][:26], html.count("<li"), "backward, 143.4 µs, 39 %" in html

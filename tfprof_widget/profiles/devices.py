@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import add
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tfprof_widget.lib.arrays import Flags, Integers
-from tfprof_widget.profiles.data import ProfileTables
+
+if TYPE_CHECKING:
+    from tfprof_widget.profiles.data import ProfileTables
 
 RESTRICTED_COUNTERS = (
     "if the driver keeps the GPU's counters to administrators, set NVreg_RestrictProfilingToAdminUsers=0 for the "
