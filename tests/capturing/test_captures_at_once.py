@@ -16,7 +16,8 @@ import tfprof_widget as tfprof
 from tests.capturing.models import THREE, Model
 from tests.capturing.program_steps import BATCH, TRAIN, data, function, small_model
 from tfprof_widget.api.result import Capture
-from tfprof_widget.capturing.function_source import OTHERS_OPS, FunctionSource
+from tfprof_widget.capturing.function_source import FunctionSource
+from tfprof_widget.capturing.recorder import OTHERS_OPS
 from tfprof_widget.capturing.windows import SHARED
 from tfprof_widget.profiles.data import EAGER
 
