@@ -18,7 +18,6 @@ from tfprof_widget.charts import (
     costs,
     kinds,
     memory,
-    op_categories,
     pictures,
     scopes,
     steps,
@@ -83,11 +82,11 @@ WORDS: dict[str, tuple[str, object]] = {
     "WORKER_TITLES": ("The titles of the chart of workers.", workers.TITLES),
     "WORKER_PARTS": ("What accelerators and tasks do.", [*workers.PARTS]),
     "ADVICE_TITLE": ("The title of the advice.", advice.TITLE),
-    "CATEGORIES": ("What op types do.", op_categories.CATEGORIES),
-    "TRANSFERS": ("What the legend of the timeline calls transfers.", op_categories.TRANSFER),
+    "CATEGORIES": ("What op types do.", timeline.CATEGORIES),
+    "TRANSFERS": ("What the legend of the timeline calls transfers.", timeline.TRANSFER),
     "CATEGORY_PATTERNS": (
         "Indices of CATEGORIES, and which op types they are, as tried one by one.",
-        op_categories.PATTERNS,
+        timeline.PATTERNS,
     ),
     "SIZES": (
         "Sizes in pixels, and how much is drawn at most.",

@@ -17,7 +17,7 @@ from tests.browser.screen import Screen
 from tests.browser.test_accessibility import AXE, violations
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns, CellTimes
-from tfprof_widget.profiles.layers import ModelLayer
+from tfprof_widget.profiles.program import ModelLayer
 
 MILLI = 1_000_000
 OPS = {"in/MatMul": "MatMul", "mid/MatMul": "MatMul", "out/MatMul": "MatMul"}

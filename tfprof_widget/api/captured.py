@@ -19,7 +19,7 @@ from tfprof_widget.ingest.parts.stacks import name_cells, place_lone_gradients
 from tfprof_widget.profiles.cell import CellTimes
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
 from tfprof_widget.profiles.options import EVERYTHING
-from tfprof_widget.profiles.pipeline import DataFunction
+from tfprof_widget.profiles.program import DataFunction
 
 Label = Callable[[str], tuple[str, str] | None]
 """IPython's function that gives the kind and name of a file that is a cell."""

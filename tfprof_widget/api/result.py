@@ -22,7 +22,7 @@ from tfprof_widget.api.captured import (
     op_time,
     steady_regexes,
 )
-from tfprof_widget.api.kept import Kept
+from tfprof_widget.api.history import Kept
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.view import View
 from tfprof_widget.capturing.recording import (

@@ -12,7 +12,6 @@ from os import PathLike
 from typing import Any, Literal, TypeVar
 
 from tfprof_widget.ingest.assemble import tables_of
-from tfprof_widget.ingest.kept_runs import with_kept_run
 from tfprof_widget.ingest.live.functions import read_functions
 from tfprof_widget.ingest.live.graph import (
     CHECKPOINT_VARIABLES,
@@ -31,18 +30,17 @@ from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.parts.stacks import NodeDetails, StackBuilder, StacksOfSteps, last_entries, read_op_log
 from tfprof_widget.ingest.parts.transfers import TransferRows, stored_transfers
 from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails, read_run
-from tfprof_widget.ingest.saved_account import with_account
+from tfprof_widget.ingest.saved_account import with_account, with_kept_run
 from tfprof_widget.ingest.saved_profile import read_stored_profile
 from tfprof_widget.ingest.xspace.reader import TraceTable
 from tfprof_widget.ingest.xspace.resolve import costs_of_functions, resolve
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning, value_error
 from tfprof_widget.lib.messages import SealedGraph, as_message, as_sealed
 from tfprof_widget.lib.safely import pause_gc
-from tfprof_widget.profiles.accelerators import Accelerator, Allocator, KernelRuns, added_up, fullest
 from tfprof_widget.profiles.data import ProfileTables
-from tfprof_widget.profiles.devices import misses_streams
+from tfprof_widget.profiles.devices import Accelerator, Allocator, KernelRuns, added_up, fullest, misses_streams
 from tfprof_widget.profiles.options import check_step
-from tfprof_widget.profiles.pipeline import StageSettings
+from tfprof_widget.profiles.program import StageSettings
 from tfprof_widget.profiles.tables import Checkpoint, ExecutedKernel
 
 Told = TypeVar("Told", Accelerator, Allocator)

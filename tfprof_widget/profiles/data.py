@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
-from tfprof_widget.profiles.accelerators import Accelerator, Allocator, KernelRuns
 from tfprof_widget.profiles.cell import CellTimes, HeldMemory, RecordedSteps
+from tfprof_widget.profiles.devices import Accelerator, Allocator, KernelRuns
 from tfprof_widget.profiles.kept_run import KeptRun
-from tfprof_widget.profiles.layers import ModelLayer, NodeLayers
-from tfprof_widget.profiles.pipeline import DataFunction, PipelineStage, StageSettings
+from tfprof_widget.profiles.program import DataFunction, ModelLayer, NodeLayers, PipelineStage, StageSettings
 from tfprof_widget.profiles.tables import (
     Allocations,
     Checkpoint,

@@ -18,8 +18,7 @@ from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.text import cut_in_the_middle, fixed, visible
 from tfprof_widget.output.compared import comparison_html
 from tfprof_widget.output.excerpt import costliest_rows, main_measure, short_value, shown_measures
-from tfprof_widget.output.glance import glance
-from tfprof_widget.output.html import as_html, brief_table
+from tfprof_widget.output.html import as_html, brief_table, glance
 from tfprof_widget.output.tabular import escaped, markdown_table
 from tfprof_widget.profiles.options import OPTIONS, VIEWS, Options
 from tfprof_widget.widget.shown import Shown

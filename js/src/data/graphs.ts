@@ -48,7 +48,7 @@ export interface StepBar {
   readonly traced: number;
 }
 
-/** `Overview.to_browser` of tfprof_widget/analysis/overview/contents.py, in which parts and bars are lists. */
+/** `Overview.to_browser` of tfprof_widget/analysis/advisor/overview.py, in which parts and bars are lists. */
 export interface Overview {
   readonly sentence: string;
   /** Whether the sentence is about the finding with the largest share. */

@@ -15,7 +15,7 @@ from tfprof_widget.lib.arrays import ABSENT, Integers
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.cell import CodeLine, HeldMemory
 from tfprof_widget.profiles.data import ProfileData
-from tfprof_widget.profiles.layers import BACKWARD, FORWARD, INPUT, UPDATE
+from tfprof_widget.profiles.program import BACKWARD, FORWARD, INPUT, UPDATE
 
 KINDS = ("weights", "gradients", "optimizer state", "activations", "inputs", "temporary", "unknown")
 

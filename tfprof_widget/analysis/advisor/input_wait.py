@@ -16,7 +16,7 @@ from tfprof_widget.lib.arrays import Flags
 from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.profiles.cell import CellTimes
 from tfprof_widget.profiles.data import ProfileData
-from tfprof_widget.profiles.pipeline import PipelineStage
+from tfprof_widget.profiles.program import PipelineStage
 
 FETCHES = r".*IteratorGetNext\w*|.*Queue(TryDequeue|Dequeue)\w*|Reader(Read|ReadUpTo)(V2)?"
 """The ops that fetch input."""

@@ -17,9 +17,9 @@ from tfprof_widget.ingest.merging.executions import Codes, merged_recordings, me
 from tfprof_widget.ingest.merging.nodes import merged_nodes, merged_traces
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Indices
 from tfprof_widget.lib.errors import value_error
-from tfprof_widget.profiles.accelerators import added_up, fullest
 from tfprof_widget.profiles.cell import CellTimes
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
+from tfprof_widget.profiles.devices import added_up, fullest
 from tfprof_widget.profiles.tables import ExecutedKernel, Nodes, OtherGraphs, StepTotals
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from tfprof_widget.ingest.parts.names import without_body_numbers
 from tfprof_widget.ingest.xspace.accelerators import ACCELERATOR, read_accelerators, unread_devices
-from tfprof_widget.ingest.xspace.data_stages import stages_in
 from tfprof_widget.ingest.xspace.events import HostEvents, Kind, dropped_events, host_events, read_notes
 from tfprof_widget.ingest.xspace.exchanges import Exchange, read_exchanges
 from tfprof_widget.ingest.xspace.executions import (
@@ -25,7 +24,7 @@ from tfprof_widget.ingest.xspace.executions import (
 from tfprof_widget.ingest.xspace.hlo import Frame
 from tfprof_widget.ingest.xspace.kernels import Copy, Kernels, read_streams
 from tfprof_widget.ingest.xspace.space import read_space
-from tfprof_widget.ingest.xspace.steps import Step, numbers_at, steps_at
+from tfprof_widget.ingest.xspace.steps import Step, numbers_at, stages_in, steps_at
 from tfprof_widget.lib.arrays import (
     ABSENT,
     LARGEST_INTEGER,
@@ -38,8 +37,8 @@ from tfprof_widget.lib.arrays import (
 )
 from tfprof_widget.lib.intervals import Intervals, last_started
 from tfprof_widget.lib.safely import pause_gc
-from tfprof_widget.profiles.accelerators import SUMS, Accelerator, Allocator, KernelRuns
-from tfprof_widget.profiles.pipeline import StageSettings
+from tfprof_widget.profiles.devices import SUMS, Accelerator, Allocator, KernelRuns
+from tfprof_widget.profiles.program import StageSettings
 
 Ran = Literal["op", "data op", "eager part", "iterator", "eager run", "kernel", "symbol"]
 """The kinds, in this order: an op of a function or session; an op of `tf.data`; an op that may belong to an eager op;
