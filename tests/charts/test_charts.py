@@ -193,7 +193,9 @@ def test_a_recorded_fit_has_its_threads() -> None:
     fit = load(RECORDED / "fit.xplane.pb.gz")
     lanes = [row["lane"] for row in described("timeline", subject(fit))["datasets"]["lanes"]]
     assert lanes[0] == "step"
-    assert "CPU:0 · thread 1" in lanes
+    assert lanes[1] == "CPU:0 · Python"
+    assert "CPU:0 · inter-op 1" in lanes
+    assert any(lane.startswith("tf.data · tf.data ") for lane in lanes)
     assert len(lanes) == len(set(lanes))
 
 

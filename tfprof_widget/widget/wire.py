@@ -19,10 +19,10 @@ from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.output.cells import joined
 from tfprof_widget.profiles.cell import CELL_PARTS, CellRuns, CellTimes
 from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.devices import named_threads
 from tfprof_widget.profiles.tables import (
     STEP_SUMS,
     CodeStacks,
-    Executions,
     Lists,
     Nodes,
     OtherStacks,
@@ -66,14 +66,14 @@ def _padded(content: bytes, filling: bytes = b"\0") -> bytes:
 
 
 def _columns(profile: ProfileData) -> Iterator[Column]:
-    executions, transfers = profile.executions, profile.transfers
+    transfers = profile.transfers
     starts = step_starts(profile)
     yield "steps", _numbers(profile.steps)
     yield "step_names", profile.step_names
     yield "step_workers", profile.step_workers
     yield from _nodes(profile.nodes)
     yield from _step_totals(profile.step_totals)
-    yield from _executions(executions, starts)
+    yield from _executions(profile, starts)
     yield from _allocations(profile, starts)
     yield from _transfers(transfers, starts)
     yield from _traces(with_source_lines(profile.traces))
@@ -116,11 +116,13 @@ def _step_totals(totals: StepTotals) -> Iterator[Column]:
         yield "step_totals.float_ops", _numbers(totals.float_ops)
 
 
-def _executions(executions: Executions, starts: Integers) -> Iterator[Column]:
+def _executions(profile: ProfileData, starts: Integers) -> Iterator[Column]:
+    executions, (thread, threads) = profile.executions, named_threads(profile)
     yield "executions.node", _indices(executions.node)
     yield "executions.step", _indices(executions.step)
     yield "executions.device", _indices(executions.device)
-    yield "executions.thread", _indices(np.unique(executions.thread, return_inverse=True)[1])
+    yield "executions.thread", _indices(thread)
+    yield "executions.threads", threads
     yield "executions.start_nanos", _numbers(nanos_in_step(executions, starts))
     yield "executions.duration_nanos", _numbers(executions.duration_nanos)
 

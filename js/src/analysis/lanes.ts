@@ -7,6 +7,8 @@ export interface Lane {
   readonly device: number;
   /** Which thread of the device, counted from 0 in the order of the threads' numbers. */
   readonly thread: number;
+  /** What the thread does; empty if it is not known. */
+  readonly name: string;
   /** How many slices of the thread run at least while one of this lane does. */
   readonly level: number;
   /** Whether it holds transfers to the device, which belong to none of its threads. */
@@ -36,7 +38,10 @@ export function tracksOf(
   firstTransfer: number,
 ): Track[] {
   const duration = executions.durationNanos;
-  const lanesOf = (slices: Int32Array, lane: Pick<Lane, "device" | "thread" | "isTransfers">): Lane[] =>
+  const lanesOf = (
+    slices: Int32Array,
+    lane: Pick<Lane, "device" | "thread" | "name" | "isTransfers">,
+  ): Lane[] =>
     levels(slices, start, duration).map((each, level) => ({
       ...lane,
       level,
@@ -46,14 +51,15 @@ export function tracksOf(
     const moved = firstTransfer < start.length ? members.filter((index) => index >= firstTransfer) : NONE;
     const executed = moved.length ? members.filter((index) => index < firstTransfer) : members;
     const threads = groups(executed, executions.thread);
+    const named = threads.map(([thread]) => executions.threads[thread] ?? "");
     const lanes = threads.flatMap(([, slices], thread) =>
-      lanesOf(slices, { device, thread, isTransfers: false }),
+      lanesOf(slices, { device, thread, name: named[thread] as string, isTransfers: false }),
     );
-    const transfers = moved.length ? lanesOf(moved, { device, thread: 0, isTransfers: true }) : [];
+    const transfers = moved.length ? lanesOf(moved, { device, thread: 0, name: "", isTransfers: true }) : [];
     return {
       device,
       lanes: [...lanes, ...transfers],
-      hasThreads: threads.length > 1,
+      hasThreads: threads.length > 1 || named.some(Boolean),
       busy: busyRanges(executed, start, duration),
     };
   });
@@ -234,13 +240,13 @@ function sortByDigit(from: Int32Array, to: Int32Array, word: Uint32Array, shift:
 /** A lane's name among those of its device. */
 export function laneLabel(track: Track, lane: Lane): string {
   if (lane.isTransfers) return lane.level ? `transfers, level ${lane.level}` : "transfers";
-  return `${track.hasThreads ? "thread" : "lane"} ${laneNumber(track, lane)}`;
+  return `${lane.name ? "" : track.hasThreads ? "thread " : "lane "}${laneNumber(track, lane)}`;
 }
 
-/** A lane's number among those of its device: of its thread, and how many slices it lies below the first. */
-export function laneNumber({ hasThreads }: Track, { thread, level }: Lane): string {
+/** A lane among those of its device: the name or number of its thread, and how many slices it lies below the first. */
+export function laneNumber({ hasThreads }: Track, { thread, name, level }: Lane): string {
   if (!hasThreads) return String(level);
-  return level ? `${thread}, level ${level}` : String(thread);
+  return `${name || thread}${level ? `, level ${level}` : ""}`;
 }
 
 /** Where a step lies; `step` is its index in the profile. */

@@ -24,6 +24,7 @@ function profileWith(...events: Event[]): Profile {
       node: Int32Array.from(column(0)),
       step: Int32Array.from(column(1)),
       device: Int32Array.from(column(2)),
+      threads: [""],
       thread: new Int32Array(events.length),
       startNanos: Float64Array.from(column(3)),
       durationNanos: new Float64Array(events.length),

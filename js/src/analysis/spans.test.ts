@@ -9,6 +9,7 @@ function planned(slices: readonly Slice[], from = 0, to = 1000, step = slices.ma
   const lane: Lane = {
     device: 0,
     thread: 0,
+    name: "",
     level: 0,
     isTransfers: false,
     start: Float64Array.from(slices, ([start]) => start),

@@ -165,6 +165,7 @@ function joinedWith({ executions, transfers }: Profile, target: readonly number[
       executions.device,
       transfers.target.map((device) => target[device] as number),
     ),
+    threads: executions.threads,
     thread: afterEachOther(executions.thread, new Int32Array(transfers.step.length)),
     startNanos: afterEachOther(executions.startNanos, transfers.startNanos),
     durationNanos: afterEachOther(executions.durationNanos, transfers.durationNanos),
