@@ -10,8 +10,8 @@ import {
 import { SCOPES, STEPS } from "../analysis/chart_rows.ts";
 import { OP_TYPES } from "../analysis/costs.ts";
 import { MEMORY } from "../analysis/memory.ts";
-import { TIMELINE } from "../analysis/timeline_chart.ts";
 import { LAYERS, OVERVIEW } from "../analysis/overview_chart.ts";
+import { TIMELINE } from "../analysis/timeline_chart.ts";
 import { layoutOf } from "../analysis/timeline_layout.ts";
 import { WORKERS } from "../analysis/workers_chart.ts";
 import { SIZES } from "../data/chart_words.ts";
