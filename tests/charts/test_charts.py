@@ -116,7 +116,8 @@ def test_colours_are_names_of_the_theme(place: str) -> None:
 
 @pytest.mark.parametrize(("theme", "block"), [("light", 0), ("dark", 1)])
 def test_colours_are_those_of_the_front_end(theme: str, block: int) -> None:
-    rules = TOKENS.read_text(encoding="utf-8").split("}")[block]
+    sheets = (TOKENS, TOKENS.with_name("overview.css"))
+    rules = "".join(sheet.read_text(encoding="utf-8").split("}")[block] for sheet in sheets)
     colours = dict(re.findall(r"(--[\w-]+): (#\w+);", rules))
     assert {name: colours.get(name) for name in THEMES[theme]} == THEMES[theme]
 
@@ -215,7 +216,7 @@ def test_a_chart_of_nothing_says_why(chart: str, reason: str) -> None:
 
 
 def test_unknown_names_are_refused_with_those_known() -> None:
-    with pytest.raises(ValueError, match="chart has no 'bars'; choose from op types, scopes, steps"):
+    with pytest.raises(ValueError, match="chart has no 'bars'; choose from overview, layers, op types"):
         described("bars", subject(demo_profile()))
     with pytest.raises(ValueError, match="theme has no 'blue'; choose from light, dark"):
         described("op types", subject(demo_profile()), "blue")
