@@ -173,6 +173,10 @@ def _cells(profile: ProfileData, starts: Integers) -> Iterator[Column]:
         bounds = int(runs.start[row]), int(runs.start[row] + runs.nanos[row])
         began[step] = min(max(int(starts[step]) - cell.entered, bounds[0]), bounds[1])
         cell_of[step], step_of[id(runs)][row] = place[id(cell)], step
+    if len(cells) == 1:  # ops that ran outside of runs have the clock only
+        since = starts - cells[0].entered
+        outside = (cell_of == ABSENT) & (since >= 0) & (since <= cells[0].nanos)
+        began[outside], cell_of[outside] = since[outside], 0
     yield "cells.parts", CELL_PARTS
     yield "cells.workers", [cell.worker for cell in cells]
     yield "cells.nanos", _numbers([cell.nanos for cell in cells])
