@@ -25,9 +25,9 @@ from tfprof_widget.widget.shown import Shown, ShownGraph, starting_options
 
 
 def test_memory_tells_the_peak_and_whose_it_was(demo: Screen) -> None:
-    """At the peak layer1's gradient held 784 x 128 floats, 401,408 bytes."""
+    """At the peak layer1's gradient held 784 x 128 floats, 401,408 bytes, and its weights as much."""
     demo.look_at("memory")
-    expect(demo.root.get_by_role("region", name="memory over time")).to_contain_text("peak 440.1 kB")
+    expect(demo.root.get_by_role("region", name="memory over time")).to_contain_text("peak 847.2 kB")
     expect(demo.root.locator(".memory svg").first).to_be_visible()
     holders = demo.root.get_by_role("table", name=re.compile("Alive at the peak"))
     first = holders.locator("tbody tr").first

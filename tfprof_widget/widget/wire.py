@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tfprof_widget.analysis.account.memory import VARIABLES, held_variables
 from tfprof_widget.analysis.account.python import MOST_SLICES, PARTS_SEEN, busy_time, seen_calls, seen_slices
 from tfprof_widget.analysis.account.step import rows_of_steps
 from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
@@ -85,6 +86,7 @@ def _columns(profile: ProfileData) -> Iterator[Column]:
     yield "layers.parent", _indices(layers.parent)
     yield "layers.layer", _indices(layers.layer)
     yield "layers.role", _indices(layers.role)
+    yield from _variables(profile)
     if profile.cells:
         yield from _cells(profile, starts)
 
@@ -158,6 +160,18 @@ def _traces(traces: CodeStacks) -> Iterator[Column]:
 def _other_stacks(others: OtherStacks) -> Iterator[Column]:
     for name in ("group", "of", "node", "stack", "forward"):
         yield f"other_stacks.{name}", _indices(getattr(others, name))
+
+
+def _variables(profile: ProfileData) -> Iterator[Column]:
+    """What is held before a step begins."""
+    found = held_variables(profile)
+    nodes = {name: node for node, name in enumerate(profile.nodes.names)} if found else {}
+    devices = {name: device for device, name in enumerate(profile.nodes.devices)}
+    yield "variables.kinds", VARIABLES
+    yield "variables.kind", _indices(np.array([VARIABLES.index(each.kind) for each in found]))
+    yield "variables.node", _indices(np.array([nodes.get(each.node, ABSENT) for each in found]))
+    yield "variables.device", _indices(np.array([devices.get(each.device, ABSENT) for each in found]))
+    yield "variables.bytes", _numbers([each.bytes for each in found])
 
 
 def _cells(profile: ProfileData, starts: Integers) -> Iterator[Column]:

@@ -64,7 +64,7 @@ function rowsByNode(profile: Profile, { node }: Slices): Lists {
 }
 
 /** The nodes that take what each node makes. */
-function consumersOf(profile: Profile): Lists {
+export function consumersOf(profile: Profile): Lists {
   return cacheOf(profile).kept("consumers", () => {
     const { start, values } = profile.nodes.inputs;
     const { start: first, values: at } = grouped(values, profile.nodes.op.length);
