@@ -247,7 +247,7 @@ def test_the_card_stands_beside_the_pointer_and_covers_no_control(open_profile: 
 
 
 def test_the_whole_cell_is_shown_with_its_steps_where_they_were(open_profile: Opening) -> None:
-    """Two steps of 4 µs in a cell of 40 µs: the one began at 5 µs, the other at 30 µs, and a callback went on between."""
+    """Two steps of 4 µs in a cell, the first of which began at 5 µs; after it a callback went on for 20 µs."""
     profile = profile_of("a = MatMul() 4us;4us")
     entered = int(profile.executions.start_nanos.min()) - 5_000
     later = int(profile.executions.start_nanos.max()) - entered

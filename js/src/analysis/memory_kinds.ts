@@ -31,7 +31,7 @@ export const KIND_COLOURS: Readonly<Record<HeldKind, string>> = {
 };
 
 /** What a variable holds, before a step as after it; its node is -1 if it has no row of its own. */
-export interface HeldVariable {
+interface HeldVariable {
   readonly node: number;
   readonly device: number;
   readonly kind: HeldKind;

@@ -19,7 +19,7 @@ import {
   requestedInStep,
   stepWithMostMemory,
 } from "../analysis/memory.ts";
-import { KIND_COLOURS, KINDS } from "../analysis/memory_kinds.ts";
+import { KIND_COLOURS, KINDS, variablesOf } from "../analysis/memory_kinds.ts";
 import { SIZES } from "../data/chart_words.ts";
 import type { Allocator } from "../data/graphs.ts";
 import type { Profile } from "../data/profile.ts";
@@ -202,15 +202,21 @@ function WithoutTimes({ store, step }: { readonly store: Store; readonly step: n
   if (!profile.steps.length) {
     return <p>Nothing was run, so no memory was used: profile a run, or give its RunMetadata.</p>;
   }
-  if (!holders.length && store.shown.accelerators?.allocators.length) {
-    return <p>Which ops held this memory was not recorded.</p>;
-  }
+  const variables = [...variablesOf(profile)].sort((one, other) => other.bytes - one.bytes);
+  const held = variables.length > 0 && (
+    <Holders store={store} title="Held by variables, in and between steps" holders={variables} step={step} />
+  );
   if (!holders.length) {
     return (
-      <p>
-        No memory was recorded in this step. Session runs traced with RunOptions.FULL_TRACE record what every
-        op allocates; other traces do so only where an op asks the allocator for memory.
-      </p>
+      <>
+        <p>
+          {store.shown.accelerators?.allocators.length
+            ? "Which ops held this memory was not recorded."
+            : `No memory was recorded in this step. Session runs traced with RunOptions.FULL_TRACE record what every
+        op allocates; other traces do so only where an op asks the allocator for memory.`}
+        </p>
+        {held}
+      </>
     );
   }
   return (
@@ -220,6 +226,7 @@ function WithoutTimes({ store, step }: { readonly store: Store; readonly step: n
         asked for.
       </p>
       <Holders store={store} title="Bytes requested" holders={holders} step={step} />
+      {held}
     </>
   );
 }
@@ -296,14 +303,21 @@ function KindsBar({ holders, whole }: { readonly holders: readonly Holder[]; rea
   })).filter(({ bytes }) => bytes > 0);
   if (!sums.length) return null;
   return (
-    <ul class="kinds" aria-label="held for">
-      {sums.map(({ kind, bytes }) => (
-        <li key={kind} title={inBytes(bytes)} style={{ flexGrow: bytes / whole }}>
-          <i style={{ background: `var(${KIND_COLOURS[kind]})` }} />
-          {kind} <b>{shortBytes(bytes)}</b> <span class="dim">{share(bytes, whole)}</span>
-        </li>
-      ))}
-    </ul>
+    <>
+      <div class="kindbar" aria-hidden="true">
+        {sums.map(({ kind, bytes }) => (
+          <i key={kind} style={{ background: `var(${KIND_COLOURS[kind]})`, flexGrow: bytes / whole }} />
+        ))}
+      </div>
+      <ul class="kinds" aria-label="held for">
+        {sums.map(({ kind, bytes }) => (
+          <li key={kind} title={inBytes(bytes)}>
+            <i style={{ background: `var(${KIND_COLOURS[kind]})` }} />
+            {kind} <b>{shortBytes(bytes)}</b> <span class="dim">{share(bytes, whole)}</span>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
