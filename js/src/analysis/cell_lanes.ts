@@ -100,7 +100,7 @@ function lanesOf(context: Context, { cell, start, end }: CellRows, windows: read
 }
 
 function aboveDevices(context: Context, level: number) {
-  return { device: -1, thread: 0, level, isTransfers: false, context } as const;
+  return { device: -1, thread: 0, name: "", level, isTransfers: false, context } as const;
 }
 
 type Part = (typeof PARTS)[number];

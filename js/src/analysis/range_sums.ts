@@ -59,7 +59,7 @@ export function sumsIn(
 
 function threadName({ nodes }: Profile, slices: Slices, track: Track, lane: Lane): string {
   const device = laidDeviceLabel(slices, track.device, nodes.devices);
-  return `${device}, ${track.hasThreads ? `thread ${lane.thread}` : `lane ${laneNumber(track, lane)}`}`;
+  return `${device}, ${track.hasThreads ? lane.name || `thread ${lane.thread}` : `lane ${laneNumber(track, lane)}`}`;
 }
 
 /** Adds up by key. */
