@@ -22,7 +22,9 @@ NODES, STEPS = 128_000, 3
 
 CELL = f"""
 from tests.bench.big import big_profile
+from tfprof_widget.widget.cut import cut
 profile = big_profile({NODES}, {STEPS})
+small = cut(profile).profile.nodes.names
 w = profile.widget()
 w
 """
@@ -101,7 +103,6 @@ def test_what_is_put_together_is_shown_when_asked_for(
     notebook: Page, widget: Screen, open_row: Callable[[Screen, str], None]
 ) -> None:
     """The nodes of one row, of which the kernel's own columns have the names."""
-    run(notebook, "from tfprof_widget.widget.cut import cut\nsmall = cut(profile).profile.nodes.names")
     row = value(notebook, "next(name for name in small if name.endswith(' more MatMul)'))")
     scope = row.rpartition("/")[0]
     run(notebook, f"w.selection = [{row!r}]")
@@ -124,8 +125,7 @@ def test_a_step_that_is_chosen_brings_its_executions(notebook: Page, widget: Scr
 
 def test_nodes_whose_names_match_are_brought(notebook: Page, widget: Screen) -> None:
     """A node that is among those put together."""
-    run(notebook, "from tfprof_widget.widget.cut import cut\nsmall = set(cut(profile).profile.nodes.names)")
-    name = value(notebook, "next(name for name in profile.nodes.names if name not in small)")
+    name = value(notebook, "kept = set(small)\nnext(name for name in profile.nodes.names if name not in kept)")
     widget.type_regexes("show_name_regexes", name)
     widget.until(lambda: name in widget.names(), True)
 
