@@ -55,8 +55,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def file_or_folder(test: str) -> str:
     """The tests that a worker gets together with this one.
 
-    >>> file_or_folder("tests/browser/test_tree.py::test_rows"), file_or_folder("tests/test_demo.py::test_rows")
-    ('tests/browser/', 'tests/test_demo.py')
+    >>> file_or_folder("tests/parallel/test_runs.py::test_a"), file_or_folder("tests/test_demo.py::test_a")
+    ('tests/parallel/', 'tests/test_demo.py')
     """
     return next((folder for folder in SHARING if test.startswith(folder)), test.partition("::")[0])
 
