@@ -174,4 +174,6 @@ def test_layers_that_a_train_step_calls_without_their_model_have_their_ops() -> 
     nodes = prof.profile.view("scope", max_depth=100, account_displayed_op_only=False)
     micros = dict(zip(nodes.names, (nodes.own["micros"] / nodes.time_scale).tolist(), strict=True))
     products = sum(took for node, took in micros.items() if "MatMul" in node)
-    assert products == pytest.approx(sum(took for node, took in micros.items() if "MatMul" in node and "whole/" in node))
+    assert products == pytest.approx(
+        sum(took for node, took in micros.items() if "MatMul" in node and "whole/" in node)
+    )

@@ -161,7 +161,12 @@ def test_a_layer_that_takes_nearly_all_time_stays_one() -> None:
         rnn/while/cell/Tanh = Tanh(rnn/while/cell/MatMul) 9us
         top/MatMul = MatMul(rnn/while/cell/Tanh) 1us
     """)
-    assert [(row[0], row[-1]) for row in rows(profile)] == [("rnn", 99.0), ("top", 1.0), ("no layer", 0.0), ("other", 0.0)]
+    assert [(row[0], row[-1]) for row in rows(profile)] == [
+        ("rnn", 99.0),
+        ("top", 1.0),
+        ("no layer", 0.0),
+        ("other", 0.0),
+    ]
 
 
 def test_ops_without_a_scope_are_layers_where_they_take_most_of_the_time() -> None:

@@ -153,7 +153,7 @@ def _down_to_several_lines(seen: Mapping[tuple[Line, ...], int]) -> list[Counter
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A loop or a function in a file, from its first to its last line; `body` is where that of a `for` begins, else 0."""
+    """A loop or a function in a file, from its first to its last line; `body` is where that of a `for` begins."""
 
     lineno: int
     end_lineno: int

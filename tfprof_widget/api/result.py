@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
@@ -26,7 +26,6 @@ from tfprof_widget.api.history import Kept
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.view import View
 from tfprof_widget.capturing.recording import (
-    KindOfRun,
     Measurement,
     Recording,
     timed_sentence,
@@ -327,17 +326,12 @@ class Capture(Accounted, Kept):
             warnings=(
                 *recorded.warnings,
                 *([slowed] if slowed else ()),
-                *notes_on_untraced(self._of_the_cell(kinds), wall_seconds),
+                *notes_on_untraced(kinds, wall_seconds, {runs.kind for runs in recorded.runs}),
             ),
             ops_at_once=at_once,
             shown=shown,
             known_overhead=recorded.known_overhead,
         )
-
-    def _of_the_cell(self, kinds: Sequence[KindOfRun]) -> list[KindOfRun]:
-        """The kinds that took time of the cell's: not those that waited in threads of their own, as queue runners do."""
-        names = {runs.kind for runs in self.recorded.runs}
-        return [runs for runs in kinds if runs.name in names or not names]
 
     def _notes(self) -> list[str]:
         return [f"note: {warning}" for warning in self.measurement.warnings]

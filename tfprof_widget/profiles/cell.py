@@ -269,7 +269,7 @@ class CellTimes:
         return self.parts[CELL_PARTS.index(name)]
 
     def runs_of(self, kind: str) -> CellRuns | None:
-        """The runs of a kind, also by the name of those of its steps that were recorded in part; None if there are none.
+        """The runs of a kind, also by the name of its steps that were recorded in part; None if there are none.
 
         >>> runs = CellRuns.of("train", [0], [5])
         >>> CellTimes.of({}, runs=(runs,)).runs_of("train (in part)") is runs

@@ -117,8 +117,7 @@ class Layers:
 
     A `train_step` of the user's may call what is in the model, and not the model: such a layer has no scope around it.
 
-    >>> layers.add(["model/dense_1"])
-    >>> layers.name("dense_1_1/MatMul", ())
+    >>> layers.add(["model/dense_1"]); layers.name("dense_1_1/MatMul", ())
     'model/dense_1/MatMul'
     """
 
