@@ -25,7 +25,7 @@ demo: .venv/notebooks $(STATIC) ## profile a Keras model in a notebook, print wh
 	@$(BIN)/python notebooks/demo.py
 
 .PHONY: test
-test: lint chromium pprof $(STATIC) ## run the linters and all the tests, and of the hunts a small share
+test: lint chromium pprof pandoc $(STATIC) ## run the linters and all the tests, and of the hunts a small share
 	npm run --silent test
 	$(BIN)/python -m pytest $(TWO_AT_A_TIME)
 
@@ -133,6 +133,12 @@ pprof: ## install Go's pprof from Debian where it is missing
 	@command -v go > /dev/null \
 	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends golang-go > /dev/null; } \
 	|| { echo "The tests of pprof's files need Go's pprof, and apt-get cannot install it here: install it yourself."; exit 1; }
+
+.PHONY: pandoc
+pandoc: ## install pandoc, with which nbconvert makes AsciiDoc, from Debian where it is missing
+	@command -v pandoc > /dev/null \
+	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends pandoc > /dev/null; } \
+	|| { echo "The test of the exporter for AsciiDoc needs pandoc, and apt-get cannot install it here: install it yourself."; exit 1; }
 
 .PHONY: lock
 lock: ## pin the newest fitting versions in constraints.txt and package-lock.json
