@@ -177,3 +177,35 @@ def test_layers_that_a_train_step_calls_without_their_model_have_their_ops() -> 
     assert products == pytest.approx(
         sum(took for node, took in micros.items() if "MatMul" in node and "whole/" in node)
     )
+
+
+class Chain(keras.Model):  # type: ignore[misc]
+    """A model of two layers with a step of its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name)
+        self.lower, self.upper = DENSE(16, name="lower"), DENSE(8, name="upper")
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        return self.upper(self.lower(x))
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def predicted(self, x: tf.Tensor) -> tf.Tensor:
+        return self(x)
+
+
+@tf.function  # type: ignore[untyped-decorator]
+def predicted(model: keras.Model, x: tf.Tensor) -> tf.Tensor:
+    return model(x)
+
+
+@pytest.mark.parametrize("is_method", [True, False])
+def test_layers_of_a_model_that_a_function_is_given_or_is_a_method_of(is_method: bool) -> None:
+    model = Chain("taken")
+    step = model.predicted if is_method else lambda x: predicted(model, x)
+    with tfprof.capture(trace_all=True) as prof:
+        for _ in range(3):
+            step(tf.ones([4, 8]))
+    found = rows_of(prof.profile.view("layers"))
+    assert {found["lower"]["type"], found["upper"]["type"]} == {"Dense"}
+    assert min(found[layer]["total_forward_micros"] for layer in ("lower", "upper")) > 0

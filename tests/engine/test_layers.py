@@ -153,6 +153,39 @@ def test_a_scope_around_the_whole_model_is_no_layer() -> None:
     assert ("upper", "scope", 7.0, 17.0, 6.0, 30.0) in found
 
 
+def test_scopes_in_the_scope_of_a_model_are_layers_though_one_takes_nearly_all_time() -> None:
+    """As a recurrent layer between two others: what is in the layer is not layers of the model."""
+    profile = profile_of("""
+        x = Placeholder()
+        model/embedding/GatherV2 = GatherV2(x) 2us
+        model/gru/while/cell/MatMul = MatMul(model/embedding/GatherV2) 90us
+        model/gru/while/cell/Tanh = Tanh(model/gru/while/cell/MatMul) 7us
+        model/top/MatMul = MatMul(model/gru/while/cell/Tanh) 1us
+    """)
+    assert [(row[0], row[-1]) for row in rows(profile)][:4] == [
+        ("embedding", 2.0),
+        ("gru", 97.0),
+        ("top", 1.0),
+        ("no layer", 0.0),
+    ]
+
+
+def test_an_op_that_runs_within_another_is_a_layer_by_its_gradient() -> None:
+    """In a session's graph a product, the sum behind it and its activation are one kernel, which is named as the last.
+
+    The gradients are kernels of their own.
+    """
+    profile = profile_of("""
+        x = Placeholder()
+        MatMul = MatMul(x)
+        Relu = Relu(MatMul) 12us
+        gradients/Relu_grad/ReluGrad = ReluGrad(Relu) 4us
+        gradients/MatMul_grad/MatMul_1 = MatMul(x, gradients/Relu_grad/ReluGrad) 20us
+    """)
+    found = {row[0]: row[-1] for row in rows(profile)}
+    assert (found["MatMul"], found["Relu"]) == (20.0, 16.0)
+
+
 def test_a_layer_that_takes_nearly_all_time_stays_one() -> None:
     """Its ops are not layers of a model, nor are the scopes of one of them."""
     profile = profile_of("""

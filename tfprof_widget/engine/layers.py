@@ -115,8 +115,8 @@ class _Finder:
     def _scopes(self) -> list[ModelLayer]:
         """The outermost scopes of the forward pass as layers, in the order in which the graph was built.
 
-        A scope that takes nearly all of the forward pass, and has several scopes in it that share this, is the whole
-        model: its inner scopes are layers. If most of the pass is of ops without a scope, these are layers too.
+        A scope that takes nearly all of the pass, with its gradients, and has several scopes in it that share this, is
+        the whole model: its inner scopes are layers. If most of the pass is of ops without a scope, these are layers.
         """
         roles = self.roles
         is_forward = ~(roles.backward | roles.update | roles.variables | of_types(self.profile, _DATA))
@@ -135,11 +135,11 @@ class _Finder:
             for scope in sorted(scopes, key=lambda scope: int(self.profile.nodes.identity[scopes[scope]].min())):
                 kind = SCOPE if scope in times else self.profile.nodes.ops[self.profile.nodes.op[alone[scope]]]
                 found.append(ModelLayer(around + scope, scope, kind, around.rstrip("/")))
+            if not around or (len(times) > 1 and 2 * singly < whole):
+                kept = len(found)
             largest = max(times, key=times.__getitem__, default="")
             if times.get(largest, 0) < WHOLE * whole or not whole:
-                several = len(times) > 1 and 2 * singly < whole
-                return found[: len(found) if several or not around else kept]
-            kept = kept or len(found)
+                return found[:kept]
             around += f"{largest}/"
 
     def _parted(self, inside: Integers, around: str) -> tuple[Integers, dict[str, list[int]], dict[str, int]]:
@@ -157,11 +157,14 @@ class _Finder:
         return inside, scopes, alone
 
     def _took(self) -> Integers:
-        """The time of each node in the steps that do most of the work."""
+        """The time of each node with that of its gradient, in the steps that do most of the work."""
         totals = self.profile.step_totals
         shown = np.isin(totals.step, self.profile.steps_named(self.profile.main_kind))
         nanos = totals.cpu_nanos + totals.accelerator_nanos
-        return np.bincount(totals.node[shown], nanos[shown], len(self.names)).astype(np.int64)
+        took = np.bincount(totals.node[shown], nanos[shown], len(self.names)).astype(np.int64)
+        for node, of in self.roles.forward.items():
+            took[of] += took[node]
+        return took
 
     def _by_name(self, name: str) -> int:
         """The innermost layer in whose scope a name is; a tape puts its own scope around those of the layers."""
