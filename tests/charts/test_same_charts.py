@@ -61,7 +61,9 @@ def cases() -> dict[str, Case]:
         "a part of the timeline": Case(demo, span=(50e-6, 150e-6)),
         "nothing ran": Case(profile_of("a = Add()\nb = Mul()\nc = Mul()")),
         "kernels": Case(profile_of(KERNELS)),
-        "allocators that are alike": Case(replace(profile_of(KERNELS), allocator_peaks=tuple(map(allocator, range(4))))),
+        "allocators that are alike": Case(
+            replace(profile_of(KERNELS), allocator_peaks=tuple(map(allocator, range(4))))
+        ),
         "steps": Case(profile_of("a/b = Op() 3us;4us;5us\na/c = Op() 1us;-;9us"), options={"step": 1}),
         "workers": Case(merge({"worker 10": demo, "worker 2": demo})),
         "a fit": Case(load(RECORDED / "fit.xplane.pb.gz"), "scope"),
@@ -80,7 +82,7 @@ def allocator(number: int) -> Allocator:
 
 def test_allocators_that_are_alike_are_one_curve() -> None:
     shown = Shown.of_profile(cases()["allocators that are alike"].profile)
-    data = chart_of(shown, shown.options | {"view": "memory", "metric": "memory"}, "memory")["datasets"]
+    data = chart_of(shown, {**shown.options, "view": "memory", "metric": "memory"}, "memory")["datasets"]
     assert [each["device"] for each in data["peaks"]] == ["TPU_0 … TPU_2, 3 alike", "TPU_3"]
     assert [each["exact"] for each in data["peaks"]] == ["20,002,000,000 B", "20,003,000,000 B"]
 

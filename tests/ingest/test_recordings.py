@@ -249,9 +249,7 @@ def compared_rows(folder: Path, profile: Profile) -> list[ComparedRow]:
     ours: defaultdict[str, Told] = defaultdict(lambda: defaultdict(Counter))
     for each in profile.kernel_runs:
         kernel = each.kernel.removesuffix(".kd").replace(".", "_")
-        ours[each.node][kernel].update(
-            runs=each.runs, nanos=each.nanos, accessed=each.accessed_bytes * each.runs
-        )
+        ours[each.node][kernel].update(runs=each.runs, nanos=each.nanos, accessed=each.accessed_bytes * each.runs)
     theirs: defaultdict[str, Told] = defaultdict(lambda: defaultdict(Counter))
     modules = {name.rpartition("/")[2]: name for name in profile.nodes.names if name.startswith("jit_")}
     with (folder / "hlo_stats.tsv").open() as lines:
@@ -259,13 +257,13 @@ def compared_rows(folder: Path, profile: Profile) -> list[ComparedRow]:
             op = row["tf_op_name"].rstrip(":") or modules[row["hlo_op_name"]]
             nanos = float(row["total_self_time"]) * 1000
             accessed = float(row["measured_memory_bw"]) * 2**30 / 1e9 * nanos
-            theirs[op][row["hlo_op_name"].replace(".", "_")].update(rows=1, nanos=nanos, accessed=accessed)
+            theirs[op][row["hlo_op_name"].replace(".", "_")].update(rows=1, nanos=round(nanos), accessed=round(accessed))
     found = []
     for op, rows in theirs.items():
         parts = [[kernel] for kernel in rows] if rows.keys() == ours[op].keys() else [[*rows, *ours[op]]]
         for part in parts:
             kernels = dict.fromkeys(part)
-            own, other = (sum((told[op].get(each, Counter()) for each in kernels), Counter()) for told in (ours, theirs))
+            own, other = (sum((of[op].get(each, Counter()) for each in kernels), Counter()) for of in (ours, theirs))
             micros = own["nanos"] / 1000, other["nanos"] / 1000
             found.append(ComparedRow(op, other["rows"], own["runs"], micros, (own["accessed"], other["accessed"])))
     return found

@@ -14,8 +14,8 @@ import pytest
 import tfprof_widget as tfprof
 from tests.ingest.spaces import ORIGIN, Space, numbered
 from tests.made import profile_of_tables, tables_of_traces
-from tfprof_widget.charts.moments import timeline_layout
 from tfprof_widget.api.profile import Profile
+from tfprof_widget.charts.moments import timeline_layout
 from tfprof_widget.ingest.parts.names import HOST
 from tfprof_widget.ingest.xspace.reader import read_xspace
 from tfprof_widget.ingest.xspace.steps import read_steps

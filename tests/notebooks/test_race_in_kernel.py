@@ -10,7 +10,12 @@ import pytest
 from tests.notebooks.kernel import Kernel, running_kernel
 
 SET_UP = "%load_ext tfprof_widget\nimport time\nimport tensorflow as tf\nmatrix = tf.ones([64, 64])\ncalls = []"
-OLD = "%%tfprof --quiet --out old\nfor _ in range(20):\n    tf.matmul(matrix, matrix)\nprint('ran'); calls.append('old')"
+OLD = """%%tfprof --quiet --out old
+for _ in range(20):
+    tf.matmul(matrix, matrix)
+print("ran")
+calls.append("old")
+"""
 NEW = OLD.replace("old", "new").replace("20", "200")
 
 

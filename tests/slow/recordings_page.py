@@ -100,8 +100,9 @@ def costs(folder: Path, profile: Profile) -> str:
         cells.append(f"{same} of {len(told)} equal")
     rows = compared_rows(folder, profile)
     count = sum(each.rows for each in rows)
-    for same in ("is_equal_in_time", "is_equal_in_bytes"):
-        cells.append(f"{sum(each.rows for each in rows if getattr(each, same))} of {count} equal")
+    in_time = sum(each.rows for each in rows if each.is_equal_in_time)
+    in_bytes = sum(each.rows for each in rows if each.is_equal_in_bytes)
+    cells += [f"{same} of {count} equal" for same in (in_time, in_bytes)]
     busy, spans = map(sum, zip(*of_cores(profile), strict=True))
     idle = IDLE_BY_XPROF.get(folder.name)
     cells += [f"{1 - busy / spans:.1%}", "not told" if idle is None else f"{idle:.1%}"]

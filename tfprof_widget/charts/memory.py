@@ -187,7 +187,7 @@ def _together(group: Sequence[MemoryCurve]) -> MemoryCurve:
 
 
 def _are_like(one: MemoryCurve, other: MemoryCurve) -> bool:
-    """Whether two curves are apart by less than this share of the peak, in the mean over time, and so are their peaks."""
+    """Whether two curves, in the mean over time, and their peaks are apart by less than a share of the peak."""
     peak = max(one.peak_bytes, other.peak_bytes)
     if abs(one.peak_bytes - other.peak_bytes) > LIKE * peak:
         return False

@@ -36,15 +36,26 @@ class Turns(Protocol):
     """A race that goes on block by block; `tfprof_widget.api.race.Racing` is one."""
 
     @property
-    def rounds(self) -> int: ...
+    def rounds(self) -> int:
+        """How many are complete."""
+
     @property
-    def share(self) -> float: ...
+    def share(self) -> float:
+        """How much of its time it has had."""
+
     @property
-    def found(self) -> ComparedRuns: ...
+    def found(self) -> ComparedRuns:
+        """What is known so far."""
+
     @property
-    def control(self) -> Change: ...
-    def step(self) -> bool: ...
-    def stop(self) -> None: ...
+    def control(self) -> Change:
+        """The first of the two against itself."""
+
+    def step(self) -> bool:
+        """Run the next block; False once the race is over."""
+
+    def stop(self) -> None:
+        """Run no more blocks."""
 
 
 Rerun = Callable[[KeptRun, KeptRun], Turns]

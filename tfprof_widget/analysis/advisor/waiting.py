@@ -25,7 +25,7 @@ HOST_GAP_NANOS = 1_000_000
 """In shorter gaps threads are woken, or other processes have the processor."""
 
 MORE_IN_SHORT_GAPS = 0.05
-"""If shorter gaps take such a share of the steps, too, they are told: beside the device's utilization it seems wrong."""
+"""If shorter gaps take such a share, too, they are told: else the device's utilization seems to say otherwise."""
 
 IDLE_SHARE = 0.2
 """Without these gaps steps would take four fifths of the time, which users notice."""

@@ -266,9 +266,9 @@ _LARGEST_TIME = LARGEST_INTEGER // 4
 def _by_own_clock(events: Events, names: Mapping[int, str]) -> Events:
     """The events at the times of the clock of the device that recorded them, where ops have these: those of TPUs do.
 
-    Their other times are by the host's clock, which jumps by up to a fifth of a second within a program. Programs, which
-    have no others, go with the ops that run in them; copies start with the op that has their name, and end with the one
-    that waits for them, even where by the host's clock other ops are there at the same moment.
+    Their other times are by the host's clock, which jumps by up to a fifth of a second within a program. Programs,
+    which have no others, go with the ops that run in them; copies start with the op that has their name, and end with
+    the one that waits for them, even where by the host's clock other ops are there at the same moment.
     """
     rows = np.flatnonzero(events.has_number("device_offset_ps") & events.has_number("device_duration_ps"))
     start, lasted = events.numbers("device_offset_ps")[rows], events.numbers("device_duration_ps")[rows]
@@ -294,7 +294,7 @@ _AWAITED = re.compile(r"-done\(.*(%[\w.-]+)\)")
 
 
 def _of_copies(events: Events, ops: Integers, names: Mapping[int, str]) -> tuple[Integers, Integers, Integers]:
-    """The copies that run beside ops, with the ops that start them, which have their names, and those that wait for them."""
+    """The copies beside ops, with the ops that start them, which have their names, and those that wait for them."""
     symbols = {key: name.partition(" ")[0] for key, name in names.items() if name.startswith("%")}
     awaited = {key: found[1] for key, name in names.items() if (found := _AWAITED.search(name))}
     others = np.setdiff1d(np.flatnonzero(np.isin(events.metadata, list(symbols))), ops)
@@ -308,14 +308,14 @@ def _of_copies(events: Events, ops: Integers, names: Mapping[int, str]) -> tuple
 
     end = events.offset + events.duration
     starting, waiting = at(events.offset, symbols), at(end, awaited)
-    found = []
+    copies: list[tuple[int, int, int]] = []
     for row, key in zip(others.tolist(), events.metadata[others].tolist(), strict=True):
         started = starting.get((symbols[key], int(events.offset[row])), ABSENT)
         waited = waiting.get((symbols[key], int(end[row])), ABSENT)
         if ABSENT not in (started, waited):
-            found.append((row, started, waited))
-    rows, started, waited = np.array(found, np.int64).reshape(-1, 3).T
-    return rows, started, waited
+            copies.append((row, started, waited))
+    columns = np.array(copies, np.int64).reshape(-1, 3)
+    return columns[:, 0], columns[:, 1], columns[:, 2]
 
 
 def absolute_nanos(nanos: int, origin: int) -> int:
