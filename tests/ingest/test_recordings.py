@@ -257,7 +257,8 @@ def compared_rows(folder: Path, profile: Profile) -> list[ComparedRow]:
             op = row["tf_op_name"].rstrip(":") or modules[row["hlo_op_name"]]
             nanos = float(row["total_self_time"]) * 1000
             accessed = float(row["measured_memory_bw"]) * 2**30 / 1e9 * nanos
-            theirs[op][row["hlo_op_name"].replace(".", "_")].update(rows=1, nanos=round(nanos), accessed=round(accessed))
+            kernel = row["hlo_op_name"].replace(".", "_")
+            theirs[op][kernel].update(rows=1, nanos=round(nanos), accessed=round(accessed))
     found = []
     for op, rows in theirs.items():
         parts = [[kernel] for kernel in rows] if rows.keys() == ours[op].keys() else [[*rows, *ours[op]]]
