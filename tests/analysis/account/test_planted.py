@@ -133,10 +133,10 @@ def session_with_product() -> tuple[Any, tf.Tensor]:
 
 def between_session_runs(watch: Stopwatch, folder: Path) -> None:
     session, product = session_with_product()
-    for _ in range(25):
+    for _ in range(15):
         session.run(product)
         with watch.running():
-            time.sleep(0.04)  # between session runs
+            time.sleep(0.1)  # between session runs
 
 
 def retracing(watch: Stopwatch, folder: Path) -> None:
