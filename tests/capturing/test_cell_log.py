@@ -152,14 +152,19 @@ def test_whatever_goes_on_the_parts_add_up(
         assert CELL_PARTS[divided.part_at(np.array([moment]))[0]] == expected
 
 
+def code_of(file: str, line: int, function: str) -> Any:
+    """Code that has one line."""
+    lines = [(0, 100, line)]
+    return SimpleNamespace(co_filename=file, co_name=function, co_firstlineno=line, co_lines=lambda: lines)
+
+
 def frame(*stack: str) -> Any:
     """The innermost frame of a stack of frames, outermost first, each as `file:line function`."""
     found: Any = None
     for each in stack:
         place, _, function = each.partition(" ")
         file, _, line = place.partition(":")
-        code = SimpleNamespace(co_filename=file, co_name=function or "<module>")
-        found = SimpleNamespace(f_code=code, f_lineno=int(line or 1), f_lasti=int(line or 1), f_back=found)
+        found = SimpleNamespace(f_code=code_of(file, int(line or 1), function or "<module>"), f_lasti=0, f_back=found)
     return found
 
 
@@ -311,11 +316,9 @@ def test_looks_that_take_long_become_fewer_until_they_take_less(monkeypatch: pyt
 
 
 def test_places_in_code_on_one_line_are_one_stack() -> None:
-    sampler = PythonSampler(Clock())
-    for place in (1, 2, 1):
-        seen = frame(f"{MINE}:7")
-        seen.f_code, seen.f_lasti = CellLog.nanos.__code__, place
-        sampler.see(seen)
+    sampler, code = PythonSampler(Clock()), code_of(MINE, 7, "main")
+    for place in (2, 4, 2):
+        sampler.see(SimpleNamespace(f_code=code, f_lasti=place, f_back=None))  # type: ignore[arg-type]
     assert list(sampler.stack) == [0, 0, 0]
 
 

@@ -70,30 +70,29 @@ class PythonSampler:
 
     def see(self, frame: FrameType | None) -> None:
         """Keep what a thread does whose innermost frame this is."""
-        # To tell the line of a frame takes longer than all else, so that it is told once for each place in the code.
-        # To hash code itself takes long, too; while it is kept, no other has its id.
-        innermost, key = frame, list[int]()
-        while frame is not None and len(key) < 2 * DEEPEST:
-            key += (id(frame.f_code), frame.f_lasti)
+        # To tell the lines takes longer than all else, so that it is done once for each stack of places in the code.
+        # While code is kept, no other has its id.
+        innermost, places = frame, list[int]()
+        while frame is not None and len(places) < 2 * DEEPEST:
+            places += (id(frame.f_code), frame.f_lasti)
             frame = frame.f_back
-        places = tuple(key)
-        stack = self._at_places.get(places)
+        key = tuple(places)
+        stack = self._at_places.get(key)
         if stack is None:
-            stack = self._by_lines(innermost)
+            codes = _codes(innermost)
+            if tuple(map(id, codes)) != key[::2]:
+                return  # the thread has gone on meanwhile
+            stack = self._by_lines([(code, _line_at(code, at)) for code, at in zip(codes, key[1::2], strict=True)])
             if len(self._at_places) < MOST_PLACES:
-                self._at_places[places] = stack
+                self._at_places[key] = stack
         self.at.append(self.clock())
         self.stack.append(stack)
 
-    def _by_lines(self, frame: FrameType | None) -> int:
-        """The number of the stack that has the lines of this one, which are kept if there is room."""
-        folded: list[tuple[CodeType, int]] = []
-        while frame is not None and len(folded) < DEEPEST:
-            folded.append((frame.f_code, frame.f_lineno or 0))
-            frame = frame.f_back
+    def _by_lines(self, folded: FoldedStack) -> int:
+        """The number of the stack with these lines, which are kept if there is room."""
         lines = tuple(each for code, line in folded for each in (id(code), line))
         if lines not in self._at_lines and len(self._at_lines) >= MOST_STACKS:
-            lines, folded = (), []
+            lines, folded = (), ()
         stack = self._at_lines.setdefault(lines, len(self._folded))
         if stack == len(self._folded):
             self._folded.append(folded)
@@ -123,6 +122,19 @@ class PythonSampler:
             nanos[seen] = divided.time_for(each, at[seen])
         gap = np.full(len(at), ABSENT, np.int32)
         return PythonLooks(tuple(lines), Lists.of(stacks), at, nanos, stack, part.astype(np.int8), gap, begun_at)
+
+
+def _codes(frame: FrameType | None) -> list[CodeType]:
+    found: list[CodeType] = []
+    while frame is not None and len(found) < DEEPEST:
+        found.append(frame.f_code)
+        frame = frame.f_back
+    return found
+
+
+def _line_at(code: CodeType, place: int) -> int:
+    """The number of the line at a place in code: by the time it is asked for, the frame may have gone on."""
+    return next((line or 0 for start, end, line in code.co_lines() if start <= place < end), code.co_firstlineno)
 
 
 def _line(code: CodeType, line: int) -> CodeLine:

@@ -11,12 +11,11 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tfprof_widget.analysis.advisor.finding import Finding
+from tfprof_widget.analysis.advisor.finding import Finding, share_of_whole
 from tfprof_widget.analysis.advisor.runner import WORDS, Advice, advice_on
 from tfprof_widget.analysis.cluster.summary import summary
 from tfprof_widget.analysis.device_steps import device_steps
 from tfprof_widget.analysis.overview.contents import Overview, overview
-from tfprof_widget.analysis.overview.sentence import share_of_whole
 from tfprof_widget.analysis.steady import OF_STEPS, OP_TIME, RUNS_TRACED, StepUse
 from tfprof_widget.charts.moments import on_clock
 from tfprof_widget.engine.measures import measures

@@ -11,8 +11,8 @@ import numpy as np
 from tfprof_widget.analysis.account.budget import TimeBudget, time_budget
 from tfprof_widget.analysis.account.python import line_times
 from tfprof_widget.analysis.account.step import recorded_steps
-from tfprof_widget.analysis.advisor.finding import Finding
-from tfprof_widget.analysis.overview.sentence import CELL_NAMES, STANDS_OUT, sentence_on, share_of_whole
+from tfprof_widget.analysis.advisor.finding import Finding, share_of_whole
+from tfprof_widget.analysis.overview.sentence import CELL_NAMES, STANDS_OUT, sentence_on
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.text import is_of_library, written_seconds
 from tfprof_widget.profiles.cell import STEP_PARTS, TRACED, CellRuns, CellTimes
