@@ -176,9 +176,12 @@ def generator(watch: Stopwatch, folder: Path) -> None:
     model_of().fit(batches(), shuffle=False, verbose=0)
 
 
+OF_A_BATCH = 0.08
+
+
 def slow(x: Any, y: Any) -> Any:
     def sleeping(x: Any) -> Any:
-        time.sleep(0.04)
+        time.sleep(OF_A_BATCH)
         return x
 
     return tf.ensure_shape(tf.numpy_function(sleeping, [x], tf.float32), [32, 8]), y
@@ -187,7 +190,7 @@ def slow(x: Any, y: Any) -> Any:
 def mapped(watch: Stopwatch, parallelism: int | None) -> None:
     data = tf.data.Dataset.from_tensor_slices((X, Y)).repeat(3).batch(32).map(slow, num_parallel_calls=parallelism)
     model_of().fit(data, shuffle=False, verbose=0)
-    watch.seconds = 60 * 0.04 / (parallelism or 1)  # 60 batches
+    watch.seconds = 60 * OF_A_BATCH / (parallelism or 1)  # 60 batches
 
 
 def slow_map(watch: Stopwatch, folder: Path) -> None:
