@@ -104,7 +104,7 @@ test("an exported name stands for one thing", () => {
 
 test("what is exported is imported somewhere", () => {
   const all = Object.entries(
-    import.meta.glob<string>(["./**/*.{ts,tsx,mjs}", "../tests/properties/*.mjs"], {
+    import.meta.glob<string>(["./**/*.{ts,tsx,mjs}", "../tests/{charts,properties}/*.mjs"], {
       query: "?raw",
       import: "default",
       eager: true,

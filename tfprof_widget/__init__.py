@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from tfprof_widget.analysis.account.budget import TimeBudget
     from tfprof_widget.analysis.coverage import FlopsCoverage, flops_coverage
     from tfprof_widget.api.capture import capture, last
-    from tfprof_widget.api.comparison import Comparison, compare
-    from tfprof_widget.api.guard import Regression, assert_no_regression
+    from tfprof_widget.api.comparison import Comparison, Regression, assert_no_regression, compare
     from tfprof_widget.api.history import History, history
     from tfprof_widget.api.profile import Profile, load, merge
     from tfprof_widget.api.race import Race, race
@@ -90,8 +89,8 @@ _HOMES = {
     "History": "api.history",
     "Race": "api.race",
     "race": "api.race",
-    "Regression": "api.guard",
-    "assert_no_regression": "api.guard",
+    "Regression": "api.comparison",
+    "assert_no_regression": "api.comparison",
     "history": "api.history",
     "capture_engines": "parallel.joining",
     "last": "api.capture",

@@ -3,8 +3,7 @@
 // It is a script of its own in every saved result, so it opens each one that it finds not yet opened.
 
 import type { Model, Rendering } from "./data/model.ts";
-import { fromBase64 } from "./lib/encoding.ts";
-import { gunzipped, gunzippedText, importedText } from "./lib/packing.ts";
+import { fromBase64, gunzipped, gunzippedText, importedText } from "./lib/packing.ts";
 
 /** What tfprof_widget/widget/report.py packs as the part "state". */
 interface State {

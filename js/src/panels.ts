@@ -6,13 +6,13 @@ import { EXTENSION } from "./engine/extension.ts";
 import { ExportMenu } from "./export/menu.tsx";
 import { readFrames } from "./state/listing.ts";
 import type { Panels } from "./state/store.ts";
+import comparing from "./styles/comparing.css";
 import drawings from "./styles/drawings.css";
 import filters from "./styles/filters.css";
-import history from "./styles/history.css";
 import media from "./styles/media.css";
 import overview from "./styles/overview.css";
 import panelStyles from "./styles/panels.css";
-import workers from "./styles/workers.css";
+import table from "./styles/table.css";
 import { AdvicePanel } from "./views/advice.tsx";
 import { Charts } from "./views/charts/charts.tsx";
 import { CutLine } from "./views/cut_graph.tsx";
@@ -22,7 +22,8 @@ import { MemoryPanel } from "./views/memory.tsx";
 import { OverviewPanel } from "./views/overview/overview.tsx";
 import { SelectionPanel } from "./views/selection.tsx";
 import { StepChoice, StepFacts } from "./views/steps.tsx";
-import { EmptyTable, LeftOut, ZoomPath } from "./views/table/messages.tsx";
+import { LeftOut } from "./views/table/beside.tsx";
+import { TreeTable } from "./views/table/table.tsx";
 import { MiniTimeline } from "./views/timeline/mini_timeline.tsx";
 import { Timeline } from "./views/timeline/timeline.tsx";
 import { WorkersPanel } from "./views/workers/workers.tsx";
@@ -35,7 +36,6 @@ export const panels: Panels["panels"] = {
   AdvicePanel,
   Charts,
   CutLine,
-  EmptyTable,
   ExportMenu,
   Filters,
   HistoryPanel,
@@ -47,17 +47,17 @@ export const panels: Panels["panels"] = {
   StepChoice,
   StepFacts,
   Timeline,
+  TreeTable,
   WorkersPanel,
-  ZoomPath,
 };
 
 /** Their styles, which apply after those of the widget. */
 export const style: Panels["style"] = [
+  table,
   filters,
   panelStyles,
   media,
-  history,
   drawings,
-  workers,
+  comparing,
   overview,
 ].join("\n");

@@ -5,11 +5,7 @@ import { type Rendering, sharedAssets } from "./data/model.ts";
 import { Bundle, type ChartLibrary, type Lent, moduleOf, once } from "./state/bundles.ts";
 import { type Panels, Store } from "./state/store.ts";
 import base from "./styles/base.css";
-import table from "./styles/table.css";
 import { Frame } from "./views/frame.tsx";
-
-// The styles of the first paint, in the order in which they apply.
-const STYLE = [base, table].join("\n");
 
 /** The panels as js/shared.mjs wraps them. */
 interface PanelsModule {
@@ -29,7 +25,7 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
   place.dataset.lmSuppressShortcuts = "true";
   const root = place.attachShadow({ mode: "open" });
   const sheet = el.ownerDocument.createElement("style");
-  sheet.textContent = STYLE;
+  sheet.textContent = base;
   const content = el.ownerDocument.createElement("div");
   root.append(sheet, content);
   const assets = once(given ?? (() => sharedAssets(model, host)));
@@ -61,6 +57,8 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
   });
   const unfollow = followTheme(place);
   hideSavedCopy(el, String(model.get("_id") ?? ""));
+  // While the frame is drawn the panels are unpacked, which another thread does.
+  store.host.panels.ask();
   draw(h(Frame, { store }), content);
   return () => {
     draw(null, content);

@@ -33,7 +33,7 @@ CALLED = {
     "engine/view.ts": "constructor(shown",
     "state/table.ts": "reading(view) {",
     "state/listing.ts": "function listingOf(",
-    "views/table/table.tsx": "function Rows(",
+    "views/table/table.tsx": "function Grid(",
     "views/table/rows.tsx": "function TableRow(",
 }
 # The order of all rows is kept where no row is without the ones above it: then nothing is ordered anew.

@@ -162,17 +162,23 @@ def test_the_widget_works_where_the_host_forbids_eval(chromium: Browser, site: P
     assert {path for path in host.asked if "favicon" not in path} == {"/index.html", "/host.js", "/widget.js"}
 
 
-def test_the_table_works_where_the_host_lets_no_script_be_loaded(chromium: Browser, site: Path) -> None:
+def test_sentence_and_costliest_rows_stay_where_the_host_lets_no_script_be_loaded(
+    chromium: Browser, site: Path
+) -> None:
     policy = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data: blob:"
     with hosting(site, policy) as host, closing(chromium.new_context()) as context:
         page = context.new_page()
         page.goto(f"{host.address}/index.html")
         Screen(page).until_ready()
         expect(page.get_by_text("the policy of this page lets no script be loaded").first).to_be_visible()
+        root = page.get_by_role("row").filter(has_text="_TFProfRoot")
+        expect(root).to_have_text(re.compile(r"_TFProfRoot\d+(\.\d+)?\s[µm]s"))
         page.get_by_role("searchbox").fill("Relu")
         expect(page.locator(".search output")).to_have_text(re.compile("^1 of "))
-        for tab in ("op", "timeline", "advise"):
+        for tab in ("overview", "op", "timeline", "advise"):
             page.get_by_role("tab", name=tab, exact=True).click()
             expect(
                 page.get_by_text("This panel cannot be shown: the policy of this page lets no script be loaded").first
             ).to_be_visible()
+            sentence = page.get_by_role("heading", name=re.compile("^A step takes 365.1 µs"))
+            expect(sentence).to_have_count(1 if tab == "overview" else 0)

@@ -16,7 +16,8 @@ import tfprof_widget as tfprof
 from tests.capturing.models import THREE, Model
 from tests.capturing.program_steps import BATCH, TRAIN, data, function, small_model
 from tfprof_widget.api.result import Capture
-from tfprof_widget.capturing.function_source import OTHERS_OPS, FunctionSource
+from tfprof_widget.capturing.function_source import FunctionSource
+from tfprof_widget.capturing.recorder import OTHERS_OPS
 from tfprof_widget.capturing.windows import SHARED
 from tfprof_widget.profiles.data import EAGER
 
@@ -205,7 +206,7 @@ def test_callback_of_keras_has_its_batches_and_the_others_are_recorded(tmp_path:
 def test_what_another_thread_changed_is_read_once_more(
     failures: int, is_read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left, original = [failures], FunctionSource.read
+    left, original = [failures], FunctionSource._read
 
     def read(source: FunctionSource) -> Any:
         if left[0]:
@@ -213,7 +214,7 @@ def test_what_another_thread_changed_is_read_once_more(
             raise RuntimeError("dictionary changed size during iteration")
         return original(source)
 
-    monkeypatch.setattr(FunctionSource, "read", read)
+    monkeypatch.setattr(FunctionSource, "_read", read)
     square, x = function(lambda x: tf.square(x)), tf.constant(1.0)
     square(x)
     with tfprof.capture(trace_all=True) as prof:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tfprof_widget as tfprof
-from tfprof_widget.ingest.flops.eager import EagerOp, with_eager_ops
+from tfprof_widget.ingest.flops.registry import EagerOp, with_eager_ops
 from tfprof_widget.ingest.xspace.reader import Label, read_xspace
 
 tf = pytest.importorskip("tensorflow")

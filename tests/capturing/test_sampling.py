@@ -66,7 +66,7 @@ def test_by_default_tracing_costs_a_thirtieth_or_a_tenth_of_a_second(untraced: f
     sampler = Sampler(policy())
     sampler.ran(kind(sampler, "train"), Choice(0, traced=False), untraced)
     assert sampler.affordable_seconds() == pytest.approx(affordable)
-    sampler.add_overhead(0.04)
+    sampler.overhead_seconds += 0.04
     assert sampler.affordable_seconds() == pytest.approx(affordable - 0.04)
 
 
@@ -153,8 +153,8 @@ def test_seconds_spent_elsewhere_count() -> None:
     sampler = Sampler(TENTH)
     for _ in range(6):
         sampler.ran(kind(sampler, "train"), sampler.choose(kind(sampler, "train")), 0.001)
-    sampler.add_overhead(1.5)
-    sampler.add_overhead(0.5)
+    sampler.overhead_seconds += 1.5
+    sampler.overhead_seconds += 0.5
     assert sampler.overhead_seconds == 2.0
     due = [sampler.choose(kind(sampler, "train")) for _ in range(50)]
     assert not any(choice.traced for choice in due)
@@ -163,7 +163,7 @@ def test_seconds_spent_elsewhere_count() -> None:
 def test_group_becomes_due_again_once_it_can_be_afforded() -> None:
     """It takes most of the time, and so has three steady runs, which cost nothing, before 20 s pay for 2 s."""
     sampler, traced = Sampler(TENTH), []
-    sampler.add_overhead(2.0)
+    sampler.overhead_seconds += 2.0
     for _ in range(21):
         choice = sampler.choose(kind(sampler, "train"))
         traced += [choice.number] * choice.traced
@@ -193,7 +193,7 @@ def test_notable_kind_is_traced_though_others_have_used_the_allowance_up(seconds
     sampler, fit, train = Sampler(Adaptive()), KindTally("fit"), KindTally("train")
     for _ in range(4):
         sampler.ran(fit, sampler.choose(fit), 1.0)
-    sampler.add_overhead(0.6)
+    sampler.overhead_seconds += 0.6
     traced = []
     for number in range(20):
         choice = sampler.choose(train, cost=costing(0.05))
@@ -305,20 +305,20 @@ def test_few_steady_runs_are_traced_though_the_first_ones_have_used_the_allowanc
             choice = sampler.choose(train, cost=costing(later if number else 0.0))
             traced += [number] * choice.traced
             sampler.ran(train, choice, 0.01)
-            sampler.add_overhead(choice.traced * (later if number else 0.3))
+            sampler.overhead_seconds += choice.traced * (later if number else 0.3)
         assert traced == expected
 
 
 @pytest.mark.parametrize("allowance", [0.1, 0.0])
 def test_first_run_of_all_is_traced_though_eager_ops_have_used_the_allowance_up(allowance: float) -> None:
     sampler = Sampler(Adaptive(0.0, allowance))
-    sampler.add_overhead(0.8)
+    sampler.overhead_seconds += 0.8
     assert sampler.choose(kind(sampler, "generate"), cost=costing(0.004)).traced
 
 
 def test_first_runs_share_what_they_may_cost_beside_eager_ops() -> None:
     sampler, traced = Sampler(Adaptive(0.0, allowance=0.1)), 0
-    sampler.add_overhead(0.8)
+    sampler.overhead_seconds += 0.8
     for group in range(1000):
         choice = sampler.choose(kind(sampler, group), cost=costing(0.004))
         traced += choice.traced

@@ -12,7 +12,7 @@ import { compiledCharts } from "../../js/compiled_charts.mjs";
 
 const PARTS = {
   "./analysis/chart_content.ts": "standing",
-  "./analysis/chart_kinds.ts": "CHARTS",
+  "./export/pictures.ts": "CHARTS",
   "./charts.ts": "filled",
   "./data/graphs.ts": "graphsOf",
   "./data/options.ts": "withDefaults",

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.sketches import profile_of
-from tfprof_widget.cli.terminal import Terminal, fitted, shortened, width
+from tfprof_widget.cli.session import Terminal, beginning, fitted, width
 
 LONG = "gradients/unit_1_0/sub1/conv1/Conv2D_grad"
 PROFILE = profile_of(f"{LONG}/Conv2DBackpropFilter = Conv2DBackpropFilter() 54960us 1000B\nb = Op() 5us")
@@ -54,7 +54,7 @@ def test_a_level_too_deep_to_indent_is_a_number() -> None:
 
 def test_wide_letters_take_two_columns() -> None:
     assert width("日本") == 4
-    assert shortened("日本語", 4) == "日…"
+    assert beginning("日本語", 4) == "日…"
 
 
 def test_a_name_cannot_command_the_terminal() -> None:

@@ -11,8 +11,7 @@ import pytest
 from tests.comparing.runs import Maker
 from tfprof_widget.analysis.comparing.aligned import BY
 from tfprof_widget.analysis.comparing.compared import ComparedRuns
-from tfprof_widget.api.comparison import Comparison
-from tfprof_widget.api.guard import Regression, assert_no_regression
+from tfprof_widget.api.comparison import Comparison, Regression, assert_no_regression
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.output.compared import headline
 from tfprof_widget.profiles.kept_run import KeptRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tfprof_widget.analysis.comparing.moderated import differences, q_values, run_shifts
+from tfprof_widget.analysis.comparing.statistics import differences, q_values, run_shifts
 from tfprof_widget.lib.arrays import Floats
 
 OPS, TRIALS = 300, 150

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tfprof_widget.analysis.comparing.student import digamma, inverse_trigamma, quantile, trigamma, two_sided
+from tfprof_widget.analysis.comparing.statistics import digamma, inverse_trigamma, quantile, trigamma, two_sided
 from tfprof_widget.lib.arrays import Floats
 
 T = np.array([0.001, 0.5, 1.0, 3.0, 10.0, 100.0])

@@ -9,7 +9,7 @@ import pytest
 from tests.sketches import profile_of
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.profiles.layers import ModelLayer
+from tfprof_widget.profiles.program import ModelLayer
 
 TRAINING = """
     x = Placeholder()

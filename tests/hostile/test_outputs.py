@@ -22,7 +22,7 @@ from tfprof_widget.api.profile import Profile, load
 from tfprof_widget.charts.chart import Subject
 from tfprof_widget.charts.kinds import CHARTS, described
 from tfprof_widget.charts.pictures import svg as drawn
-from tfprof_widget.cli.terminal import Terminal, fitted
+from tfprof_widget.cli.session import Terminal, fitted
 from tfprof_widget.ingest.files import reading as loading_progress
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 from tfprof_widget.lib.messages import GraphDef, RunMetadata, message_class

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfprof_widget.ingest.xspace.named_runs import resolved_runs
 from tfprof_widget.ingest.xspace.reader import read_xspace
+from tfprof_widget.ingest.xspace.resolve import resolved_runs
 from tfprof_widget.ingest.xspace.steps import Step
 from tfprof_widget.lib.messages import XSpace
 

@@ -10,8 +10,8 @@ from tests.ingest.spaces import ORIGIN, Space, numbered
 from tests.made import profile_of_tables, tables_of_traces
 from tfprof_widget.ingest.parts.names import HOST, ExecutedNames
 from tfprof_widget.ingest.xspace.events import dropped_events
-from tfprof_widget.ingest.xspace.named_runs import resolved_runs
 from tfprof_widget.ingest.xspace.reader import read_xspace
+from tfprof_widget.ingest.xspace.resolve import resolved_runs
 from tfprof_widget.ingest.xspace.steps import Step
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import XSpace

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tfprof_widget.analysis.comparing.compared import ComparedRuns
-from tfprof_widget.analysis.comparing.moderated import run_shifts
+from tfprof_widget.analysis.comparing.statistics import run_shifts
 from tfprof_widget.profiles.kept_run import KeptRun
 
 CALLED = ("slower", "faster")

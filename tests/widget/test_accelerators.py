@@ -10,7 +10,7 @@ from tests.ingest.spaces import Space
 from tests.ingest.test_xspace_accelerators import allocation
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
-from tfprof_widget.profiles.accelerators import KernelRuns
+from tfprof_widget.profiles.devices import KernelRuns
 from tfprof_widget.widget.shown import MOST_KERNELS, ShownGraph
 
 

@@ -1,11 +1,13 @@
-"""Keeps the last runs of each cell that the magic profiled, within bounds, and gives them as a history."""
+"""Keeps what comparisons need of runs: with each capture, in saved files, and for the last runs of each cell."""
 
 from __future__ import annotations
 
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from difflib import SequenceMatcher, unified_diff
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,14 +16,18 @@ from typing import TYPE_CHECKING, overload
 from uuid import uuid4
 
 from tfprof_widget.analysis.comparing.change import median_interval
+from tfprof_widget.analysis.comparing.compared import ComparedRuns
 from tfprof_widget.analysis.comparing.keeping import kept_run
-from tfprof_widget.api.profile import load
+from tfprof_widget.api.profile import Profile, load
+from tfprof_widget.capturing.surroundings import Surroundings
 from tfprof_widget.lib.arrays import Floats
 from tfprof_widget.lib.text import visible, written_seconds
 from tfprof_widget.profiles.kept_run import KeptRun
 
 if TYPE_CHECKING:
     import pandas
+
+    from tfprof_widget.widget.history import ShownHistory
 
 MOST_RUNS = 50
 MOST_BYTES = 64 * 10**6
@@ -307,3 +313,47 @@ def kept_files(directory: str | PathLike[str]) -> list[Path]:
 def _loaded(files: Iterable[Path]) -> list[KeptRun]:
     found = [kept_run(load(file)) for file in files]
     return sorted(found, key=lambda run: run.taken.timestamp() if run.taken else 0.0)
+
+
+class Kept:
+    """What has a profile of a run of a cell, and so can be compared with other runs."""
+
+    _surroundings: Surroundings | None = None
+    _kept_run: KeptRun | None = None
+    _name: str
+    _taken: datetime
+
+    @property
+    @abstractmethod
+    def profile(self) -> Profile:
+        """The profile of the run."""
+
+    @property
+    def kept_run(self) -> KeptRun:
+        """What a comparison needs of this run; the magic's history keeps it, and `save` writes it."""
+        if self._kept_run is None:
+            told = self._surroundings or Surroundings({})
+            self._kept_run = kept_run(self.profile).told(
+                name=self._name,
+                taken=self._taken,
+                fingerprint=told.fingerprint,
+                others_cores=told.others_cores,
+            )
+        return self._kept_run
+
+    @kept_run.setter
+    def kept_run(self, run: KeptRun) -> None:
+        self._kept_run = run
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the profile of the busiest graph as tfprof's ProfileProto, with what a comparison needs of the run."""
+        from tfprof_widget.output.saved import save
+
+        save(self.profile, path, self.kept_run)
+
+    def _shown_history(self) -> ShownHistory:
+        """The runs of this cell that the kernel keeps, else this one alone."""
+        from tfprof_widget.widget.history import ShownHistory
+
+        runs = runs_beside(self.kept_run) or [self.kept_run]
+        return ShownHistory.of(runs, lambda before, after: ComparedRuns(before, after, others_of(before, after)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from tfprof_widget.capturing.called_functions import CalledFunctions, free_name
 from tfprof_widget.capturing.collectives import has_collectives
 from tfprof_widget.capturing.models import UsedModels
-from tfprof_widget.capturing.recorder import SamplingRecorder, eager_runs
+from tfprof_widget.capturing.recorder import OTHERS_OPS, SamplingRecorder, eager_runs
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, steps_shown
 from tfprof_widget.capturing.sampling import Adaptive, Policy, Steps, note_on_cost, note_on_parts
 from tfprof_widget.capturing.servers import with_servers
@@ -28,8 +29,8 @@ from tfprof_widget.capturing.windows import (
     Windows,
 )
 from tfprof_widget.ingest.flops.counting import count_float_ops
-from tfprof_widget.ingest.flops.eager import with_eager_ops
 from tfprof_widget.ingest.flops.fused import name_kernels
+from tfprof_widget.ingest.flops.registry import with_eager_ops
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
 from tfprof_widget.ingest.parts.names import BetterNames
@@ -38,10 +39,6 @@ from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
 from tfprof_widget.lib.errors import ProfileError, error_text
 from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
 
-OTHERS_OPS = (
-    "steps of another capture ran in another thread meanwhile; some of their ops are among those here, "
-    "for TensorFlow does not tell them apart: capture one after the other"
-)
 UNRECOGNISED = "no op was found in TensorFlow's recording of functions with ops; upgrade tfprof_widget, or report this"
 WAIT_SECONDS = 0.2
 
@@ -53,7 +50,7 @@ class _Thread(threading.local):
 class FunctionSource(SamplingRecorder):
     """Takes note of every step of functions and Keras models, from any thread, and records some of them."""
 
-    runs, reading_trials = "steps", 2
+    runs = "steps"
 
     def __init__(
         self,
@@ -146,11 +143,7 @@ class FunctionSource(SamplingRecorder):
                     taken = {each.name for each in self.sampler.kinds.values()}
                     kind = self.sampler.kind(key, lambda: KindTally(free_name(named, owner, taken), owner))
                     self.functions.were_traced(owner)
-                number, traced = kind.begun, False
-                if number < kind.due:  # most steps
-                    kind.begun = number + 1
-                else:
-                    number, traced = self.sampler.choose(kind, cost=lambda kind: windows.costs.of_one(kind.name))
+                number, traced = self.sampler.begin(kind, lambda kind: windows.costs.of_one(kind.name))
                 if traced or windows.is_open:
                     self._adjust(kind, Choice(number, traced))
                     step = windows.add_step(kind.name + ("" if number else WARM_UP))
@@ -289,7 +282,12 @@ class FunctionSource(SamplingRecorder):
             self.note(note)
 
     def read(self) -> list[GraphRecording]:
-        """Make tables of all that was recorded."""
+        """Make tables of all that was recorded; a second time if that fails, as another thread may have changed it."""
+        with suppress(Exception):
+            return self._read()
+        return self._read()
+
+    def _read(self) -> list[GraphRecording]:
         marks = self.sampler.marked_steps()
         traces = [with_marks(trace, marks) for trace in self.traces.all()]
         served = self.windows.servers.traces(self._kind_of)
@@ -302,8 +300,9 @@ class FunctionSource(SamplingRecorder):
             self.note(UNRECOGNISED)
         kinds = self.windows.servers.recorded([kind.runs() for kind in self.sampler.kinds.values()], tables)
         parts = note_on_parts((runs, steps_shown(tables, runs)) for runs in kinds)
-        told = [note for trace in traces for note in trace.notes]
-        for note in filter(None, (*notes_on(told, tables.compiled), parts)):
+        for note in filter(
+            None, (*notes_on([each for trace in traces for each in trace.notes], tables.compiled), parts)
+        ):
             self.note(note)
         if EAGER in tables.step_names:
             kinds.append(self._eager_kind(tables, has_steps=bool(kinds)))
@@ -315,10 +314,9 @@ class FunctionSource(SamplingRecorder):
         names = BetterNames(self.functions.labels, self._models.variables(), self._models.scopes())
         gathered.add_functions(functions, traces, names, self.functions.data_graphs())
         tables = name_kernels(count_float_ops("all", of_what_ran=True)(gathered.tables()))
-        return tables.having(model_layers=tuple(self._models.layers()), pipelines=tuple(self.functions.pipelines))
+        return tables.having(model_layers=tuple(self._models.layers()), **self.functions.told(self._kind_of))
 
     def _eager_kind(self, tables: ProfileTables, *, has_steps: bool) -> KindOfRun:
-        """Eager ops as a kind of run."""
         windows, seconds = self.windows.eager_steps, self.windows.eager_seconds
         between = self._closed - self.log.entered - self.busy_seconds() if seconds >= EAGER_SECONDS else 0.0
         return eager_runs(tables, windows, seconds, between if has_steps else None)

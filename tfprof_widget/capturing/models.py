@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.text import is_of_library
-from tfprof_widget.profiles.layers import ModelLayer
+from tfprof_widget.profiles.program import ModelLayer
 
 KERAS = ("keras", "tf_keras")
 Read = TypeVar("Read")

@@ -23,6 +23,10 @@ from tfprof_widget.lib.safely import FORKED, RecordingProcess
 from tfprof_widget.profiles.cell import FIRST_RUN, PARTLY_TRACED, RAISED, TRACED, CellRuns
 from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
 
+OTHERS_OPS = (
+    "steps of another capture ran in another thread meanwhile; some of their ops are among those here, "
+    "for TensorFlow does not tell them apart: capture one after the other"
+)
 COST_UNKNOWN = "how much tracing slowed the runs is not known, since no kind had both traced and untraced runs"
 
 _OPENED: ContextVar[tuple[OpeningThread, ...]] = ContextVar("tfprof_widget_opened", default=())
@@ -146,13 +150,9 @@ class RunUnderWay:
 
 
 class SamplingRecorder(Recorder):
-    """Takes note of every run of a source, and chooses those that are traced.
-
-    Where reading may be tried again, as the user's other threads may change what is read, it has two `reading_trials`.
-    """
+    """Takes note of every run of a source, and chooses those that are traced."""
 
     traces: TraceStore[Any, Any]
-    reading_trials: ClassVar[int] = 1
 
     def __init__(self, policy: Policy, clock: Callable[[], float] = perf_counter) -> None:
         super().__init__(clock)
@@ -265,13 +265,10 @@ class SamplingRecorder(Recorder):
             self.note(f"{self.counted(self._raised)} not counted, having ended in an exception")
         wall_seconds, began = self.wall_seconds(), self.clock()
         graphs: Sequence[GraphRecording] = ()
-        for trials_left in reversed(range(self.reading_trials)):
-            try:
-                graphs = self.read()
-                break
-            except Exception as error:
-                if not trials_left:
-                    self.note(f"the {self.runs} are missing, for they could not be read ({error_text(error)})")
+        try:
+            graphs = self.read()
+        except Exception as error:
+            self.note(f"the {self.runs} are missing, for they could not be read ({error_text(error)})")
         reading, overhead = self.clock() - began, self._overhead(graphs)
         wall_seconds += reading
         if overhead is not None:

@@ -118,6 +118,22 @@ class Sampler:
             case Steps(start, stop):
                 return start <= kind.begun and (stop is None or kind.begun < stop)
 
+    def begin(
+        self,
+        kind: KindTally,
+        cost: Callable[[KindTally], float],
+        is_traceable: Callable[[KindTally], bool] = lambda kind: True,
+    ) -> tuple[int, bool]:
+        """The number of the run of a kind that begins now, and whether it is traced.
+
+        Most runs are not due: to find that out takes a few instructions, and calls neither of the functions.
+        """
+        number = kind.begun
+        if number < kind.due:
+            kind.begun = number + 1
+            return number, False
+        return self.choose(kind, traceable=self.is_due(kind) and is_traceable(kind), cost=cost)
+
     def choose(
         self, kind: KindTally, *, traceable: bool = True, cost: Callable[[KindTally], float] = lambda kind: 0.0
     ) -> Choice:
@@ -141,10 +157,6 @@ class Sampler:
         """Add an untraced run that has ended and was no warm-up, as nearly all are."""
         kind.untraced.add(seconds, traced=False)
         self._changed.add(kind)
-
-    def add_overhead(self, seconds: float) -> None:
-        """Add seconds that tracing cost outside of the runs to `overhead_seconds`."""
-        self.overhead_seconds += seconds
 
     def marked_steps(self) -> dict[int, str]:
         """The traced steps that do not stand for their kinds, each with the mark of its name."""

@@ -115,13 +115,9 @@ class SessionSource(SamplingRecorder):
             if kind is None:
                 nodes = tuple(sorted(set(fetched)))
                 kind = of.asked[fetched] = self.sampler.kind((id(graph), nodes), lambda: of.kind(nodes))
-            number, traced = kind.begun, False
-            if number < kind.due:  # most runs
-                kind.begun = number + 1
-            else:
-                is_due = self.sampler.is_due(kind)
-                traceable = is_due and not untraceable and self._has_room() and not self._is_dear(kind)
-                number, traced = self.sampler.choose(kind, traceable=traceable, cost=self._reading_seconds)
+            number, traced = self.sampler.begin(
+                kind, self._reading_seconds, lambda kind: not untraceable and self._can_keep(kind)
+            )
             if untraceable:
                 self._untraceable[untraceable] += 1
             run = SessionRun(kind, number, traced, self.clock(), next(of.next_step))
@@ -161,6 +157,10 @@ class SessionSource(SamplingRecorder):
             self.note(f"{self.counted(number)} not traced: {reason}")
         self._graphs.clear()
         return [graph for graph in graphs if graph is not None]
+
+    def _can_keep(self, kind: KindTally) -> bool:
+        """Whether there is room for another trace of this kind, and time to read it."""
+        return self._has_room() and not self._is_dear(kind)
 
     def _has_room(self) -> bool:
         """Whether there is room for the trace of another run."""

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from tfprof_widget.capturing.hooks import patches_of
-from tfprof_widget.ingest.flops.eager import EagerOp
+from tfprof_widget.ingest.flops.registry import EagerOp
 from tfprof_widget.lib.safely import sweep_temporary, unmade_directory
 from tfprof_widget.lib.text import LIBRARIES
 

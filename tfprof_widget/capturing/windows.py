@@ -15,7 +15,7 @@ from tfprof_widget.capturing.servers import Servers
 from tfprof_widget.capturing.tallies import FIRST_STEPS, LOOK_SECONDS, WindowCosts
 from tfprof_widget.capturing.tf_profiler import ProfilerBusy, ProfilerDisk, ProfilerShared, TfProfiler
 from tfprof_widget.capturing.trace_store import TraceStore
-from tfprof_widget.ingest.flops.eager import EagerOp
+from tfprof_widget.ingest.flops.registry import EagerOp
 from tfprof_widget.ingest.xspace.steps import Step
 from tfprof_widget.lib.safely import postpone_ctrl_c
 from tfprof_widget.profiles.data import EAGER, PARTIAL, kind_of_steps

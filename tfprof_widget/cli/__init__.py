@@ -38,7 +38,7 @@ def _run(words: Sequence[str]) -> int:
     from tfprof_widget.api.profile import Profile
     from tfprof_widget.cli.arguments import CommandRequest, read_words
     from tfprof_widget.cli.commands import json_asked, named
-    from tfprof_widget.cli.guard import guard, is_guard
+    from tfprof_widget.cli.compare import guard, is_guard
     from tfprof_widget.cli.prompt import explore
     from tfprof_widget.cli.session import LazyProfile, Session, subject_of
     from tfprof_widget.lib.version import __version__

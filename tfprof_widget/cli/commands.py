@@ -10,15 +10,13 @@ from importlib.resources import files
 from pathlib import Path
 
 from tfprof_widget.analysis.advisor.runner import CHECKERS, advise_on
-from tfprof_widget.analysis.comparison import compare, comparison_text
 from tfprof_widget.api.profile import load
 from tfprof_widget.api.typed_options import meant
 from tfprof_widget.api.view import View
 from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, GRAMMAR, JSON, SHOWN, CommandRequest
-from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, option_lines, print_options, say
-from tfprof_widget.cli.terminal import print_view
+from tfprof_widget.cli.compare import print_workers
+from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, option_lines, print_options, print_view, say
 from tfprof_widget.engine.evaluate import check_options, evaluate
-from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.output.destination import check_output, deliver, parse_output
@@ -115,19 +113,12 @@ ADVISE = Command(
     "[FILES]",
     "advise --profile_path=profile_100",
 )
-VIEW = "op"
 
 
 def show_comparison(session: Session, request: CommandRequest) -> Session:
-    """Print the workers side by side, by the measure that the rows are ordered by, else by time."""
+    """Print the workers side by side."""
     refuse_files(session, request)
-    if parse_output(str(request.options.get("output", ""))).kind not in ("stdout", "none"):
-        raise value_error("compare: it prints only; write the table with `tfprof compare … > FILE`")
-    options = session.options(request.options)
-    profile = session.profile
-    measure = options.order_by if options.order_by in MEASURES else "micros"
-    table = compare(profile, VIEW, measure, options)
-    sys.stdout.write(f"{measure} by op type, the largest difference first\n{comparison_text(table, measure)}\n")
+    print_workers(session, request)
     return session
 
 

@@ -15,7 +15,7 @@ from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
 from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.data import ProfileData
-from tfprof_widget.profiles.layers import INPUT, ROLES, UPDATE, ModelLayer, NodeLayers
+from tfprof_widget.profiles.program import INPUT, ROLES, UPDATE, ModelLayer, NodeLayers
 
 NO_LAYER = "no layer"
 OUTSIDE = ("loss", "metrics", "input", "optimizer", "other")

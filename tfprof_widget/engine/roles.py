@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tfprof_widget.engine.code import forward_name
 from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
 from tfprof_widget.profiles.data import ProfileData, lists_taken
-from tfprof_widget.profiles.layers import BACKWARD, INPUT, TRANSFERS, UPDATE
+from tfprof_widget.profiles.program import BACKWARD, INPUT, TRANSFERS, UPDATE
 from tfprof_widget.profiles.tables import Lists
 
 TAPE = "gradient_tape/"

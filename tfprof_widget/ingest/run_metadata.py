@@ -20,8 +20,7 @@ from tfprof_widget.ingest.parts.transfers import Transfer, copying_lines, read_t
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, NANOS_A_MICRO, Integers, check_sum
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import SealedRun, TensorShapeProto
-from tfprof_widget.profiles.accelerators import Allocator
-from tfprof_widget.profiles.devices import accelerator_of_allocator, task_of_device
+from tfprof_widget.profiles.devices import Allocator, accelerator_of_allocator, task_of_device
 from tfprof_widget.profiles.tables import ExecutedKernel
 
 

@@ -200,7 +200,7 @@ tensorflow.python.eager.polymorphic_function.atomic_function:AtomicFunction.grap
 tensorflow.python.data.ops.dataset_ops:DatasetV2._functions
 tensorflow.python.data.ops.structured_function:StructuredFunctionWrapper.function
 tensorflow.python.data.ops.structured_function:StructuredFunctionWrapper > _func
-[tensorflow] capturing.data_pipelines: Nothing is said: stages of tf.data are missing.
+[tensorflow] capturing.called_functions: Nothing is said: stages of tf.data are missing.
 tensorflow.python.data.ops.dataset_ops:DatasetV2._inputs
 [tensorflow] capturing.function_hooks: A note: ops of tf.data have no lines and shapes.
 tensorflow.python.data.ops.iterator_ops:OwnedIterator._create_iterator(self, dataset)

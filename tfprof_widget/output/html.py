@@ -1,4 +1,4 @@
-"""Writes a view as an HTML table for notebooks: without scripts and ids, in colours for light and dark themes."""
+"""Writes a view as an HTML table, and the overview as stacked bars: without scripts and ids, for notebooks and mail."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from tfprof_widget.analysis.advisor.overview import Overview, Part
 from tfprof_widget.engine.measures import MEASURES, TIMES
 from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import ABSENT
-from tfprof_widget.lib.text import short, short_count, visible, visible_lines
+from tfprof_widget.lib.text import short, short_count, visible, visible_lines, written_seconds
 from tfprof_widget.output.cells import ShapeCount, devices, input_shapes, joined, shapes_by_count, type_names
 from tfprof_widget.output.excerpt import costliest_rows, short_name, short_value, shown_measures
 from tfprof_widget.output.rows import columns
@@ -243,3 +244,61 @@ def _foot(view: ViewData, count: int, width: int, more: str) -> str:
         notes.append(reason)
     cells = "".join(f'<tr><td class="text" colspan="{width}">{as_html(each)}</td></tr>' for each in notes)
     return f"<tfoot>{cells}</tfoot>" if cells else ""
+
+
+# As in js/src/styles/overview.css for a light page; names on them are white or, on the others, black.
+_PART_COLOURS = {
+    "forward": "#2f74c0",
+    "steps": "#2f74c0",
+    "backward": "#1f4f8f",
+    "update": "#23796a",
+    "input": "#ad3f6c",
+    "python": "#99601a",
+    "transfers": "#a04a34",
+    "tfprof": "#6d5bb0",
+    "first": "#5d6876",
+    "tracing": "#5d6876",
+}
+_OTHER_COLOUR = "#c3cad2"
+_GLANCE_STYLE = """
+.tfprof-glance { max-width: 1100px; font: 12px/16px system-ui, -apple-system, "Segoe UI", sans-serif }
+.tfprof-glance h3 { margin: 8px 0; font-size: 15px; font-weight: 400; line-height: 22px; overflow-wrap: anywhere }
+.tfprof-glance ol { display: flex; flex-wrap: wrap; gap: 1px; margin: 2px 0 10px; padding: 0; list-style: none }
+.tfprof-glance li { flex: 1 1 auto; box-sizing: border-box; margin: 0; padding: 3px 6px; font-size: 11px;
+  overflow-wrap: anywhere; print-color-adjust: exact }
+"""
+
+
+def glance(shown: Overview) -> str:
+    """The sentence, the patch of what it tells, and the two bars; a part is as wide as its share, or its name.
+
+    >>> from tfprof_widget.analysis.advisor.overview import overview
+    >>> from tfprof_widget.demo import demo_profile
+    >>> html = glance(overview(demo_profile()))
+    >>> html[html.index("<h3>"):][:26], html.count("<li"), "backward, 143.4 µs, 39 %" in html
+    ('<h3>A step takes 365.1 µs,', 4, True)
+    """
+    patch = shown.leading.patch if shown.leading is not None else None
+    change = f"<pre>{escape(visible_lines(str(patch)))}</pre>" if patch is not None else ""
+    steps = f"<p>Steps: {escape(' · '.join(shown.steps.facts))}</p>" if shown.steps.facts else ""
+    return (
+        f'<div class="tfprof-glance" translate="no"><style>{_GLANCE_STYLE}</style>'
+        f"<h3>{escape(visible(shown.sentence))}</h3>"
+        f"{change}{_stacked_bar('The cell', shown.cell)}{_stacked_bar('A step', shown.step)}{steps}</div>"
+    )
+
+
+def _stacked_bar(label: str, parts: Sequence[Part]) -> str:
+    if not parts:
+        return ""
+    whole = written_seconds(sum(part.nanos for part in parts) / 1e9)
+    return f'{label}: <b>{whole}</b><ol aria-label="{label.lower()}">{"".join(map(_bar_part, parts))}</ol>'
+
+
+def _bar_part(part: Part) -> str:
+    colour = _PART_COLOURS.get(part.key, _OTHER_COLOUR)
+    on = "#ffffff" if part.key in _PART_COLOURS else "#10161d"
+    text = f"{part.name}, {written_seconds(part.nanos / 1e9)}, {part.share} %"
+    title = f' title="{escape(visible(part.detail))}"' if part.detail else ""
+    style = f"flex-grow:{part.share};background:{colour};color:{on}"
+    return f'<li style="{style}"{title}>{escape(text)}</li>'

@@ -16,9 +16,8 @@ from tfprof_widget.analysis.account.pipeline import pipeline_stages
 from tfprof_widget.analysis.account.step import recorded_steps
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.ingest.join import counted_micros
-from tfprof_widget.ingest.kept_runs import stored
 from tfprof_widget.ingest.parts.nodes import node_definitions
-from tfprof_widget.ingest.saved_account import stored_account
+from tfprof_widget.ingest.saved_account import stored_account, stored_kept_run
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.messages import (
     CodeDef,
@@ -255,7 +254,7 @@ def save(profile: ProfileData, path: str | PathLike[str], run: KeptRun | None = 
         message.account.CopyFrom(stored_account(profile, *found))
     kept = run or profile.kept_run
     if kept is not None:
-        message.kept_run.CopyFrom(stored(kept))
+        message.kept_run.CopyFrom(stored_kept_run(kept))
     content: bytes = message.SerializeToString(deterministic=True)
     write_whole(path, gzip.compress(content, mtime=0) if fspath(path).endswith(".gz") else content)
 

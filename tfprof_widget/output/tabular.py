@@ -19,8 +19,8 @@ from tfprof_widget.lib.text import cut_in_the_middle, visible
 from tfprof_widget.output.cells import device_name
 from tfprof_widget.output.excerpt import short_name, short_value
 from tfprof_widget.output.text import counted_rows, said_left_out
-from tfprof_widget.profiles.accelerators import Accelerator, KernelRuns
 from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.devices import Accelerator, KernelRuns
 from tfprof_widget.profiles.options import OPTIONS
 
 if TYPE_CHECKING:

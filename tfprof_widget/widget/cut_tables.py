@@ -11,7 +11,7 @@ from tfprof_widget.analysis.cluster.clocks import aligned_start_nanos, aligned_t
 from tfprof_widget.engine.tree import Tree, prefix_sums
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Flags, Indices, Integers
 from tfprof_widget.profiles.data import ProfileData, ProfileTables, lists_taken, rows_taken
-from tfprof_widget.profiles.layers import NodeLayers
+from tfprof_widget.profiles.program import NodeLayers
 from tfprof_widget.profiles.tables import (
     STEP_SUMS,
     Allocations,

@@ -12,16 +12,17 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tfprof_widget.analysis.advisor.finding import Finding, share_of_whole
+from tfprof_widget.analysis.advisor.overview import Overview, overview
 from tfprof_widget.analysis.advisor.runner import WORDS, Advice, advice_on
 from tfprof_widget.analysis.cluster.summary import summary
 from tfprof_widget.analysis.device_steps import device_steps
-from tfprof_widget.analysis.overview.contents import Overview, overview
 from tfprof_widget.analysis.steady import OF_STEPS, OP_TIME, RUNS_TRACED, StepUse
 from tfprof_widget.charts.moments import on_clock
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.lib.errors import shortened
 from tfprof_widget.lib.text import Fact, fixed, respelled, written_seconds
+from tfprof_widget.profiles.cell import CodeLine
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import CPU_MEMORY, MISSING_STREAMS
 from tfprof_widget.profiles.options import EVERYTHING, OPTIONS, STEP_OPTIONS, Options
@@ -297,4 +298,17 @@ def _report(found: str | Finding, profile: ProfileData) -> str | dict[str, Any]:
         },
         "fix": found.fix,
         "share": round(share_of_whole(found, profile), 4),
+        "line": _line(found.line),
+        "patch": found.patch
+        and {
+            "line": _line(found.patch.line),
+            "lines": found.patch.lines,
+            "after": "\n".join(found.patch.after),
+            "effect": found.patch.effect,
+        },
     }
+
+
+def _line(line: CodeLine | None) -> dict[str, Any] | None:
+    """A line of the user's."""
+    return None if line is None else {"place": line.place, "file": line.file, "line": line.line}

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { profileOf } from "../engine/testing.ts";
 import { type CapturedCells, cellOf, MARKS, type SampledLine, sampledLines } from "./cell.ts";
 import type { Profile } from "./profile.ts";
 
@@ -35,6 +34,11 @@ const INDICES: Readonly<Record<string, readonly number[]>> = {
   ...{ "looks.cell": [0], "looks.call": [2], "looks.part": [1] },
 };
 
+/** A profile of one step of which nothing but these columns is looked at. */
+function profileWith(late: NonNullable<Profile["late"]>): Profile {
+  return { steps: [0], late } as Partial<Profile> as Profile;
+}
+
 /** A profile of one step with these columns, some of them changed. */
 function captured(changed: Readonly<Record<string, readonly number[]>> = {}): Profile {
   const late = (name: string, kind: string, isOptional?: boolean) => {
@@ -43,11 +47,11 @@ function captured(changed: Readonly<Record<string, readonly number[]>> = {}): Pr
     if (kind === "numbers") return Float64Array.from(changed[name] ?? NUMBERS[name] ?? []);
     return Int32Array.from(changed[name] ?? INDICES[name] ?? []);
   };
-  return { ...profileOf("a = MatMul() 5us"), steps: [0], late: late as NonNullable<Profile["late"]> };
+  return profileWith(late as NonNullable<Profile["late"]>);
 }
 
 test("without a captured cell there is none", () => {
-  expect(cellOf({ ...profileOf("a = MatMul() 5us"), late: () => undefined })).toBeUndefined();
+  expect(cellOf(profileWith(() => undefined))).toBeUndefined();
 });
 
 test("the columns are those that were sent", () => {

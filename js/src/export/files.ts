@@ -1,7 +1,10 @@
-// Files to hand over: the rows as CSV or Markdown, their names, and the clipboard.
+// Files to hand over: the rows as CSV or Markdown, the timeline as a trace, their names, and the clipboard.
 
-import { shownMeasures } from "../analysis/excerpt.ts";
-import { MEASURES, type Measure } from "../engine/measures.ts";
+import { cutInTheMiddle } from "../analysis/chart_content.ts";
+import { type Lane, laneLabel, type Track } from "../analysis/lanes.ts";
+import { laidDeviceLabel, layoutOf, slicesOf } from "../analysis/timeline_layout.ts";
+import type { Profile } from "../data/profile.ts";
+import { isMeasure, MEASURES, type Measure } from "../engine/measures.ts";
 import { ROOT_NAME } from "../engine/tree.ts";
 import type { View } from "../engine/view.ts";
 import { short, uncomputed, visible } from "../lib/format.ts";
@@ -112,14 +115,6 @@ export function shownPart(view: View, row: number): string {
   return name.startsWith(scope) ? name.slice(scope.length) : name;
 }
 
-/** A name of at most so many letters: of a longer one its beginning and its end. */
-function cutInTheMiddle(name: string, most: number): string {
-  const letters = Array.from(name);
-  const half = Math.floor((most - 1) / 2);
-  if (letters.length <= most) return name;
-  return `${letters.slice(0, most - 1 - half).join("")}…${letters.slice(-half).join("")}`;
-}
-
 // Long enough for a browser to have taken the file over.
 const REVOKED_AFTER_MILLISECONDS = 60_000;
 
@@ -191,4 +186,120 @@ function cleaned(text: string): string {
 /** The first characters, none of them in half. */
 function cut(text: string, length: number): string {
   return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
+}
+
+/** The rows with the largest values of the main measure, in their order; those of a tree with the rows above them. */
+export function costliestRows(view: View, most: number): readonly number[] {
+  const measure = mainMeasure(view);
+  const rows = Array.from({ length: view.rows }, (_, row) => row);
+  if (!measure) return rows.slice(0, most);
+  const values = view.kind === "op" ? view.own(measure) : view.total(measure);
+  const chosen = new Set<number>();
+  // Of equal values the first row comes first, which is above the others.
+  for (const row of rows.sort((one, other) => (values[other] as number) - (values[one] as number))) {
+    if (chosen.size === most || !((values[row] as number) > 0)) break;
+    const above = view.parent[row] as number;
+    if (above < 0 || chosen.has(above)) chosen.add(row);
+  }
+  return [...chosen].sort((one, other) => one - other);
+}
+
+/** The measure that rows are ordered by if it has values, else the first selected that has some. */
+function mainMeasure(view: View): Measure | undefined {
+  const ordered = view.options.orderBy;
+  const first = isMeasure(ordered) ? [ordered] : [];
+  return [...first, ...shownMeasures(view)].find((each) => view.grandTotal(each));
+}
+
+/** The selected measures that have any values, the one that rows are ordered by first. */
+export function shownMeasures(view: View): readonly Measure[] {
+  const { select, orderBy } = view.options;
+  const selected = select.map((column) => (column === "occurrence" ? "runs" : column));
+  const found = selected.filter((each): each is Measure => isMeasure(each) && view.grandTotal(each) > 0);
+  return [...new Set(found)].sort((one, other) => Number(one !== orderBy) - Number(other !== orderBy));
+}
+
+const EVENTS_A_PART = 5000;
+const NANOS_A_MICRO = 1000;
+const ABOUT = "The steps follow one another with a gap between them; how far apart they ran is not recorded.";
+
+/** The trace of all steps as JSON, some events at a time. */
+export function* chromeTraceParts(profile: Profile): Generator<string> {
+  const { tracks } = layoutOf(
+    profile,
+    profile.steps.map((_, step) => step),
+  );
+  yield `{"displayTimeUnit":"ns","otherData":${JSON.stringify({ steps: ABOUT })},"traceEvents":[\n`;
+  const slices = slicesOf(profile);
+  const labels = tracks.flatMap((track) => [
+    label("process_name", track.device, 0, laidDeviceLabel(slices, track.device, profile.nodes.devices)),
+    ...track.lanes.map((lane, thread) => label("thread_name", track.device, thread, laneLabel(track, lane))),
+  ]);
+  yield labels.join(",\n");
+  for (const track of tracks) {
+    for (const [thread, lane] of track.lanes.entries()) yield* laneParts(profile, track, lane, thread);
+  }
+  yield "\n]}\n";
+}
+
+function* laneParts(profile: Profile, track: Track, lane: Lane, thread: number): Generator<string> {
+  const event = eventsOf(profile, track.device, thread);
+  for (let first = 0; first < lane.execution.length; first += EVENTS_A_PART) {
+    let part = "";
+    const end = Math.min(first + EVENTS_A_PART, lane.execution.length);
+    for (let slice = first; slice < end; slice++) {
+      part += `,\n${event(lane.execution[slice] as number, lane.start[slice] as number)}`;
+    }
+    yield part;
+  }
+}
+
+// Viewers take process and thread 0 for the kernel's.
+const FIRST_NUMBER = 1;
+
+/** Writes an execution or a transfer that starts at some nanosecond. */
+function eventsOf(profile: Profile, device: number, thread: number) {
+  const { node, step, durationNanos, firstTransfer } = slicesOf(profile);
+  return (row: number, start: number): string => {
+    const { name, cat, args } =
+      row < firstTransfer ? executed(profile, node[row] as number) : moved(profile, row - firstTransfer);
+    return JSON.stringify({
+      name,
+      cat,
+      ph: "X",
+      pid: device + FIRST_NUMBER,
+      tid: thread + FIRST_NUMBER,
+      ts: start / NANOS_A_MICRO,
+      dur: (durationNanos[row] as number) / NANOS_A_MICRO,
+      args: { ...args, step: profile.steps[step[row] as number] },
+    });
+  };
+}
+
+function executed({ nodes }: Profile, node: number) {
+  const op = nodes.ops[nodes.op[node] as number];
+  return { name: nodes.names[node], cat: op, args: { op } };
+}
+
+function moved({ transfers }: Profile, transfer: number) {
+  const { devices, tensors, kinds } = transfers;
+  return {
+    name: tensors[transfers.tensor[transfer] as number],
+    cat: kinds[transfers.kind[transfer] as number],
+    args: {
+      from: devices[transfers.source[transfer] as number],
+      to: devices[transfers.target[transfer] as number],
+      bytes: transfers.bytes[transfer],
+    },
+  };
+}
+
+function label(what: string, device: number, thread: number, name: string): string {
+  return JSON.stringify({
+    name: what,
+    ph: "M",
+    pid: device + FIRST_NUMBER,
+    tid: thread + FIRST_NUMBER,
+    args: { name },
+  });
 }

@@ -3,8 +3,16 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { isTable, type Store } from "../state/store.ts";
-import { chromeTraceParts } from "./chrome_trace.ts";
-import { collected, copy, csvParts, download, fileName, markdownTable, whyNoClipboard } from "./files.ts";
+import {
+  chromeTraceParts,
+  collected,
+  copy,
+  csvParts,
+  download,
+  fileName,
+  markdownTable,
+  whyNoClipboard,
+} from "./files.ts";
 import { escaped, packedParts, page, staticPart } from "./page.ts";
 import { type PictureChoice, pictureChoices, png, svg } from "./pictures.ts";
 
@@ -154,7 +162,7 @@ async function wholePage(store: Store): Promise<Blob> {
   const { host, title, evaluation, shown } = store;
   const assets = await host.assets();
   const { view } = evaluation.peek();
-  const [{ chart } = { chart: undefined }] = pictureChoices(store);
+  const chart = pictureChoices(store).find(({ name }) => name === "op types")?.chart;
   const picture = chart && (await svg(store, chart).catch(() => undefined));
   const content = page(assets.page, {
     title: escaped(title.peek() || "tfprof"),

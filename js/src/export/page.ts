@@ -1,14 +1,13 @@
 // Everything as one page: the widget with its data, and a static table for readers without scripts.
 
-import { costliestRows, shownMeasures } from "../analysis/excerpt.ts";
 import type { Fact } from "../data/graphs.ts";
 import type { Assets, Model } from "../data/model.ts";
 import { OPTIONS } from "../data/protocol.ts";
 import type { Measure } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
-import { base64, gzipped } from "../lib/encoding.ts";
 import { visibleLines } from "../lib/format.ts";
-import { shownPart, valueIn } from "./files.ts";
+import { base64, gzipped } from "../lib/packing.ts";
+import { costliestRows, shownMeasures, shownPart, valueIn } from "./files.ts";
 
 /** What goes into the template: text that is already HTML. */
 export interface Places {

@@ -1,15 +1,39 @@
 // Pictures of charts: the charts of tfprof_widget/charts/ drawn of what is shown, as SVG or PNG.
 
-import { type ChartSubject, type StandingChart, standing } from "../analysis/chart_content.ts";
-import { CHARTS } from "../analysis/chart_kinds.ts";
+import { ADVICE } from "../analysis/advice_chart.ts";
+import {
+  type ChartKind,
+  type ChartSubject,
+  type StandingChart,
+  standing,
+} from "../analysis/chart_content.ts";
+import { SCOPES, STEPS } from "../analysis/chart_rows.ts";
+import { OP_TYPES } from "../analysis/costs.ts";
+import { MEMORY } from "../analysis/memory.ts";
+import { LAYERS, OVERVIEW } from "../analysis/overview_chart.ts";
+import { TIMELINE } from "../analysis/timeline_chart.ts";
 import { layoutOf } from "../analysis/timeline_layout.ts";
+import { WORKERS } from "../analysis/workers_chart.ts";
 import { SIZES } from "../data/chart_words.ts";
-import { fromBase64 } from "../lib/encoding.ts";
 import { visibleLines } from "../lib/format.ts";
+import { fromBase64 } from "../lib/packing.ts";
 import type { ChartLibrary, PictureTheme } from "../state/bundles.ts";
 import { stepsOf, stepsShown } from "../state/selection.ts";
 import type { Store } from "../state/store.ts";
 import { timeInSight } from "../state/time_in_sight.ts";
+
+/** The charts that can stand alone, by the names and in the order of tfprof_widget/charts/kinds.py. */
+export const CHARTS: readonly ChartKind[] = [
+  OVERVIEW,
+  LAYERS,
+  OP_TYPES,
+  SCOPES,
+  STEPS,
+  MEMORY,
+  TIMELINE,
+  WORKERS,
+  ADVICE,
+];
 
 /** A chart that can be drawn, or why it cannot. */
 export interface PictureChoice {

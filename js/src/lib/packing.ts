@@ -1,4 +1,4 @@
-// Unpacks what was gzipped, and makes a module of a source text, in whichever way the page allows.
+// Packs and unpacks: gzip, base64, and a module of a source text, in whichever way the page allows.
 
 /** What was gzipped. */
 export async function gunzipped(packed: Uint8Array | DataView): Promise<Uint8Array> {
@@ -39,4 +39,28 @@ export async function importedText<Module>(source: string): Promise<Module> {
       `the policy of this page lets no script be loaded (${refused ?? error}); widget.save_report(path) writes one that does`,
     );
   }
+}
+
+/** A text or file, gzipped. */
+export async function gzipped(content: BlobPart): Promise<Blob> {
+  return new Response(new Blob([content]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
+}
+
+/** Base64 by the browser itself, which does not block. */
+export function base64(content: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).replace(/^.*?,/, ""));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(content);
+  });
+}
+
+/** The bytes that base64 stands for. */
+export function fromBase64(encoded: string): Uint8Array {
+  const characters = atob(encoded);
+  const bytes = new Uint8Array(characters.length);
+  // A loop: with a function for each character, megabytes of columns take a tenth of a second.
+  for (let index = 0; index < bytes.length; index++) bytes[index] = characters.charCodeAt(index);
+  return bytes;
 }

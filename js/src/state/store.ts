@@ -35,7 +35,6 @@ export interface Panels {
       | "AdvicePanel"
       | "Charts"
       | "CutLine"
-      | "EmptyTable"
       | "ExportMenu"
       | "Filters"
       | "HistoryPanel"
@@ -47,8 +46,8 @@ export interface Panels {
       | "StepChoice"
       | "StepFacts"
       | "Timeline"
-      | "WorkersPanel"
-      | "ZoomPath",
+      | "TreeTable"
+      | "WorkersPanel",
       Panel
     >
   >;

@@ -1,30 +1,42 @@
 // Shows a panel that comes after the first paint: a placeholder until it is loaded, or the reason why it cannot be.
 
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Panels, Store } from "../state/store.ts";
 
 interface Props {
   readonly store: Store;
   readonly panel: keyof Panels["panels"];
+  /** Whether it is what the reader came for: all others wait until it is painted. */
+  readonly isMain?: boolean;
+  /** What says the most important until the panel is there, and stays if it cannot come. */
+  readonly meanwhile?: ComponentChildren;
   readonly placeholder?: ComponentChildren;
   readonly unavailable?: (reason: string) => ComponentChildren;
 }
 
-/** The panel; the first one on the screen has the bundle loaded, once that is painted and the browser has a moment. */
-export function Lazy({ store, panel, placeholder = <Waiting />, unavailable = Unavailable }: Props) {
+/** The panel; each that comes on the screen asks for the bundle, which so is tried again where it could not be had. */
+export function Lazy({ store, panel, isMain, meanwhile, placeholder = <Waiting />, ...given }: Props) {
   const { panels } = store.host;
   const { code, problem } = panels.arrived.value;
+  const [isDue, setDue] = useState(isMain || code !== undefined);
   useEffect(() => {
-    const loading = afterPaint(() => panels.ask());
-    loading.ask();
-    return loading.cancel;
-  }, [panels]);
-  if (code) {
+    if (!code) void panels.ask();
+    if (!code || isDue) return undefined;
+    const painted = afterPaint(() => setDue(true));
+    painted.ask();
+    return painted.cancel;
+  }, [panels, code]);
+  if (code && isDue) {
     const Panel = code.panels[panel];
     return <Panel store={store} />;
   }
-  return <>{problem === undefined ? placeholder : unavailable(problem)}</>;
+  return (
+    <>
+      {meanwhile}
+      {problem === undefined || code ? placeholder : (given.unavailable ?? unavailable)(problem)}
+    </>
+  );
 }
 
 /** The styles of all such panels. */
@@ -45,7 +57,8 @@ function Waiting() {
   );
 }
 
-function Unavailable(reason: string) {
+/** What stands for a panel that cannot be shown. */
+export function unavailable(reason: string) {
   return (
     <p class="lacking" role="note">
       This panel cannot be shown: {reason}.

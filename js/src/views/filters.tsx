@@ -17,7 +17,6 @@ import {
   RegexField,
 } from "../ui/fields.tsx";
 import { NumberField, Slider, useLimits } from "../ui/slider.tsx";
-import { PrintedTable } from "./table/printed.tsx";
 
 const THRESHOLDS = ["min_micros", "min_bytes", "min_float_ops"].map(optionNamed);
 const DEPTH = optionNamed("max_depth");
@@ -35,32 +34,29 @@ export function Filters({ store }: { readonly store: Store }) {
   const count = changedOptions(store).length;
   const isUndone = count > 0 && !(folded && isColumn);
   return (
-    <>
-      <section class="controls" aria-label="filters" data-folded={folded || undefined}>
-        <div class="heading">
-          <button
-            type="button"
-            aria-label={`filters${count ? `, ${count} changed` : ""}`}
-            aria-expanded={!folded}
-            aria-controls="filters"
-            title={folded ? "Show the filters" : "Hide the filters"}
-            onClick={() => filters.toggle()}
-          >
-            <span class="mark" aria-hidden="true">
-              {isColumn ? "‹" : "▸"}
-            </span>{" "}
-            Filters
-            {folded && isColumn && count > 0 && <sup aria-hidden="true">{count}</sup>}
-          </button>
-          {isUndone && <Reset store={store} />}
-        </div>
-        <div class="fields" id="filters" hidden={folded}>
-          {!folded && <Fields store={store} />}
-        </div>
-        {isUndone && <Chips store={store} />}
-      </section>
-      <PrintedTable store={store} />
-    </>
+    <section class="controls" aria-label="filters" data-folded={folded || undefined}>
+      <div class="heading">
+        <button
+          type="button"
+          aria-label={`filters${count ? `, ${count} changed` : ""}`}
+          aria-expanded={!folded}
+          aria-controls="filters"
+          title={folded ? "Show the filters" : "Hide the filters"}
+          onClick={() => filters.toggle()}
+        >
+          <span class="mark" aria-hidden="true">
+            {isColumn ? "‹" : "▸"}
+          </span>{" "}
+          Filters
+          {folded && isColumn && count > 0 && <sup aria-hidden="true">{count}</sup>}
+        </button>
+        {isUndone && <Reset store={store} />}
+      </div>
+      <div class="fields" id="filters" hidden={folded}>
+        {!folded && <Fields store={store} />}
+      </div>
+      {isUndone && <Chips store={store} />}
+    </section>
   );
 }
 

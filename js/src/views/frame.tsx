@@ -4,11 +4,14 @@ import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { hasSeveralWorkers } from "../analysis/devices.ts";
 import { TABS, type Tab } from "../data/protocol.ts";
+import { short, visible, visibleLines } from "../lib/format.ts";
 import { isTable, type Panels, type Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
 import { FactList } from "../ui/facts.tsx";
-import { Lazy, LazyStyle } from "../ui/lazy.tsx";
-import { TreeTable } from "./table/table.tsx";
+import { Lazy, LazyStyle, unavailable } from "../ui/lazy.tsx";
+
+// As many as a saved result shows without scripts.
+const MOST_PLAIN_ROWS = 20;
 
 /** The whole widget. */
 export function Frame({ store }: { readonly store: Store }) {
@@ -28,7 +31,7 @@ export function Frame({ store }: { readonly store: Store }) {
     );
   }
   const tab = store.tab.value;
-  const panel = PANELS[tab];
+  const panel = PANELS[tab] ?? "TreeTable";
   return (
     <section ref={root} class="tfprof" aria-label="tfprof">
       <Head store={store} />
@@ -43,8 +46,19 @@ export function Frame({ store }: { readonly store: Store }) {
       >
         {isTable(tab) && <Lazy store={store} panel="Filters" placeholder={<section class="controls" />} />}
         <div class="main">
-          {isTable(tab) && <TreeTable store={store} />}
-          {panel && <Lazy key={tab} store={store} panel={panel} />}
+          <Lazy
+            key={panel}
+            store={store}
+            panel={panel}
+            isMain
+            meanwhile={tab === "overview" && <Sentence store={store} />}
+            unavailable={(reason) => (
+              <>
+                {unavailable(reason)}
+                {isTable(tab) && <PlainRows store={store} />}
+              </>
+            )}
+          />
         </div>
         {isTable(tab) && (
           <aside class="side" aria-label="charts">
@@ -57,6 +71,28 @@ export function Frame({ store }: { readonly store: Store }) {
       <Status store={store} />
       <LazyStyle store={store} />
     </section>
+  );
+}
+
+/** What the overview opens with, as plain text. */
+function Sentence({ store }: { readonly store: Store }) {
+  return <h3 class="sentence">{visibleLines(store.shown.overview.sentence)}</h3>;
+}
+
+/** The rows of a table with their totals, for hosts that let no further code in. */
+function PlainRows({ store }: { readonly store: Store }) {
+  const listing = tableOf(store).listing.value;
+  if (!listing) return null;
+  const { view, seen, lead, total } = listing;
+  return (
+    <table>
+      {Array.from(seen.subarray(0, MOST_PLAIN_ROWS), (row) => (
+        <tr key={row}>
+          <th scope="row">{visible(view.name(row))}</th>
+          <td>{short(lead, (total[row] as number) / view.unit(lead))}</td>
+        </tr>
+      ))}
+    </table>
   );
 }
 

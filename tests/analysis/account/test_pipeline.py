@@ -10,7 +10,7 @@ from tests.analysis.advisor.findings import on_cpu, ran
 from tfprof_widget.analysis.account.pipeline import pipeline_stages
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.profiles.cell import CodeLine
-from tfprof_widget.profiles.pipeline import DataFunction, StageSettings
+from tfprof_widget.profiles.program import DataFunction, StageSettings
 
 ROOT, BATCH, MAP = "tf.data/Root", "tf.data/Root/Batch", "tf.data/Root/Batch/Map"
 OPS = {

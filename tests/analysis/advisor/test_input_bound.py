@@ -10,7 +10,7 @@ from tests.analysis.advisor.findings import on_cpu, only, ran, shown
 from tfprof_widget.analysis.advisor.input_wait import input_bound
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.profiles.cell import CellTimes, CodeLine
-from tfprof_widget.profiles.pipeline import PipelineStage, StageSettings
+from tfprof_widget.profiles.program import PipelineStage, StageSettings
 
 OPS = {"next": "IteratorGetNext", "dense": "MatMul"}
 

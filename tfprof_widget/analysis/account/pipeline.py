@@ -13,7 +13,7 @@ from tfprof_widget.engine.roles import DATA_SCOPE
 from tfprof_widget.lib.arrays import Flags, Integers
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.data import ProfileData, kind_of_steps
-from tfprof_widget.profiles.pipeline import DataFunction, PipelineStage, StageSettings, kind_of_stage
+from tfprof_widget.profiles.program import DataFunction, PipelineStage, StageSettings, kind_of_stage
 
 WAITED = 0.03
 """From this share of the time on that is waited for input, a stage is told to hold the others up."""

@@ -12,7 +12,7 @@ from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.cell import STEP_PARTS, CellRuns, CellTimes, RecordedSteps
 from tfprof_widget.profiles.data import EAGER, ProfileData, kind_of_steps
-from tfprof_widget.profiles.layers import ROLES
+from tfprof_widget.profiles.program import ROLES
 
 GAP_NANOS = 100_000
 """What is shorter than this between two ops is the runtime's: threads are woken, and kernels are launched."""

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 
 from tfprof_widget.analysis.comparing.matching import Rung, matched
-from tfprof_widget.analysis.comparing.moderated import AFTER, BEFORE
 from tfprof_widget.analysis.comparing.op_keys import without_counters
+from tfprof_widget.analysis.comparing.statistics import AFTER, BEFORE
 from tfprof_widget.lib.arrays import ABSENT, Flags, Floats, Indices
 from tfprof_widget.profiles.cell import CodeLine
 from tfprof_widget.profiles.kept_run import GraphOps, KeptRun

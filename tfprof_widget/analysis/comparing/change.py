@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from tfprof_widget.analysis.comparing.moderated import SMALLEST_SPREAD
-from tfprof_widget.analysis.comparing.student import quantile
+from tfprof_widget.analysis.comparing.statistics import SMALLEST_SPREAD, quantile
 from tfprof_widget.lib.arrays import Floats
 from tfprof_widget.lib.text import fixed, written_percent, written_seconds
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from tfprof_widget.analysis.comparing.aligned import AlignedRows, AlignedRuns, By
 from tfprof_widget.analysis.comparing.change import OUTSIDE, TOO_COARSE, Change, Verdict, change
-from tfprof_widget.analysis.comparing.moderated import AFTER, BEFORE, Differences, differences, run_shifts
-from tfprof_widget.analysis.comparing.student import quantile
+from tfprof_widget.analysis.comparing.statistics import AFTER, BEFORE, Differences, differences, quantile, run_shifts
 from tfprof_widget.lib.arrays import NANOS_A_MICRO, Floats
 from tfprof_widget.lib.text import fixed, listed
 from tfprof_widget.profiles.kept_run import KeptRun

@@ -10,8 +10,16 @@ from typing import Literal
 
 import numpy as np
 
-from tfprof_widget.analysis.comparing.alignment import Keys, align, best_in_order, longest_rising, only_ones
-from tfprof_widget.analysis.comparing.op_keys import OpKeys, Token, without_counters
+from tfprof_widget.analysis.comparing.op_keys import (
+    Keys,
+    OpKeys,
+    Token,
+    align,
+    best_in_order,
+    longest_rising,
+    only_ones,
+    without_counters,
+)
 from tfprof_widget.lib.arrays import ABSENT, Indices
 from tfprof_widget.lib.safely import pause_gc
 from tfprof_widget.profiles.kept_run import GraphOps

@@ -12,7 +12,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from tfprof_widget.ingest.parts.names import Layers
+from tfprof_widget.ingest.parts.names import Layers, may_be_node
 from tfprof_widget.ingest.parts.stacks import NodeDetails
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Indices, Integers
 from tfprof_widget.lib.errors import ProfileError
@@ -85,6 +85,23 @@ class NodeTable:
         self.shape.extend(other.shape)
         self.output_shapes.extend(other.output_shapes)
         self.placed.update(other.placed)
+
+    def take_executed(self, ops: Mapping[str, str], variants: Mapping[str, str]) -> None:
+        """Give nodes the type of their kernel, such as a fused one, and add nodes that no graph has.
+
+        `variants` has the original of each node that only stands for kernels of another type.
+        """
+        row_of = {name: row for row, name in enumerate(self.names)}
+        for name, op in ops.items():
+            row = row_of.get(name)
+            if row is not None:
+                self.ops[row] = op
+            elif may_be_node(name):
+                self.add(name, op)
+                original = row_of.get(variants.get(name, ""))
+                if original is not None:
+                    self.inputs[-1] = self.inputs[original]
+                    self.output_shapes[-1] = self.output_shapes[original]
 
     def with_output_shapes(self, found: Mapping[str, Sequence[tuple[int, ...] | None]], shapes: Shapes) -> NodeTable:
         """These nodes with other output shapes for some of them; None is an unknown rank."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfprof_widget.ingest.xspace.space import DEVICES, STREAM, XLA_COPIES, XLA_OPS, ReadSpace, read_stats
 from tfprof_widget.lib.arrays import LARGEST_INTEGER
-from tfprof_widget.profiles.accelerators import Accelerator
+from tfprof_widget.profiles.devices import Accelerator
 
 if TYPE_CHECKING:
     from tfprof_widget.lib.messages import XPlane, XSpace

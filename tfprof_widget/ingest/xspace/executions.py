@@ -13,7 +13,7 @@ from tfprof_widget.ingest.xspace.events import HostEvents, Kind, Memory
 from tfprof_widget.ingest.xspace.space import TOO_LARGE
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Flags, Integers, distinct, in_order
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.profiles.accelerators import Allocator
+from tfprof_widget.profiles.devices import Allocator
 
 
 @dataclass(frozen=True, eq=False)

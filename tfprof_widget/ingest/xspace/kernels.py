@@ -26,7 +26,7 @@ from tfprof_widget.ingest.xspace.space import (
     read_stats,
 )
 from tfprof_widget.lib.arrays import ABSENT, Flags, Integers, distinct, numbered
-from tfprof_widget.profiles.accelerators import KernelRuns
+from tfprof_widget.profiles.devices import KernelRuns
 
 _ENDS_OF_A_COPY = 2
 _LINE_TYPES = re.compile(r"\((?P<types>[\w,]*)\)", re.ASCII)

@@ -11,7 +11,6 @@ import numpy as np
 
 from tfprof_widget.ingest.parts.names import without_body_numbers
 from tfprof_widget.ingest.xspace.accelerators import ACCELERATOR, read_accelerators, unread_devices
-from tfprof_widget.ingest.xspace.data_stages import stages_in
 from tfprof_widget.ingest.xspace.events import HostEvents, Kind, dropped_events, host_events, read_notes
 from tfprof_widget.ingest.xspace.exchanges import Exchange, read_exchanges
 from tfprof_widget.ingest.xspace.executions import (
@@ -25,7 +24,8 @@ from tfprof_widget.ingest.xspace.executions import (
 from tfprof_widget.ingest.xspace.hlo import Frame
 from tfprof_widget.ingest.xspace.kernels import Copy, Kernels, read_streams
 from tfprof_widget.ingest.xspace.space import read_space
-from tfprof_widget.ingest.xspace.steps import Step, numbers_at, steps_at
+from tfprof_widget.ingest.xspace.steps import Step, numbers_at, stages_in, steps_at
+from tfprof_widget.ingest.xspace.threads import HostThread
 from tfprof_widget.lib.arrays import (
     ABSENT,
     LARGEST_INTEGER,
@@ -38,8 +38,8 @@ from tfprof_widget.lib.arrays import (
 )
 from tfprof_widget.lib.intervals import Intervals, last_started
 from tfprof_widget.lib.safely import pause_gc
-from tfprof_widget.profiles.accelerators import SUMS, Accelerator, Allocator, KernelRuns
-from tfprof_widget.profiles.pipeline import StageSettings
+from tfprof_widget.profiles.devices import SUMS, Accelerator, Allocator, KernelRuns
+from tfprof_widget.profiles.program import StageSettings
 
 Ran = Literal["op", "data op", "eager part", "iterator", "eager run", "kernel", "symbol"]
 """The kinds, in this order: an op of a function or session; an op of `tf.data`; an op that may belong to an eager op;
@@ -90,13 +90,14 @@ class TraceTable:
     names. `allocations` has a row for each allocation and for each release within the step, by any thread: the row of
     the execution that allocated, the microsecond, the bytes (negative if released), and whether on an accelerator.
     `functions` are the runtime's names of all functions that Python called. `input_shape` are indices into
-    `input_shapes`, the shapes that executions took in, as TensorFlow writes them; the first one is empty, of executions
-    of which they are not known. `exchanges` are transfers between devices, copies and collectives, each with the number
-    of its step. `notes` say what went wrong. `allocators` tell how much memory each allocator had in use.
-    `kernels` are the ops with kernels, by name and type. `launches` has a row for each kernel: its execution's row, an
-    index into `launched`, the delay of its launch, and its float operations. `accelerators` tell what they can do, and
-    `stages` how those of tf.data were set.
-    `eager_float_ops` has the rows of ops that Python ran one by one, and the float operations of each.
+    `input_shapes`, the shapes that executions took in, as TensorFlow writes them; the first one is empty, of
+    executions of which they are not known. `thread` are indices into `threads`, and numbers of streams for kernels.
+    `exchanges` are transfers between devices, copies and collectives, each with the number of its step. `notes` say
+    what went wrong. `allocators` tell how much memory each allocator had in use. `kernels` are the ops with
+    kernels, by name and type. `launches` has a row for each kernel: its execution's row, an index into `launched`,
+    the delay of its launch, and its float operations. `accelerators` tell what they can do, and `stages` how those
+    of tf.data were set. `eager_float_ops` has the rows of ops that Python ran one by one, and the float operations
+    of each.
     """
 
     labels: tuple[Label, ...]
@@ -112,6 +113,7 @@ class TraceTable:
     dropped: int
     input_shape: Indices
     input_shapes: tuple[str, ...]
+    threads: tuple[HostThread, ...] = ()
     exchanges: tuple[tuple[int, Exchange | Copy], ...] = ()
     notes: tuple[str, ...] = ()
     allocators: tuple[Allocator, ...] = ()
@@ -284,6 +286,7 @@ class _Rows:
             dropped=0,
             input_shape=input_shape.astype(np.int32),
             input_shapes=input_shapes,
+            threads=tuple(self.events.threads),
             kernels=_ops_with_kernels(kernels),
             launches=np.stack([row, kernels.launch, kernels.delay, float_ops[kernels.op]], axis=1),
             launched=tuple(kernels.launched),

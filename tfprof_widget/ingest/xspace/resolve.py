@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from tfprof_widget.ingest.parts.names import (
+    CALL,
     CALLS,
+    DATA_SCOPE,
+    EAGER_SCOPE,
+    FOLDED_TRANSPOSE,
+    HOST,
     ExecutedNames,
-    may_be_node,
+    iterator_node,
     python_name,
+    waits_for_others,
+    works_ahead,
 )
 from tfprof_widget.ingest.parts.nodes import FunctionGraphs, NodeTable, Shapes
-from tfprof_widget.ingest.parts.runs import RunTable
+from tfprof_widget.ingest.parts.runs import NodeNames, RunTable
 from tfprof_widget.ingest.parts.stacks import StacksOfSteps
 from tfprof_widget.ingest.parts.transfers import Transfer
+from tfprof_widget.ingest.xspace.accelerators import ACCELERATOR, STREAMS
 from tfprof_widget.ingest.xspace.exchanges import named_transfers, tensor_sizes
-from tfprof_widget.ingest.xspace.named_runs import resolved_runs
-from tfprof_widget.ingest.xspace.reader import KernelOp, TraceTable
-from tfprof_widget.lib.arrays import Integers
+from tfprof_widget.ingest.xspace.reader import MEMORY, KernelOp, Label, TraceTable
+from tfprof_widget.ingest.xspace.threads import ThreadNames
+from tfprof_widget.lib.arrays import ABSENT, Integers, in_order
 from tfprof_widget.lib.messages import SealedGraph, SealedNode
-from tfprof_widget.profiles.accelerators import KernelRuns
 from tfprof_widget.profiles.data import FIRST
+from tfprof_widget.profiles.devices import INPUT_THREADS, KernelRuns
 from tfprof_widget.profiles.tables import ExecutedKernel
 
 
@@ -72,10 +80,12 @@ def resolve(
     columns: NodeTable,
     shapes: Shapes,
     input_shapes: dict[str, int],
+    threads: ThreadNames,
 ) -> ResolvedTraces:
     """Find the node of each execution in the traces; nodes that the graph lacks are added to `columns`.
 
-    Executions refer to the shapes of their inputs by the indices in `input_shapes`, to which new ones are added.
+    Executions refer to the shapes of their inputs by the indices in `input_shapes`, to which new ones are added,
+    and to threads by their numbers in `threads`.
     """
     found = ResolvedTraces()
     executed_names = ExecutedNames(graphs.nodes, graphs.layers, graphs.data)
@@ -85,7 +95,7 @@ def resolve(
     executed: dict[str, None] = {}
     shaped: set[str] = set()
     for trace in traces:
-        named = resolved_runs(trace, executed_names, ops, graphs.mixed, input_shapes)
+        named = resolved_runs(trace, executed_names, ops, graphs.mixed, input_shapes, threads)
         variants |= named.variants
         for node, known in named.kernels.items():
             op = found.ops.setdefault(node, KernelOp(known.stack))
@@ -102,7 +112,7 @@ def resolve(
         executed.update(dict.fromkeys(label.op for label in trace.labels if label.is_compiled))
     found.kernels.update({node: ExecutedKernel(ops[node]) for node in sorted(shaped)})
     found.compiled.update(_compiled(graphs, executed, ops))
-    _take_executed(columns, ops, variants)
+    columns.take_executed(ops, variants)
     stack, forward = graphs.op_log.stack, graphs.op_log.forward
     stack.update({name: stack[node] for name, node in variants.items() if node in stack})
     forward.update({name: forward[node] for name, node in variants.items() if node in forward})
@@ -183,16 +193,208 @@ def _compiled(graphs: FunctionGraphs, executed: Iterable[str], ops: Mapping[str,
     return {node: within for node, within in found.items() if ops.get(node) in CALLS}
 
 
-def _take_executed(columns: NodeTable, ops: Mapping[str, str], variants: Mapping[str, str]) -> None:
-    """Give nodes the type of their kernel, such as a fused one, and add nodes that no graph has."""
-    row_of = {name: row for row, name in enumerate(columns.names)}
-    for name, op in ops.items():
-        row = row_of.get(name)
-        if row is not None:
-            columns.ops[row] = op
-        elif may_be_node(name):
-            columns.add(name, op)
-            original = row_of.get(variants.get(name, ""))
-            if original is not None:
-                columns.inputs[-1] = columns.inputs[original]
-                columns.output_shapes[-1] = columns.output_shapes[original]
+_ON_STREAMS = frozenset({"kernel", "symbol"})
+
+
+@dataclass(frozen=True)
+class XSpaceRuns:
+    """The executions of each step, and for each node the type of its kernel.
+
+    A node that ran kernels of two types in two functions becomes two nodes; `variants` has the original of the second.
+    `shaped` are the nodes of which the shapes of inputs are known. `placed` has the devices of nodes with kernels, and
+    `kernels` what is told of their ops; `float_ops` are those of the kernels of a node in a step.
+    """
+
+    runs: list[tuple[int, RunTable]]
+    ops: dict[str, str]
+    variants: dict[str, str]
+    shaped: set[str] = field(default_factory=set)
+    placed: dict[str, str] = field(default_factory=dict)
+    kernels: dict[str, KernelOp] = field(default_factory=dict)
+    kernel_runs: list[KernelRuns] = field(default_factory=list)
+    float_ops: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+def resolved_runs(
+    columns: TraceTable,
+    names: ExecutedNames | None = None,
+    ops: Mapping[str, str] | None = None,
+    mixed: Container[str] = (),
+    known_shapes: dict[str, int] | None = None,
+    threads: ThreadNames | None = None,
+) -> XSpaceRuns:
+    """The executions by step and node.
+
+    `names` are the names of nodes, and `ops` their types in other traces; an execution without a name there is named by
+    layer. Iterators of `tf.data` and their ops are in the scope `tf.data`, and ops that Python ran one by one in the
+    scope `eager`. The shapes of inputs of nodes in `mixed` are left out; those of others are indices into
+    `known_shapes`, to which new ones are added. Threads have their numbers in `threads`, but on streams.
+    """
+    nodes = _Nodes(names or ExecutedNames(), dict(ops or {}))
+    found = nodes.of(_as_first_run(columns))
+    named = [found[label] for label in columns.labels]
+    devices = [nodes.device(label, node) for label, node in zip(columns.labels, named, strict=True)]
+    is_kept = np.array([node is not None for node in named], np.bool_)
+    rows = np.flatnonzero(is_kept[columns.label]) if len(is_kept) else np.zeros(0, np.int64)
+    rows = rows[np.argsort(columns.step[rows], kind="stable")]
+    numbers, first = np.unique(columns.step[rows], return_index=True)
+    texts = [node or "" for node in named]
+    is_shaped = [
+        FOLDED_TRANSPOSE not in label.name and nodes.variants.get(node, node) not in mixed
+        for label, node in zip(columns.labels, texts, strict=True)
+    ]
+    shapes = _shapes_of(columns, is_shaped, {"": 0} if known_shapes is None else known_shapes)
+    streams = [code for code, label in enumerate(columns.labels) if label.kind in _ON_STREAMS]
+    on_host = rows[np.isin(columns.label[rows], streams, invert=True)]
+    thread = (threads or ThreadNames()).numbered(columns.threads, columns.thread, columns.start, on_host)
+    tables = _StepSlices(columns, texts, devices, shapes, thread)
+    parts = np.split(rows, first[1:])[: len(numbers)]
+    runs = [(number, tables.run(number, part)) for number, part in zip(numbers.tolist(), parts, strict=True)]
+    shaped = {texts[label] for label in np.unique(columns.label[rows][shapes[rows] > 0]).tolist()}
+    kernels = {
+        node: columns.kernels[label.name, label.op]
+        for label, node in zip(columns.labels, named, strict=True)
+        if node is not None and label.kind in _ON_STREAMS
+    }
+    kernel_runs = list(columns.kernel_runs(texts))
+    float_ops = dict(columns.float_ops_told(texts))
+    return XSpaceRuns(runs, nodes.ops, nodes.variants, shaped, nodes.placed, kernels, kernel_runs, float_ops)
+
+
+def _as_first_run(columns: TraceTable) -> list[Label]:
+    """The labels in the order in which they first ran, whatever the thread; the first one keeps the plain name."""
+    first = np.full(len(columns.labels), np.iinfo(np.int64).max)
+    np.minimum.at(first, columns.label, columns.start)
+    return [columns.labels[place] for place in np.argsort(first, kind="stable").tolist()]
+
+
+@dataclass
+class _Nodes:
+    """Finds the nodes of labels."""
+
+    names: ExecutedNames
+    ops: dict[str, str]
+    variants: dict[str, str] = field(default_factory=dict)
+    placed: dict[str, str] = field(default_factory=dict)
+
+    def of(self, labels: list[Label]) -> dict[Label, str | None]:
+        """The node of each label, None if it has none; kernels tell on which device ops of the host are placed."""
+        found: dict[Label, str | None] = {}
+        for label in labels:
+            if label.kind in _ON_STREAMS:
+                node = found[label] = self._typed(self._kernel(label), self._op(label))
+                self.placed[node] = ACCELERATOR.format(label.device)
+        for label in labels:
+            if label not in found:
+                written = self._host(label)
+                found[label] = None if written is None else self._typed(written, self._op(label))
+        return found
+
+    def device(self, label: Label, node: str | None) -> str:
+        """The device of an execution."""
+        if label.kind in _ON_STREAMS:
+            return STREAMS.format(label.device)
+        if label.kind == "iterator" and (waits_for_others(label.op) or works_ahead(label.name)):
+            return INPUT_THREADS
+        if label.device:
+            return ACCELERATOR.format(label.device)
+        return self.placed.get(node or "", HOST)
+
+    def _kernel(self, label: Label) -> str:
+        known = label.name if label.kind == "symbol" else self._known(label)
+        return known or self._unknown(label)
+
+    def _unknown(self, label: Label) -> str:
+        return python_name(label.op) if label.is_compiled else self.names.unknown(label.name)
+
+    def _known(self, label: Label) -> str | None:
+        of_step = self.names.node(label.function, label.name)
+        if of_step is not None and label.kind != "data op":
+            return of_step
+        return self.names.data_node(label.name) or of_step  # either's threads may help the other
+
+    def _host(self, label: Label) -> str | None:
+        if label.kind == "iterator":
+            return iterator_node(label.name)
+        if label.kind == "eager run":
+            return f"{EAGER_SCOPE}/{label.name}"
+        known = self._known(label)
+        if known is not None or label.kind == "eager part":
+            return known
+        scope = f"{DATA_SCOPE}/" if label.kind == "data op" else ""
+        whole = self.names.whole(label.function, label.name, of_data=bool(scope))
+        if whole is None:
+            return scope + self._unknown(label)
+        self.variants[part := f"{whole}/{label.op}"] = whole
+        return part
+
+    def _op(self, label: Label) -> str:
+        return CALL if label.is_compiled else label.op
+
+    def _typed(self, node: str, op: str) -> str:
+        """The node with this name and type."""
+        if self.ops.setdefault(node, op) == op:
+            return node
+        variant = f"{node}/{op}"
+        self.variants[variant] = node
+        return self._typed(variant, op)
+
+
+def _shapes_of(columns: TraceTable, is_shaped: Sequence[bool], known: dict[str, int]) -> Integers:
+    """The shapes that each execution took in, as indices into the known ones; 0 for labels that are not shaped."""
+    codes = np.array([known.setdefault(each, len(known)) for each in columns.input_shapes], np.int64)
+    return np.where(np.array(is_shaped, np.bool_)[columns.label], codes[columns.input_shape], 0)
+
+
+class _StepSlices:
+    """The executions of all steps, of which those of one step are taken; `nodes` and `devices` are those of labels."""
+
+    def __init__(
+        self, columns: TraceTable, nodes: Sequence[str], devices: Sequence[str], shapes: Integers, thread: Integers
+    ) -> None:
+        self.columns, self.nodes, self.input_shapes, self.thread = columns, nodes, shapes, thread
+        known = {device: code for code, device in enumerate(dict.fromkeys(devices))}
+        self.devices, self.device = list(known), np.array([known[device] for device in devices], np.int64)
+        self.memory = np.zeros((len(MEMORY), len(columns.label)), np.int64)
+        self.memory[:, columns.memory[:, 0]] = columns.memory[:, 1:].T
+        self.place = np.full(len(columns.label), ABSENT, np.int64)
+        step = columns.step[columns.allocations[:, 0]]
+        order = np.argsort(step, kind="stable")
+        self.allocations, self.step_of_allocation = columns.allocations[order], step[order]
+
+    def run(self, step: int, rows: Integers) -> RunTable:
+        """The columns of these executions of a step."""
+        columns, names = self.columns, NodeNames()
+        first, number = in_order(columns.label[rows])
+        label = columns.label[rows[first]]
+        node = names.codes([self.nodes[code] for code in label.tolist()])
+        first, device = in_order(self.device[label])
+        return RunTable.of(
+            node_names=names,
+            node=node[number],
+            devices=[self.devices[code] for code in self.device[label[first]].tolist()],
+            device=device[number],
+            values={
+                "start_nanos": columns.start[rows],
+                "duration_nanos": columns.duration[rows],
+                "thread": self.thread[rows],
+                "input_shapes": self.input_shapes[rows],
+                **{name: of_all[rows] for name, of_all in zip(MEMORY, self.memory, strict=True)},
+            },
+            allocations=self._allocations(step, rows),
+        )
+
+    def _allocations(self, step: int, rows: Integers) -> dict[str, np.ndarray]:
+        """The allocations of these executions, which are numbered anew."""
+        first, last = np.searchsorted(self.step_of_allocation, [step, step + 1]).tolist()
+        table = self.allocations[first:last]
+        self.place[rows] = np.arange(len(rows))
+        execution = self.place[table[:, 0]]
+        self.place[rows] = ABSENT
+        table = table[execution >= 0]
+        return {
+            "execution": execution[execution >= 0],
+            "micros": table[:, 1],
+            "bytes": table[:, 2],
+            "on_accelerator": table[:, 3].astype(np.bool_),
+        }

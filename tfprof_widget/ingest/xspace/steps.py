@@ -1,4 +1,4 @@
-"""Finds the steps of an XSpace, and the step of each moment."""
+"""Finds the steps of an XSpace and the step of each moment, and how the stages of tf.data were set."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfprof_widget.ingest.parts.names import python_name
-from tfprof_widget.ingest.xspace.events import HOST_PLANE
+from tfprof_widget.ingest.parts.names import iterator_node, python_name
+from tfprof_widget.ingest.xspace.events import HOST_PLANE, ITERATOR
 from tfprof_widget.ingest.xspace.space import (
     DEVICES,
     STEPS,
@@ -24,6 +24,7 @@ from tfprof_widget.ingest.xspace.space import (
 from tfprof_widget.ingest.xspace.wire import NumberCodes
 from tfprof_widget.lib.arrays import LARGEST_INTEGER, Flags, Integers
 from tfprof_widget.lib.intervals import last_started
+from tfprof_widget.profiles.program import StageSettings
 
 BEFORE = "before the first step"
 
@@ -201,3 +202,43 @@ def numbers_at(moments: Integers, steps: Sequence[Step]) -> Integers:
     [7, 8]
     """
     return steps_at(moments, np.zeros(len(moments), np.bool_), steps)[0]
+
+
+def stages_in(space: ReadSpace) -> Iterator[StageSettings]:
+    """The settings of each stage that has any: the largest that its events tell, as they may be tuned meanwhile.
+
+    >>> from tfprof_widget.ingest.xspace.space import read_space
+    >>> from tfprof_widget.lib.messages import XSpace
+    >>> told = {"buffer_limit": 4, "buffered_elements": 3, "autotune": "true"}
+    >>> stats = [{"metadata_id": 1, "int64_value": 4}, {"metadata_id": 2, "int64_value": 3}]
+    >>> event = {"metadata_id": 7, "stats": [*stats, {"metadata_id": 3, "str_value": "true"}]}
+    >>> names = {number: {"name": name} for number, name in enumerate(told, 1)}
+    >>> plane = {"name": "/host:CPU", "lines": [{"events": [event]}], "stat_metadata": names}
+    >>> plane["event_metadata"] = {7: {"name": "Iterator::Root::Prefetch"}}
+    >>> list(stages_in(read_space(XSpace(planes=[plane]))))
+    [StageSettings(node='tf.data/Root/Prefetch', buffer=4, filled=3.0, parallelism=0, is_tuned=True)]
+    """
+    for plane in space.planes:
+        if plane.name.startswith(HOST_PLANE):
+            yield from _stages_of(plane)
+
+
+def _stages_of(plane: ReadPlane) -> Iterator[StageSettings]:
+    events = plane.events
+    stages: dict[str, list[int]] = {}
+    for key, name in plane.names.items():
+        if name.startswith(ITERATOR):
+            stages.setdefault(iterator_node(name), []).append(key)
+    rows = np.flatnonzero(np.isin(events.metadata, [key for keys in stages.values() for key in keys]))
+    of_rows = events.metadata[rows]
+    names = ("buffer_limit", "buffer_size", "parallelism", "buffered_elements")
+    limit, size, parallelism, buffered = (np.maximum(events.numbers(name)[rows], 0) for name in names)
+    place, texts = events.values("autotune", rows)
+    is_tuned = np.array([*(str(text).lower() == "true" for text in texts), False], np.bool_)[place]
+    for node, keys in stages.items():
+        own = np.isin(of_rows, keys)
+        buffer = max(int(limit[own].max(initial=0)), int(size[own].max(initial=0)))
+        at_once = int(parallelism[own].max(initial=0))
+        if buffer or at_once:
+            filled = float(buffered[own].mean()) if buffer else 0.0
+            yield StageSettings(node, buffer, filled, at_once, bool(is_tuned[own].any()))

@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import type { CellRun } from "../../data/history.ts";
 import type { Model } from "../../data/model.ts";
-import { reachOf } from "./changes_table.tsx";
-import { groupName, groupsOf } from "./history.tsx";
+import { groupName, groupsOf, reachOf, scaleOf } from "./history.tsx";
 import { HistoryState } from "./history_state.ts";
-import { scaleOf } from "./run_dots.tsx";
 
 function run(title: string, version: number, seconds = 0.1): CellRun {
   const none = { name: "", taken: "", steps: 9, cell: null };

@@ -1,11 +1,17 @@
-// The runs of a cell as dots, the sentence on two groups of them, and the table of what changed.
+// The runs of a cell: as dots with a line for their interval, the sentence on two groups of them, and what changed.
 
 import { useEffect, useMemo } from "preact/hooks";
-import type { CellRun, RunComparison } from "../../data/history.ts";
+import {
+  type CellRun,
+  type ChangedRow,
+  COMPARED_BY,
+  type ComparedBy,
+  type RunComparison,
+} from "../../data/history.ts";
+import { shortTime, visible } from "../../lib/format.ts";
 import type { Store } from "../../state/store.ts";
-import { ChangesTable } from "./changes_table.tsx";
+import { ScrollSideways, SelectField } from "../../ui/tables.tsx";
 import { HistoryState } from "./history_state.ts";
-import { RunDots } from "./run_dots.tsx";
 
 /** The whole panel; what is chosen stays while another tab is looked at. */
 export function HistoryPanel({ store }: { readonly store: Store }) {
@@ -156,4 +162,192 @@ function Code({ comparison: { diff, rival } }: { readonly comparison: RunCompari
 function changeOf(line: string): string | undefined {
   if (line.startsWith("+++") || line.startsWith("---")) return undefined;
   return { "+": "in", "-": "out" }[line.charAt(0)];
+}
+
+const HEIGHT = 88;
+const MARGIN = 10;
+
+/** A list of buttons; one that is pressed takes its run for the side after, with Shift for the side before. With Ctrl
+ * the run is put to those of the side, or taken off them. */
+function RunDots({ state }: { readonly state: HistoryState }) {
+  const { runs } = state.history;
+  const place = scaleOf(runs);
+  const verdict = state.shown.value.comparison?.step.verdict;
+  return (
+    <ol class="run-dots" aria-label="runs">
+      {runs.map((run, index) => {
+        const side = sideOf(state, index);
+        return (
+          <li key={index}>
+            <button
+              type="button"
+              aria-pressed={side !== ""}
+              title={spokenRun(run, side)}
+              onClick={({ shiftKey, ctrlKey, metaKey }) =>
+                state.pick(shiftKey ? "before" : "after", index, ctrlKey || metaKey)
+              }
+            >
+              <svg width="24" height={HEIGHT} aria-hidden="true" class="data">
+                {run.seconds !== null && (
+                  <g data-side={side} data-verdict={side === "after" ? verdict : undefined}>
+                    <line
+                      x1="12"
+                      x2="12"
+                      y1={place(run.low ?? run.seconds)}
+                      y2={place(run.high ?? run.seconds)}
+                    />
+                    <circle cx="12" cy={place(run.seconds)} r="5.5" />
+                  </g>
+                )}
+              </svg>
+              <span class="run-title">{run.title}</span>
+              <span class="run-name">{run.name || (run.seconds === null ? "" : time(run.seconds))}</span>
+              <span class="spoken">{restOf(run, side)}</span>
+            </button>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function time(seconds: number): string {
+  return shortTime(seconds * 1e6);
+}
+
+/** Which side a run is on; empty where on none. */
+function sideOf({ before, after }: HistoryState, index: number): "" | "before" | "after" {
+  if (after.value.includes(index)) return "after";
+  return before.value.includes(index) ? "before" : "";
+}
+
+function spokenRun(run: CellRun, side: string): string {
+  return [run.title, run.name, restOf(run, side)].filter(Boolean).join(" · ");
+}
+
+/** What is known of a run beside its title and name. */
+function restOf(run: CellRun, side: string): string {
+  const { seconds, low, high } = run;
+  const steps =
+    seconds === null
+      ? "no steps"
+      : `step ${time(seconds)}, ${time(low ?? seconds)} to ${time(high ?? seconds)}, ${run.steps.toLocaleString("en")} steps`;
+  const cell = run.cell === null ? "" : `cell ${time(run.cell)}`;
+  return [steps, cell, run.taken, side].filter(Boolean).join(" · ");
+}
+
+/** Where a time is, from the top; the shortest run is at the bottom. Short times and long ones keep their ratios. */
+export function scaleOf(runs: readonly CellRun[]): (seconds: number) => number {
+  const known = runs
+    .flatMap(({ low, high, seconds }) => [low, high, seconds])
+    .filter((each) => each !== null);
+  const [least, most] = [Math.log(Math.min(...known)), Math.log(Math.max(...known))];
+  const span = Math.max(most - least, 0.1);
+  return (seconds) => {
+    const share = (Math.log(seconds) - (least + most) / 2) / span + 0.5;
+    return HEIGHT - MARGIN - share * (HEIGHT - 2 * MARGIN);
+  };
+}
+
+/** The table, what it is of, and how much of it there is. */
+function ChangesTable({
+  comparison,
+  state,
+}: {
+  readonly comparison: RunComparison;
+  readonly state: HistoryState;
+}) {
+  const by = state.by.value;
+  const rows = comparison.tables[by];
+  const reach = reachOf(rows);
+  const differ = rows.filter(({ status, verdict }) => status !== "matched" || isCalled(verdict)).length;
+  return (
+    <section aria-label="what changed">
+      <SelectField<ComparedBy> label="by" chosen={state.by} choices={COMPARED_BY} />
+      <ScrollSideways label="comparison">
+        <table class="figures compared">
+          <thead>
+            <tr>
+              <th scope="col">{by}</th>
+              <th scope="col">before</th>
+              <th scope="col">after</th>
+              <th scope="col">ratio, 95 % (line: equal)</th>
+              <th scope="col">verdict</th>
+              <th scope="col">matched by</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, place) => (
+              <tr key={place}>
+                <th scope="row">{rowName(row)}</th>
+                <td>{micros(row.beforeMicros)}</td>
+                <td>{micros(row.afterMicros)}</td>
+                <td>
+                  <RatioBar row={row} reach={reach} />
+                </td>
+                <td data-verdict={row.verdict}>{verdictOf(row)}</td>
+                <td class="dim">{row.status === "matched" ? row.matchedBy : row.status}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollSideways>
+      <p class="dim history-foot">
+        <span>
+          {differ.toLocaleString("en")} of {comparison.rows[by].toLocaleString("en")} rows differ or are new
+          {rows.length < comparison.rows[by] && ` (${rows.length} are shown)`} · false alarms held below 5 %
+        </span>
+        <span>
+          {comparison.notes.length ? "not in the same surroundings" : "same machine, same versions"}
+        </span>
+      </p>
+    </section>
+  );
+}
+
+function micros(value: number | null): string {
+  return value === null ? "–" : shortTime(value);
+}
+
+function rowName({ name, beforeName }: ChangedRow): string {
+  return visible(beforeName && beforeName !== name ? `${beforeName} → ${name}` : name);
+}
+
+function isCalled(verdict: string): boolean {
+  return verdict === "slower" || verdict === "faster";
+}
+
+function verdictOf({ status, verdict }: ChangedRow): string {
+  return { added: "new", removed: "gone", matched: verdict }[status];
+}
+
+const LEAST_REACH = Math.log(1.25);
+const MOST_REACH = Math.log(4);
+
+/** The log ratio at either end of the bars: that of the widest interval, within bounds. */
+export function reachOf(rows: readonly ChangedRow[]): number {
+  const ends = rows
+    .flatMap(({ ratio, low, high }) => [ratio, low, high])
+    .filter((each) => each !== null && each > 0);
+  const most = Math.max(0, ...ends.map((each) => Math.abs(Math.log(each as number))));
+  return Math.min(Math.max(most, LEAST_REACH), MOST_REACH);
+}
+
+/** The interval of a ratio as a bar, with a line where nothing changed; a ratio without one is a dot. */
+function RatioBar({ row, reach }: { readonly row: ChangedRow; readonly reach: number }) {
+  const { ratio, low, high, verdict } = row;
+  if (ratio === null) return <div class="ratio" />;
+  const at = (value: number): number =>
+    50 + 50 * Math.max(-1, Math.min(1, Math.log(Math.max(value, 1e-9)) / reach));
+  const [first, last] = low === null || high === null ? [at(ratio), at(ratio)] : [at(low), at(high)];
+  const text = low === null || high === null ? ratio.toFixed(2) : `${low.toFixed(2)} to ${high.toFixed(2)}`;
+  return (
+    <div class="ratio data" title={`${ratio.toFixed(3)} (${text})`}>
+      <i
+        data-verdict={verdict}
+        style={{ insetInlineStart: `${first}%`, inlineSize: `max(6px, ${last - first}%)` }}
+      />
+      <span class="spoken">{text}</span>
+    </div>
+  );
 }

@@ -5,7 +5,7 @@ import { evaluate } from "../../engine/evaluate.ts";
 import { profileOf } from "../../engine/testing.ts";
 import { listingOf } from "../../state/listing.ts";
 import { fitting, type TableColumn, tableColumns } from "./columns.ts";
-import { tabSeparated } from "./keys.ts";
+import { tabSeparated } from "./table.tsx";
 
 const MODEL = profileOf(`
   a/one = MatMul() 1500us;2500us 64B 10flops @gpu

@@ -1,13 +1,14 @@
-// The panel of several tasks: what each did, and how parameters are spread over them.
+// The panel of several tasks and accelerators: what each did, and how parameters are spread over the tasks.
 
 import { hasSeveralWorkers } from "../../analysis/devices.ts";
 import { offset, percent, placed, time, times } from "../../analysis/workers.ts";
-import type { Cluster, Task } from "../../data/graphs.ts";
-import { shortBytes, shortCount } from "../../lib/format.ts";
+import { deviceRows } from "../../analysis/workers_chart.ts";
+import type { Accelerators, Cluster, Task } from "../../data/graphs.ts";
+import { share, shortBytes, shortCount, visible } from "../../lib/format.ts";
+import { stepsOf, stepsShown } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
 import { ScrollSideways } from "../../ui/tables.tsx";
 import { CompareWorkers } from "./compare.tsx";
-import { DeviceTable } from "./device_steps.tsx";
 import { LinkTable, TransferTable } from "./transfers.tsx";
 
 /** What there is to see of several workers, accelerators, tasks and transfers; for one process alone why there is nothing. */
@@ -141,8 +142,8 @@ function UseBar({ task, longest }: { readonly task: Task; readonly longest: numb
   const length = lengthOf(task);
   return (
     <div class="use">
-      <span class="gauge" aria-hidden="true" style={{ inlineSize: share(length, longest) }}>
-        <i class="busy" style={{ inlineSize: share(task.busyNanos, length) }} />
+      <span class="gauge" aria-hidden="true" style={{ inlineSize: partWidth(length, longest) }}>
+        <i class="busy" style={{ inlineSize: partWidth(task.busyNanos, length) }} />
       </span>
       {percent(length ? task.busyNanos / length : null)}
     </div>
@@ -153,7 +154,7 @@ function lengthOf({ busyNanos, idleNanos }: Task): number {
   return busyNanos + idleNanos;
 }
 
-function share(part: number, whole: number): string {
+function partWidth(part: number, whole: number): string {
   return `${whole ? (100 * part) / whole : 0}%`;
 }
 
@@ -218,4 +219,89 @@ function saidOf(largest: Task, sum: number, mean: number): string {
 
 function jobOf(task: string): string {
   return task.replace(/\/task:.*/, "");
+}
+
+const PARTS = ["compute", "collectives", "copies", "idle"] as const;
+const HELP = [
+  "a kernel runs that computes",
+  "accelerators exchange what each of them has, and nothing computes",
+  "data are copied to or from it, and nothing else runs",
+  "nothing runs on it",
+];
+
+/** A row a device; nothing where none ran in the steps that are shown. */
+function DeviceTable({
+  store,
+  accelerators,
+}: {
+  readonly store: Store;
+  readonly accelerators: Accelerators;
+}) {
+  const steps = stepsOf(stepsShown(store).value);
+  const rows = deviceRows(accelerators, steps, store.shown.profile.stepWorkers);
+  if (!rows.length) return null;
+  const longest = Math.max(...rows.map(({ parts }) => sum(parts)));
+  const count = Math.max(...rows.map((row) => row.count));
+  return (
+    <section aria-label="accelerators">
+      <header>
+        <h3>Accelerators</h3>
+        <span class="dim">{count === 1 ? "1 step" : `mean of ${count.toLocaleString("en")} steps`}</span>
+      </header>
+      <ScrollSideways label="table of accelerators">
+        <table class="figures devices">
+          <caption>What each accelerator did in a step</caption>
+          <thead>
+            <tr>
+              <th scope="col">accelerator</th>
+              <th scope="col" class="picture">
+                what it did
+              </th>
+              <th scope="col">step</th>
+              {PARTS.map((part, at) => (
+                <th key={part} scope="col" title={HELP[at]}>
+                  <i class={part} /> {part}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ key, name, facts, parts }) => (
+              <tr key={key}>
+                <th scope="row" title={visible(facts)}>
+                  {visible(name)}
+                </th>
+                <td class="picture" aria-hidden="true">
+                  <span class="gauge" style={{ inlineSize: partWidth(sum(parts), longest) }}>
+                    {PARTS.map((part, at) => (
+                      <i
+                        key={part}
+                        class={part}
+                        style={{ inlineSize: partWidth(parts[at] as number, sum(parts)) }}
+                      />
+                    ))}
+                  </span>
+                </td>
+                <td>{time(sum(parts))}</td>
+                {parts.map((nanos, at) => (
+                  <td key={PARTS[at]} title={time(nanos)}>
+                    {nanos ? `${time(nanos)} · ${share(nanos, sum(parts))}` : "–"}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollSideways>
+      {[...new Set(rows.map(({ facts }) => facts).filter(Boolean))].map((facts) => (
+        <p key={facts} class="dim">
+          {visible(facts)}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function sum(parts: readonly number[]): number {
+  return parts.reduce((all, nanos) => all + nanos, 0);
 }

@@ -1,4 +1,4 @@
-"""Runs `tfprof compare BEFORE… --against AFTER…`: compares saved runs, and tells by its exit code what CI is to do."""
+"""Runs `tfprof compare`: sets workers side by side, or compares saved runs and tells CI by its exit code what to do."""
 
 from __future__ import annotations
 
@@ -8,11 +8,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfprof_widget.analysis.comparing.aligned import BY
-from tfprof_widget.api.comparison import Comparison, compare
-from tfprof_widget.api.guard import checked, is_regression, written_share
+from tfprof_widget.analysis.comparison import compare as compare_workers
+from tfprof_widget.analysis.comparison import comparison_text
+from tfprof_widget.api.comparison import Comparison, checked, compare, is_regression, written_share
 from tfprof_widget.api.typed_options import Grammar, help_text, text_option, value_of
+from tfprof_widget.cli.arguments import CommandRequest
+from tfprof_widget.cli.session import Session
+from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.lib.errors import ProfileError, value_error
+from tfprof_widget.output.destination import parse_output
 from tfprof_widget.profiles.options import Option
+
+VIEW = "op"
+
+
+def print_workers(session: Session, request: CommandRequest) -> None:
+    """Print the workers side by side, by the measure that the rows are ordered by, else by time."""
+    if parse_output(str(request.options.get("output", ""))).kind not in ("stdout", "none"):
+        raise value_error("compare: it prints only; write the table with `tfprof compare … > FILE`")
+    options = session.options(request.options)
+    measure = options.order_by if options.order_by in MEASURES else "micros"
+    table = compare_workers(session.profile, VIEW, measure, options)
+    sys.stdout.write(f"{measure} by op type, the largest difference first\n{comparison_text(table, measure)}\n")
+
 
 SAME, REGRESSION, UNTOLD = 0, 1, 3
 """The exit codes beside 2, which says that the command was not understood or that its files cannot be compared."""

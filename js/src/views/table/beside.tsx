@@ -1,5 +1,7 @@
-// What stands above or instead of the rows: the path zoomed into, or why there are none.
+// What stands beside the rows of the tree grid: the path zoomed into, why there are none, what they leave out, the print.
 
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import {
   type EmptyTableReason,
   hiding,
@@ -9,17 +11,22 @@ import {
   whyTableIsEmpty,
 } from "../../analysis/emptiness.ts";
 import type { View } from "../../engine/view.ts";
-import { shortTime } from "../../lib/format.ts";
+import { shortTime, visible } from "../../lib/format.ts";
 import type { Listing } from "../../state/listing.ts";
 import { isTable, type Store } from "../../state/store.ts";
-import { type TableState, tableOf } from "../../state/table.ts";
+import type { TableState } from "../../state/table.ts";
+import { onPrint } from "../../ui/canvas.ts";
+import { tableColumns } from "./columns.ts";
+
+interface ListingProps {
+  readonly state: TableState;
+  readonly listing: Listing;
+}
 
 /** The way back from what is zoomed into, and the switch for library frames in code view. */
-export function ZoomPath({ store }: { readonly store: Store }) {
-  const state = tableOf(store);
-  const listing = state.listing.value;
-  if (!listing) return null;
+export function ZoomPath({ state, listing }: ListingProps) {
   const { view, top } = listing;
+  if (top < 0 && view.kind !== "code") return null;
   return (
     <div class="strip">
       {top >= 0 ? <Path state={state} listing={listing} /> : <span class="path" />}
@@ -37,7 +44,7 @@ export function ZoomPath({ store }: { readonly store: Store }) {
   );
 }
 
-function Path({ state, listing }: { readonly state: TableState; readonly listing: Listing }) {
+function Path({ state, listing }: ListingProps) {
   const { view, outline, top } = listing;
   const rows: number[] = [];
   for (let row = top; row >= 0; row = outline.above[row] as number) rows.unshift(row);
@@ -134,4 +141,67 @@ function why(store: Store): EmptyTableReason {
     ? [problem.option, problem.reason].filter(Boolean).join(": ")
     : "There is nothing to show.";
   return { reason, remedies: remedy ? [remedy] : [] };
+}
+
+// Some ten pages.
+const MOST_ROWS = 500;
+
+/** The rows that are visible after folding, while the page is printed; on the screen nothing. */
+export function PrintedTable({ listing }: { readonly listing: Listing }) {
+  const isPrinting = useSignal(false);
+  useEffect(() => {
+    const print = (now: boolean) => (): void => {
+      isPrinting.value = now;
+    };
+    return onPrint(print(true), print(false));
+  }, [isPrinting]);
+  return isPrinting.value ? <AllRows listing={listing} /> : null;
+}
+
+function AllRows({ listing }: { readonly listing: Listing }) {
+  const { view, seen, outline } = listing;
+  const columns = tableColumns(listing);
+  const rows = [...seen.subarray(0, MOST_ROWS)];
+  const more = seen.length - rows.length;
+  return (
+    <table class="printed">
+      <thead>
+        <tr>
+          <th>name</th>
+          {columns.map(({ key, title }) => (
+            <th key={key}>{title}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row}>
+            <th style={{ paddingInlineStart: `${0.8 * (outline.level[row] as number)}em` }}>
+              {visible(nameOf(listing, row))}
+            </th>
+            {columns.map(({ key, text }) => (
+              <td key={key}>{text(row)}</td>
+            ))}
+          </tr>
+        ))}
+        {more > 0 && (
+          <tr>
+            <th colSpan={1 + columns.length}>
+              {more.toLocaleString("en")} more of {view.kept.toLocaleString("en")} rows
+            </th>
+          </tr>
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+/** The name as far as the row above does not say it; of merged frames their library. */
+function nameOf({ view, outline, regions }: Listing, row: number): string {
+  const library = regions?.label(row);
+  if (library) return `… ${regions?.frames[row]} frames of ${library}`;
+  const name = view.name(row);
+  const up = outline.above[row] as number;
+  const above = view.kind === "scope" && up >= 0 ? `${view.name(up)}/` : "";
+  return name.startsWith(above) ? name.slice(above.length) : name;
 }

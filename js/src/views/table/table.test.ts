@@ -10,7 +10,7 @@ import type { Listing } from "../../state/listing.ts";
 import { lastingPlace } from "../../state/listing.ts";
 import type { Store } from "../../state/store.ts";
 import { TableState } from "../../state/table.ts";
-import { onTableKey } from "./keys.ts";
+import { onTableKey } from "./table.tsx";
 
 const MODEL = profileOf(`
   big/a/one = MatMul() 60us

@@ -16,11 +16,11 @@ from tests.analysis.advisor.test_cluster import STEPS, workers
 from tests.analysis.advisor.test_input_bound import MAP, fed
 from tests.analysis.advisor.test_tiny_kernels import adds
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding, share_of_whole
-from tfprof_widget.analysis.overview.contents import overview, percents
+from tfprof_widget.analysis.advisor.overview import overview, percents
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns, CellTimes, CodeLine
-from tfprof_widget.profiles.layers import ModelLayer
+from tfprof_widget.profiles.program import ModelLayer
 from tfprof_widget.profiles.tables import CodeStacks, Lists
 from tfprof_widget.widget.shown import ShownGraph
 

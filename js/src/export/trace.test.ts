@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { executionsOf, transferOf } from "../analysis/testing.ts";
 import type { Profile } from "../data/profile.ts";
 import { profileOf } from "../engine/testing.ts";
-import { chromeTraceParts } from "./chrome_trace.ts";
+import { chromeTraceParts } from "./files.ts";
 
 interface Event {
   readonly name: string;

@@ -1,1 +1,0 @@
-"""The overview of a profile: what is shown first."""
