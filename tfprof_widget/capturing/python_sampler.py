@@ -40,8 +40,8 @@ MOST_LOOKS = 10_000
 """After so many looks every other one is forgotten, and the interval doubles: long cells are seen often enough."""
 
 MOST_STACKS = 2_000
-MOST_PLACES = 2 * MOST_STACKS
-"""A stack of lines may have several places in the code, as a line may call several functions."""
+MOST_PLACES = 1_000
+"""After so many stacks of places in the code, which may be several for one stack of lines, they are found anew."""
 
 DEEPEST = 300
 
@@ -83,8 +83,9 @@ class PythonSampler:
             if tuple(map(id, codes)) != key[::2]:
                 return  # the thread has gone on meanwhile
             stack = self._by_lines([(code, _line_at(code, at)) for code, at in zip(codes, key[1::2], strict=True)])
-            if len(self._at_places) < MOST_PLACES:
-                self._at_places[key] = stack
+            if len(self._at_places) >= MOST_PLACES:
+                self._at_places.clear()
+            self._at_places[key] = stack
         self.at.append(self.clock())
         self.stack.append(stack)
 
