@@ -15,7 +15,7 @@ from PIL import Image, ImageChops
 
 from tests.sketches import profile_of
 from tfprof_widget.charts.chart import THEMES
-from tfprof_widget.charts.pictures import compact
+from tfprof_widget.charts.pictures import compact, compact_svg
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.widget.traits import TfprofWidget
@@ -133,6 +133,26 @@ def test_a_picture_of_many_colours_stays_as_it_is() -> None:
     written = BytesIO()
     colours.save(written, "png")
     assert compact(written.getvalue()) == written.getvalue()
+
+
+@pytest.mark.parametrize("chart", ["op types", "scopes", "memory", "timeline"])
+def test_a_drawing_in_fewer_bytes_shows_the_same(widget: TfprofWidget, chart: str, tmp_path: Path) -> None:
+    """Points lie up to 5 thousandths of a pixel aside, so that a few dots at the rims of letters have other greys."""
+    import vl_convert
+
+    written = saved(widget, tmp_path / "chart.svg", chart=chart).decode()
+    smaller = compact_svg(written)
+    assert 10 * len(smaller) < 7 * len(written)
+    assert [*ElementTree.fromstring(smaller).itertext()] == [*ElementTree.fromstring(written).itertext()]
+    drawn = [Image.open(BytesIO(vl_convert.svg_to_png(each))).convert("L") for each in (written, smaller)]
+    aside = ImageChops.difference(*drawn).histogram()
+    assert sum(aside[16:]) < sum(aside) / 1000
+
+
+def test_names_in_a_drawing_stay_whole() -> None:
+    name = ' class="a" opacity="1" 1.23456 font-family="Arial"'
+    drawing = '<svg><g font-family="Arial"><text class="b" font-family="Arial">{}</text></g></svg>'
+    assert compact_svg(drawing.format(name)) == f'<svg font-family="Arial"><g><text>{name}</text></g></svg>'
 
 
 def test_chart_of_what_is_filtered() -> None:
