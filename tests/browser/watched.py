@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ ARGUMENTS = (
 # What has no address outside of the page and the files beside it.
 LOCAL = ("about:", "blob:", "chrome-error:", "data:", "file:")
 NOTHING: frozenset[str] = frozenset()
+# What JupyterLab says of a slow machine, however it is loaded.
+SLOW = re.compile(r"Plugin \S+ (?:is taking too long|.*took [\d.]+ms) to activate\.")
 WIDE = {"width": 1400, "height": 900}
 
 
@@ -37,7 +40,8 @@ def watched_page(
     page = made.new_page()
 
     def told(kind: str, text: str) -> None:
-        if kind in ("error", "warning", "uncaught") and text.partition("\n")[0] not in forgiven:
+        line = text.partition("\n")[0]
+        if kind in ("error", "warning", "uncaught") and line not in forgiven and not SLOW.fullmatch(line):
             faults.append(f"{kind}: {text}")
 
     page.on("console", lambda message: told(message.type, message.text))
