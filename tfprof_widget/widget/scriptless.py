@@ -11,7 +11,16 @@ from typing import Any
 
 from tfprof_widget.charts.chart import FONT, LETTER, MARGIN, THEMES, ChartContent, Spec, Subject
 from tfprof_widget.charts.kinds import CHARTS, described
-from tfprof_widget.charts.pictures import WIDTH_INCHES, can_draw, compact_svg, picture_size, pixels, png, svg
+from tfprof_widget.charts.pictures import (
+    FEW_COLOURS,
+    WIDTH_INCHES,
+    can_draw,
+    compact_svg,
+    picture_size,
+    pixels,
+    png,
+    svg,
+)
 from tfprof_widget.engine.evaluate import evaluate
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.errors import ProfileError
@@ -116,7 +125,7 @@ def mime_bundle(shown: Shown, values: Mapping[str, Any], html: str) -> tuple[dic
     data = {"text/html": html, "text/markdown": short_markdown(shown, values), "text/plain": short_text(shown, values)}
     spec = _drawable(shown, values)
     try:
-        picture = png(spec) if spec is not None else b""
+        picture = png(spec, FEW_COLOURS) if spec is not None else b""
     except ProfileError:  # vl-convert's own trouble is not the result's
         picture = b""
     if not picture:
