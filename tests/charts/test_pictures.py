@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from PIL import Image, ImageChops
 
@@ -139,9 +140,9 @@ def test_a_picture_of_few_colours_loses_only_shades_at_the_rims(chart: str, fits
     assert (smaller == written) != fits
     with Image.open(BytesIO(written)) as before, Image.open(BytesIO(smaller)) as after:
         aside = ImageChops.difference(before.convert("RGB"), after.convert("RGB"))
-        assert max(most for _, most in aside.getextrema()) <= 48
-        flat = [colour for count, colour in before.convert("RGB").getcolors() if count > 2_000]
-        assert {colour for _, colour in after.convert("RGB").getcolors()} >= set(flat)
+        assert np.asarray(aside).max() <= 48
+        flat = [colour for count, colour in (before.convert("RGB").getcolors() or []) if count > 2_000]
+        assert {colour for _, colour in (after.convert("RGB").getcolors() or [])} >= set(flat)
         assert after.info["dpi"] == before.info["dpi"]
 
 
