@@ -16,9 +16,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install --constraint constraints.txt
 PROTOS := tfprof_widget/_protos/descriptors.binpb
 STATIC := tfprof_widget/static/opener.js
-WORKERS := 2
+WORKERS := 3
 AT_A_TIME = --numprocesses $(WORKERS) --dist loadscope
 FUZZ_SECONDS := 60
+# They run beside pytest, whose workers wait for servers and browsers; each shows what it says in one piece, at its end.
+BESIDE := lint vitest
+# By another name: a recipe with the variable itself would also be run by `make --dry-run`.
+AGAIN := $(MAKE) --no-print-directory
 
 .PHONY: help
 help: ## list the targets
@@ -29,9 +33,19 @@ demo: .venv/notebooks $(STATIC) ## profile a Keras model in a notebook, print wh
 	@$(BIN)/python notebooks/demo.py
 
 .PHONY: test
-test: lint chromium pprof pandoc $(STATIC) ## run the linters and all the tests, and of the hunts a small share
+test: .venv/develop chromium pprof pandoc $(STATIC) ## run the linters and all the tests, and of the hunts a small share
+	@folder=$$(mktemp -d); trap 'rm -r $$folder' EXIT; trap 'kill 0' INT; touch $$folder/failed; \
+	for target in $(BESIDE); do \
+		$(AGAIN) $$target &> $$folder/told || echo $$target >> $$folder/failed; \
+		cat $$folder/told; \
+	done & \
+	$(BIN)/python -m pytest $(AT_A_TIME) || echo pytest >> $$folder/failed; \
+	wait $$! || echo "$(BESIDE)" >> $$folder/failed; \
+	test ! -s $$folder/failed || { echo "make test: failed:" $$(< $$folder/failed); exit 1; }
+
+.PHONY: vitest
+vitest: node_modules/.stamp ## run the tests of the front end
 	npm run --silent test
-	$(BIN)/python -m pytest $(AT_A_TIME)
 
 .PHONY: test-slow
 test-slow: FUZZ_SECONDS := 20

@@ -18,24 +18,6 @@ from tfprof_widget.lib.arrays import ABSENT
 
 ROOT = Path(__file__).parents[2]
 
-PROGRAM = """
-from collections import Counter
-import numpy as np, keras, tensorflow as tf
-from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, small_model
-(cpu,) = tf.config.list_physical_devices("CPU")
-tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
-with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
-    model = small_model()
-x, y = data(3)
-with capturing() as captured:
-    model.fit(x, y, batch_size=BATCH, verbose=0)
-nodes = captured.nodes(TRAIN)
-replicas = ("small/dense/BiasAdd", "replica_1/small/dense/BiasAdd")
-gradients = [f"gradient_tape/{scope}small/dense/MatMul/MatMul" for scope in ("", "replica_1/")]
-print([nodes[name] for name in (*replicas, *gradients)], captured.warnings)
-"""
-
-
 CUSTOM_LOOP = """
 import keras, tensorflow as tf, tfprof_widget as tfprof
 from tfprof_widget.capturing import sampling
@@ -78,9 +60,19 @@ def test_custom_loop_over_a_model_that_it_builds() -> None:
 FIT = """
 import json, math
 import keras, numpy as np, tensorflow as tf, tfprof_widget as tfprof
+from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, small_model
 (cpu,) = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+with strategy.scope():
+    small = small_model()
+x, y = data(3)
+with capturing() as captured:
+    small.fit(x, y, batch_size=BATCH, verbose=0)
+nodes = captured.nodes(TRAIN)
+outputs = ("small/dense/BiasAdd", "replica_1/small/dense/BiasAdd")
+gradients = [f"gradient_tape/{scope}small/dense/MatMul/MatMul" for scope in ("", "replica_1/")]
+
 with strategy.scope():
     model = keras.Sequential([keras.Input((20,)), keras.layers.Dense(30), keras.layers.Dense(1)], name="net")
     model.compile("sgd", "mse")
@@ -113,6 +105,8 @@ def paths(prof):
 tracked = [*model.weights, *model.optimizer.variables, *(each for metric in model.metrics for each in metric.variables)]
 (task,) = fitted.profile.cluster().tasks
 print(json.dumps({
+    "runs": [nodes[name] for name in (*outputs, *gradients)],
+    "warnings": captured.warnings,
     "fit": [path for path in paths(fitted) if "_bootstrap" in path or "run" in path],
     "loop": [path for path in paths(looped) if "replica" in path],
     "parameters": [int(fitted.profile.nodes.parameters.sum()), task.parameters],
@@ -123,10 +117,15 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def two_replicas() -> dict[str, Any]:
-    """What captures of a fit and of a loop over two replicas have, in a process whose CPU is divided."""
+    """What captures of fits and of a loop over two replicas have, in a process whose CPU is divided before ops run."""
     ran = subprocess.run([sys.executable, "-c", FIT], cwd=ROOT, check=True, capture_output=True, text=True)
     told: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return told
+
+
+def test_both_replicas_of_a_fit_are_in_layers(two_replicas: dict[str, Any]) -> None:
+    assert two_replicas["runs"] == [2, 2, 2, 2]  # two of three steps are no warm-up
+    assert two_replicas["warnings"] == []
 
 
 def test_parameters_of_replicas_count_once(two_replicas: dict[str, Any]) -> None:
@@ -168,9 +167,3 @@ def test_function_that_cannot_be_read_costs_itself(monkeypatch: pytest.MonkeyPat
     added = prof.profile.nodes.names.index("add")
     assert prof.profile.traces.stack[added] != ABSENT
     assert [each for each in prof.measurement.warnings if "of broken could not be read (RuntimeError: no such" in each]
-
-
-def test_both_replicas_of_a_fit_are_in_layers() -> None:
-    """In a process of its own, for devices are divided before anything runs on them."""
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, check=True, capture_output=True, text=True)
-    assert ran.stdout.splitlines()[-1] == "[2, 2, 2, 2] ()"  # two of three steps are no warm-up

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.files import Files, written
@@ -198,21 +197,23 @@ def test_help_and_the_prompt_with_fewer_files(model: Files) -> None:
 
 
 GAMMA = "1.80 2.10 2.06 1.91 2.26 1.86 1.81 1.37 1.78 1.85 1.96 1.54 2.04 2.34 2.22 1.99"
-SAVES = """
-import sys, numpy, tensorflow as tf
-folder, gamma = sys.argv[1:]
-name = "unit_1_0/shared_activation/init_bn/gamma"
-with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-    value = numpy.array(gamma.split(), numpy.float32)
-    variable = tf.compat.v1.get_variable(name, initializer=value, use_resource=False)
-    session.run(variable.initializer)
-    tf.compat.v1.train.Saver([variable]).save(session, f"{folder}/model.ckpt", write_meta_graph=False)
-    tf.io.write_graph(session.graph, folder, "graph.pbtxt")
-"""
+
+
+def save_variable(folder: Path) -> None:
+    """Save a variable of these values in a checkpoint, and its graph beside it."""
+    import tensorflow as tf  # here, as `make matrix` runs the other tests without it
+
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        value = np.array(GAMMA.split(), np.float32)
+        variable = v1.get_variable("unit_1_0/shared_activation/init_bn/gamma", initializer=value, use_resource=False)
+        session.run(variable.initializer)
+        v1.train.Saver([variable]).save(session, str(folder / "model.ckpt"), write_meta_graph=False)
+        tf.io.write_graph(session.graph, str(folder), "graph.pbtxt")
 
 
 def test_gammas_of_a_checkpoint(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", SAVES, str(tmp_path), GAMMA], check=True, capture_output=True)
+    save_variable(tmp_path)
     words = [f"--graph_path={tmp_path / 'graph.pbtxt'}", f"--checkpoint_path={tmp_path / 'model.ckpt'}"]
     with PseudoTerminal(*words, columns=WIDE) as started:
         started.prompt()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import tomllib
+from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 
@@ -30,6 +32,15 @@ def tfprof(*words: str, typed: str = "", **environment: str) -> subprocess.Compl
         timeout=120,
         check=False,
     )
+
+
+def called(*words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    """Call `main` in this process with streams of its own, where it does not matter that a process is started."""
+    stdin, stdout, stderr = io.StringIO(typed), io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
+        patch.setattr(sys, "stdin", stdin)
+        code = cli.main(words)
+    return subprocess.CompletedProcess(words, code, stdout.getvalue(), stderr.getvalue())
 
 
 def test_a_view_comes_on_stdout_and_nothing_on_stderr(files: Files) -> None:
@@ -112,7 +123,7 @@ def test_what_is_written_does_not_go_into_a_file_where_the_output_is_closed(file
 
 
 def test_a_full_disk_is_told_to_be_full(files: Files) -> None:
-    done = tfprof("scope", *files.words, "--output=file:outfile=/dev/full")
+    done = called("scope", *files.words, "--output=file:outfile=/dev/full")
     assert done.returncode == 1
     assert done.stderr == (
         "tfprof: cannot write '/dev/full': No space left on device; make room there, or choose another disk\n"
@@ -120,7 +131,7 @@ def test_a_full_disk_is_told_to_be_full(files: Files) -> None:
 
 
 def test_a_regex_that_is_no_text_is_refused_in_words(files: Files) -> None:
-    done = tfprof("scope", *files.words, "--show_name_regexes", os.fsdecode(b"\xff.*"))
+    done = called("scope", *files.words, "--show_name_regexes", os.fsdecode(b"\xff.*"))
     assert done.returncode == 2
     assert done.stderr == (
         "tfprof: show_name_regexes: '\\udcff.*' is no text in UTF-8, as all names are; type it anew\n"
@@ -183,23 +194,23 @@ def test_commands_may_come_by_a_pipe(files: Files) -> None:
 def test_an_output_is_kept_too(files: Files, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     typed = f"set -output file:outfile={tmp_path / 'kept'}\nop\nscope -output none\nreport -o {page}\n"
-    done = tfprof(*files.words, typed=typed)
+    done = called(*files.words, typed=typed)
     assert done.stdout == ""
     assert done.stderr == f"tfprof: wrote {tmp_path / 'kept'}\ntfprof: wrote {page}\n"
     assert "\nMatMul " in (tmp_path / "kept").read_text()
 
 
 def test_files_alone_open_the_prompt(files: Files, tmp_path: Path) -> None:
-    done = tfprof(files.graph, *files.run_meta.split(","), typed="op -max_depth 0\n")
+    done = called(files.graph, *files.run_meta.split(","), typed="op -max_depth 0\n")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\nMatMul " in done.stdout
-    done = tfprof(str(tmp_path / "profile_10"), typed="op\n")
+    done = called(str(tmp_path / "profile_10"), typed="op\n")
     assert done.returncode == 1
     assert "profile_10" in done.stderr
 
 
 def test_a_slip_in_a_pipe_does_not_stop_the_rest_but_shows_in_the_exit_code(files: Files) -> None:
-    done = tfprof(*files.words, typed="scop\nop -max_depth 1\n")
+    done = called(*files.words, typed="scop\nop -max_depth 1\n")
     assert done.returncode == 2
     assert done.stderr.startswith("tfprof: there is no command 'scop'")
     assert "\nMatMul " in done.stdout
@@ -216,7 +227,7 @@ def test_a_slip_in_a_pipe_does_not_stop_the_rest_but_shows_in_the_exit_code(file
     ],
 )
 def test_slips_at_the_prompt(files: Files, line: str, complaint: str) -> None:
-    done = tfprof(*files.words, typed=f"{line}\nset\n")
+    done = called(*files.words, typed=f"{line}\nset\n")
     assert done.stderr.startswith(f"tfprof: {complaint}")
     assert "-step                       -1\n" in done.stdout
     assert "-output                     stdout\n" in done.stdout

@@ -21,7 +21,7 @@ from tests.capturing.program_steps import BATCH, data, small_model
 from tests.slow.load.memory import held, resident, traced_memory
 from tests.slow.share import SECONDS, share
 
-CAPTURES = share(1000, 80)
+CAPTURES = share(1000, 40)
 WARM_UP = 10
 # Caches and the allocator grow by leaps, for some dozens of fits, but what each capture loses shows in every quarter.
 # The smallest profile takes more than this.
