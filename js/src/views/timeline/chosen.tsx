@@ -4,6 +4,7 @@ import { batch } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type RangeSum, sumsIn } from "../../analysis/range_sums.ts";
 import { share, shortTime } from "../../lib/format.ts";
+import { showLine } from "../../state/selection.ts";
 import { type Details, detailsOf, type FactLink, linksOf, rangeText } from "./details.ts";
 import type { TimelineState } from "./state.ts";
 
@@ -86,12 +87,13 @@ function Linked({ state: { store }, link, text }: LinkedProps) {
       type="button"
       class="link"
       title={`show in ${link.tab}`}
-      onClick={() =>
-        batch(() => {
+      onClick={() => {
+        if (link.tab === "code") return showLine(store, [link.name]);
+        return batch(() => {
           store.selection.value = [link.name];
           store.tab.value = link.tab;
-        })
-      }
+        });
+      }}
     >
       {text}
     </button>
