@@ -60,7 +60,8 @@ nodes = prof.profile.nodes
 layer = [row for row, name in enumerate(nodes.names) if name in ("net/dense/MatMul", "net/dense/BiasAdd")]
 has_lines = ABSENT not in prof.profile.traces.stack[layer]
 lost = [each for each in prof.measurement.warnings if "could not be read" in each]
-print(sum(name.startswith("<lambda>") for name in prof.profile.step_names), nodes.float_ops[layer].sum(), has_lines, lost)
+steps = sum(name.startswith("<lambda>") for name in prof.profile.step_names)
+print(steps, nodes.float_ops[layer].sum(), has_lines, lost)
 """
 
 
