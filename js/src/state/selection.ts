@@ -101,7 +101,7 @@ export function stepsOf(written: string): readonly number[] {
 }
 
 /** How the code tab is read: as tfprof's tree of frames, or as the user's own lines. */
-export type CodeReading = "tree" | "source";
+type CodeReading = "tree" | "source";
 
 /** How the code tab of a widget is read. */
 export function codeReading(store: Store): Signal<CodeReading> {
