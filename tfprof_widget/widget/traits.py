@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from functools import cache
 from os import PathLike
@@ -17,6 +18,7 @@ from tfprof_widget.lib.static_files import static_bytes
 from tfprof_widget.output.tabular import markdown
 from tfprof_widget.profiles.options import METRICS, OPTIONS, SAVES, TABS, VIEWS, Option
 from tfprof_widget.widget.cut_plan import Wanted
+from tfprof_widget.widget.history import RunningRace, ShownHistory
 from tfprof_widget.widget.report import block, page_template, report
 from tfprof_widget.widget.scriptless import chart_of, mime_bundle, short_text, static_html
 from tfprof_widget.widget.shown import Shown
@@ -36,10 +38,10 @@ class Assets(anywidget.AnyWidget):
     panels = traitlets.Bytes().tag(sync=True)
     charts = traitlets.Bytes().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)
-    # The cell whose output has the code of the charts for all results of a notebook.
-    carrier = traitlets.Unicode("")
+    # For each run of a notebook, the cell whose output has the code of the charts for all results.
+    carriers = traitlets.Dict()
 
-    def carries_charts(self, cell: str | None) -> bool:
+    def carries_charts(self, cell: str | None, run: str = "") -> bool:
         """Whether the output of a cell has the code of the charts: that of the first one, also when it runs again.
 
         Where cells have no names the outputs cannot be told apart, so each has it: else a cell that runs again would
@@ -49,8 +51,7 @@ class Assets(anywidget.AnyWidget):
         >>> [assets.carries_charts(cell) for cell in ("a", "b", "a", None, "b")]
         [True, False, True, True, False]
         """
-        self.carrier = self.carrier or cell or ""
-        return cell is None or cell == self.carrier
+        return cell is None or self.carriers.setdefault(run, cell) == cell
 
 
 def _trait(option: Option) -> traitlets.TraitType[Any, Any]:
@@ -93,6 +94,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
     title = traitlets.Unicode().tag(sync=True)
     # What a notebook keeps of this widget; empty for what it keeps of all.
     save = traitlets.Enum(("", *SAVES), "")
+    _race: RunningRace | None = None
     _about = traitlets.Unicode().tag(sync=True)
     _id = traitlets.Unicode().tag(sync=True)
     _graphs: Any = traitlets.List().tag(sync=True)
@@ -213,7 +215,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
             # The live widget hides it, as it hides a page.
             html = f'<div data-tfprof="{self._id}">{static_html(self._shown, values, hint="")}</div>'
         else:
-            html = block(self._shown, values, self._id, has_charts=shared_assets().carries_charts(_cell()))
+            html = block(self._shown, values, self._id, has_charts=shared_assets().carries_charts(*_cell()))
         return mime_bundle(self._shown, values, html)
 
 
@@ -226,13 +228,20 @@ def _usually_saved() -> str:
     return kept
 
 
-def _cell() -> str | None:
-    """The name of the cell that runs, as JupyterLab and Notebook 7 tell it; None elsewhere."""
+def _cell() -> tuple[str | None, str]:
+    """What tells the cell that runs from others, and what tells this run of the notebook from others.
+
+    JupyterLab and Notebook 7 name the cell. nbclient, and so nbconvert, papermill and books, runs each cell of a
+    notebook once in a session, so a cell is told by its code. Of other hosts nothing is known.
+    """
     from IPython.core.getipython import get_ipython
 
-    parent: Any = getattr(get_ipython(), "get_parent", dict)()
-    cell = parent.get("metadata", {}).get("cellId") if isinstance(parent, dict) else None
-    return cell if isinstance(cell, str) and cell else None
+    match getattr(get_ipython(), "get_parent", dict)():
+        case {"metadata": {"cellId": str(cell)}} if cell:
+            return cell, ""
+        case {"header": {"msg_id": str(message), "session": str(session)}, "content": {"code": str(code)}}:
+            return (code, session) if re.fullmatch(rf"{re.escape(session)}_\d+_\d+", message) else (None, "")
+    return None, ""
 
 
 def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
@@ -246,6 +255,10 @@ def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
             _send_rows(widget, graph, Wanted.of(wanted))
         case {"request": "comparison", "before": list(before), "after": list(after)}:
             _send_comparison(widget, before, after)
+        case {"request": "race", "before": list(before), "after": list(after)}:
+            _start_race(widget, before, after)
+        case {"request": "stop race"} if widget._race is not None:
+            widget._race.stop()
 
 
 def _send_rows(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
@@ -262,15 +275,31 @@ def _send_rows(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
 
 def _send_comparison(widget: TfprofWidget, before: list[Any], after: list[Any]) -> None:
     """Compare two groups of runs of the history."""
-    history = widget._shown.history
     try:
-        if history is None:
-            raise ProfileError("the kernel keeps no runs of this cell")
-        found = history.described([int(place) for place in before], [int(place) for place in after])
+        found = _history(widget).described([int(place) for place in before], [int(place) for place in after])
     except (ProfileError, ValueError) as error:
         widget.send({"answer": "comparison failed", "reason": str(error)})
         return
     widget.send({"answer": "comparison", "comparison": found})
+
+
+def _start_race(widget: TfprofWidget, before: list[Any], after: list[Any]) -> None:
+    """Run the code of two runs of the history in turns, if no such race goes on."""
+    if widget._race is not None and not widget._race.is_over:
+        return
+    try:
+        places = [int(place) for place in before], [int(place) for place in after]
+        widget._race = _history(widget).race(*places, widget.send)
+    except Exception as error:  # as that of code which does not compile
+        widget.send({"answer": "race failed", "reason": str(error)})
+        return
+    widget._race.start()
+
+
+def _history(widget: TfprofWidget) -> ShownHistory:
+    if widget._shown.history is None:
+        raise ProfileError("the kernel keeps no runs of this cell")
+    return widget._shown.history
 
 
 def shared_assets() -> Assets:
