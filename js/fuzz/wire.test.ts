@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import packed from "../../tests/conformance/columns.jsonl?raw";
+import { variablesOf } from "../src/analysis/memory_kinds.ts";
 import { OptionError, ProfileError, withDefaults } from "../src/data/options.ts";
 import { VIEWS } from "../src/data/protocol.ts";
 import { decode } from "../src/data/wire.ts";
@@ -30,7 +31,7 @@ async function unpacked(base64: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** The complaint about some columns, empty where all views of them come out; any other error is thrown. */
+/** The complaint about some columns, empty where all views of them and the last ones come out; any other error is thrown. */
 function complaint(columns: Uint8Array): string {
   try {
     const profile = decode(columns);
@@ -38,6 +39,7 @@ function complaint(columns: Uint8Array): string {
     for (const view of VIEWS.filter((each) => each !== "code" || hasTraces)) {
       evaluate(profile, view, withDefaults({ orderBy: "micros", minParams: 0 })).total("micros");
     }
+    variablesOf(profile);
     return "";
   } catch (error) {
     const slip = undocumented(error, OptionError, ProfileError);

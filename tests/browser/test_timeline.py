@@ -262,6 +262,7 @@ def test_the_whole_cell_is_shown_with_its_steps_where_they_were(open_profile: Op
     expect(screen.root.get_by_role("radio", name="whole cell")).to_be_checked()
     stage(screen).press("ArrowRight")
     expect(said(screen)).to_contain_text("MatMul")
+    stage(screen).press("ArrowUp")  # to the layer that the op is
     stage(screen).press("ArrowUp")
     expect(said(screen)).to_contain_text("train")
     stage(screen).press("ArrowUp")

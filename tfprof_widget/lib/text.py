@@ -225,11 +225,16 @@ class Fact:
 LIBRARIES = ("tensorflow", "keras", "tf_keras", "tfprof_widget")
 """Libraries that are known by the name of their folder, wherever it is: a checkout is not installed."""
 # The same rule as libraryOf in the browser: tests/properties/test_same_rules.py compares them.
-_OF_LIBRARY = re.compile(rf"(^|/)((site|dist)-packages|{'|'.join(LIBRARIES)})/|/lib/python[\d.]*/|^<frozen ", re.ASCII)
+_OF_LIBRARY = re.compile(
+    rf"(^|/)((site|dist)-packages|{'|'.join(LIBRARIES)})/|/lib/python[\d.]*/|^<frozen |(^|/)__autograph_generated_file",
+    re.ASCII,
+)
 
 
 def is_of_library(file: str) -> bool:
     """Whether a file belongs to an installed package or to Python, and not to the user's own code.
+
+    What AutoGraph writes of the user's functions, into a file of its own, counts as TensorFlow's.
 
     >>> is_of_library("/venv/lib/python3.11/site-packages/keras/layer.py"), is_of_library("/home/me/train.py")
     (True, False)

@@ -1,6 +1,6 @@
 // What a selection means: the graph nodes behind the selected names, what a click does to it, and which steps are shown.
 
-import { computed, type ReadonlySignal } from "@preact/signals";
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Profile } from "../data/profile.ts";
 import { engineOf } from "../engine/evaluate.ts";
 import { NotLoaded } from "../engine/matching.ts";
@@ -98,4 +98,21 @@ export function stepsShown(store: Store): ReadonlySignal<string> {
 /** The indices that `stepsShown` writes. */
 export function stepsOf(written: string): readonly number[] {
   return written ? written.split(",").map(Number) : [];
+}
+
+/** How the code tab is read: as tfprof's tree of frames, or as the user's own lines. */
+type CodeReading = "tree" | "source";
+
+/** How the code tab of a widget is read. */
+export function codeReading(store: Store): Signal<CodeReading> {
+  return store.kept("code reading", () => signal<CodeReading>("tree"));
+}
+
+/** Go to a line in the source, by the names of its rows in the code view. */
+export function showLine(store: Store, names: readonly string[]): void {
+  batch(() => {
+    store.selection.value = names;
+    codeReading(store).value = "source";
+    store.tab.value = "code";
+  });
 }

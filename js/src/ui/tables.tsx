@@ -1,4 +1,4 @@
-// Parts that panels share: a table that scrolls sideways, a list to choose from, the switch of metrics.
+// Parts that panels share: a table that scrolls sideways, a list or a switch to choose from.
 
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -55,23 +55,33 @@ const NAMES: Readonly<Record<Metric, string>> = {
 };
 
 /** A group of radio buttons that look like one segmented button. */
-export function MetricSwitch({ store }: { readonly store: Store }) {
+export function Segments<Value extends string>({
+  label,
+  chosen,
+  choices,
+  names,
+}: PickerProps<Value> & { readonly names?: Readonly<Record<Value, string>> }) {
   return (
-    <div class="segments" role="radiogroup" aria-label="metric">
-      {METRICS.map((metric) => (
-        <label key={metric}>
+    <div class="segments" role="radiogroup" aria-label={label}>
+      {choices.map((each) => (
+        <label key={each}>
           <input
             type="radio"
-            name="metric"
-            value={metric}
-            checked={store.metric.value === metric}
+            name={label}
+            value={each}
+            checked={chosen.value === each}
             onChange={() => {
-              store.metric.value = metric;
+              chosen.value = each;
             }}
           />
-          <span>{NAMES[metric]}</span>
+          <span>{names?.[each] ?? each}</span>
         </label>
       ))}
     </div>
   );
+}
+
+/** What charts show. */
+export function MetricSwitch({ store }: { readonly store: Store }) {
+  return <Segments label="metric" chosen={store.metric} choices={METRICS} names={NAMES} />;
 }

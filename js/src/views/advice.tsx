@@ -3,10 +3,11 @@
 import { batch, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { toldAdvice } from "../analysis/advice_chart.ts";
-import { frameAt } from "../analysis/frames.ts";
+import { namesOfLine } from "../analysis/frames.ts";
 import type { Advice, Evidence, Finding, Patch } from "../data/graphs.ts";
 import { OPTIONS, type Options } from "../data/protocol.ts";
 import { visibleLines } from "../lib/format.ts";
+import { showLine } from "../state/selection.ts";
 import { isTable, type Store } from "../state/store.ts";
 
 /** The reports of all checkers that have some, and which others looked. */
@@ -46,7 +47,7 @@ interface CardProps {
 /** A finding: its cause, its share and what it would bring at most, what to do, a patch, and ways to where it is seen. */
 export function FindingCard({ finding, store, title }: CardProps) {
   const { cause, evidence, fix, share, line, patch } = finding;
-  const frame = line && frameAt(store.shown.profile, line.file, line.line);
+  const names = line ? namesOfLine(store.shown.profile, line, store.initial) : [];
   const whole = store.shown.overview.cell.length ? "the cell" : "a step";
   return (
     <li class="card">
@@ -81,8 +82,8 @@ export function FindingCard({ finding, store, title }: CardProps) {
         >
           see {evidenceTab(evidence)}
         </button>
-        {frame && (
-          <button type="button" title={frame.file} onClick={() => showLine(store, frame.name)}>
+        {line && names.length > 0 && (
+          <button type="button" title={line.file} onClick={() => showLine(store, names)}>
             see {line.place}
           </button>
         )}
@@ -132,14 +133,6 @@ function PatchToCopy({ patch: { line, lines, after, effect } }: { readonly patch
       </figcaption>
     </figure>
   );
-}
-
-/** Go to a line in the code view. */
-function showLine(store: Store, name: string): void {
-  batch(() => {
-    store.selection.value = [name];
-    store.tab.value = "code";
-  });
 }
 
 const LEAST_GAIN = 0.005;

@@ -1,6 +1,6 @@
 // The memory of a step: its curve, its peak, and the nodes that hold it then.
 
-import { batch, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { deviceLabel } from "../analysis/devices.ts";
 import { ownLine } from "../analysis/frames.ts";
@@ -24,7 +24,7 @@ import { SIZES } from "../data/chart_words.ts";
 import type { Allocator } from "../data/graphs.ts";
 import type { Profile } from "../data/profile.ts";
 import { share, shortBytes, shortTime, visible } from "../lib/format.ts";
-import { selectionAfter, stepsOf, stepsShown } from "../state/selection.ts";
+import { selectionAfter, showLine, stepsOf, stepsShown } from "../state/selection.ts";
 import type { Store } from "../state/store.ts";
 import { Chart, type ChartMark } from "./charts/chart.tsx";
 
@@ -358,15 +358,7 @@ function HolderRow({ store, profile, holder: { node, bytes, kind }, whole, step 
       <td class="dim">{share(bytes, whole)}</td>
       <td title={frame?.source}>
         {frame && (
-          <button
-            type="button"
-            onClick={() =>
-              batch(() => {
-                store.selection.value = [frame.name];
-                store.tab.value = "code";
-              })
-            }
-          >
+          <button type="button" onClick={() => showLine(store, [frame.name])}>
             {frame.name}
           </button>
         )}

@@ -9,7 +9,7 @@ import type { Profile } from "../data/profile.ts";
 import { chosenSteps } from "../engine/steps.ts";
 import type { View } from "../engine/view.ts";
 import { exact, share, short, shortBytes, shortUnits } from "../lib/format.ts";
-import { selectedNodes } from "../state/selection.ts";
+import { selectedNodes, showLine } from "../state/selection.ts";
 import type { Store } from "../state/store.ts";
 
 const MOST_TYPES = 4;
@@ -82,7 +82,13 @@ function Explained({ store, view, names, flags }: ExplainedProps) {
           <Costs view={view} flags={flags} selected={selected} />
         </dl>
       )}
-      <Origin profile={profile} names={names} selected={selected} steps={chosenSteps(profile, options)} />
+      <Origin
+        store={store}
+        profile={profile}
+        names={names}
+        selected={selected}
+        steps={chosenSteps(profile, options)}
+      />
     </>
   );
 }
@@ -176,6 +182,7 @@ function clear(store: Store): void {
 }
 
 interface OriginProps {
+  readonly store: Store;
   readonly profile: Profile;
   readonly names: readonly string[];
   readonly selected: Selected;
@@ -183,7 +190,7 @@ interface OriginProps {
 }
 
 /** The line of the user's code behind it in these steps, and the whole stack on demand. */
-function Origin({ profile, names, selected, steps }: OriginProps) {
+function Origin({ store, profile, names, selected, steps }: OriginProps) {
   const chosen = names.length === 1 ? frameNamed(profile, names[0] as string) : undefined;
   const about = selected.node >= 0 ? selected.node : selected.costliest;
   const stack = chosen ? [] : stackOf(profile, about, steps);
@@ -205,11 +212,11 @@ function Origin({ profile, names, selected, steps }: OriginProps) {
           <p class="dim line" title={profile.nodes.names[forward]}>
             The gradient of {lastPart(profile.nodes.names[forward] as string)}, which was made here:
           </p>
-          <Code frame={line} />
+          <Code store={store} frame={line} />
           <p class="dim">The gradient was asked for here:</p>
         </>
       )}
-      <Code frame={frame} />
+      <Code store={store} frame={frame} />
       {stack.length > 1 && (
         <details>
           <summary>all {stack.length} frames</summary>
@@ -227,11 +234,20 @@ function Origin({ profile, names, selected, steps }: OriginProps) {
   );
 }
 
-function Code({ frame: { file, line, function: name, source } }: { readonly frame: PythonFrame }) {
+/** A line, which is a button that leads to it where it is the user's own. */
+function Code({ store, frame }: { readonly store: Store; readonly frame: PythonFrame }) {
+  const { file, line, function: name, source, library } = frame;
+  const place = `${file.slice(file.lastIndexOf("/") + 1)}:${line}`;
   return (
     <figure class="code">
       <figcaption title={file}>
-        {file.slice(file.lastIndexOf("/") + 1)}:{line}
+        {library ? (
+          place
+        ) : (
+          <button type="button" title="show in the source" onClick={() => showLine(store, [frame.name])}>
+            {place}
+          </button>
+        )}
         {name && ` in ${name}`}
       </figcaption>
       {source && (

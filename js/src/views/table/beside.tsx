@@ -17,6 +17,7 @@ import { isTable, type Store } from "../../state/store.ts";
 import type { TableState } from "../../state/table.ts";
 import { onPrint } from "../../ui/canvas.ts";
 import { tableColumns } from "./columns.ts";
+import { ReadingSwitch } from "./source.tsx";
 
 interface ListingProps {
   readonly state: TableState;
@@ -30,6 +31,7 @@ export function ZoomPath({ state, listing }: ListingProps) {
   return (
     <div class="strip">
       {top >= 0 ? <Path state={state} listing={listing} /> : <span class="path" />}
+      {view.kind === "code" && <ReadingSwitch store={state.store} />}
       {view.kind === "code" && (
         <label title="show the frames of TensorFlow, Keras and other libraries one by one">
           <input
@@ -110,6 +112,7 @@ export function EmptyTable({ store }: { readonly store: Store }) {
   const isNeeded = store.table.value !== "scope";
   return (
     <div class="empty">
+      {store.table.value === "code" && <ReadingSwitch store={store} />}
       <p>{reason}</p>
       <p>
         {remedies.map(({ label, changes }) => (

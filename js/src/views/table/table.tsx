@@ -15,10 +15,12 @@ import { type TableState, tableOf } from "../../state/table.ts";
 import { EmptyTable, PrintedTable, ZoomPath } from "./beside.tsx";
 import { fitting, type TableColumn, tableColumns } from "./columns.ts";
 import { Header, type RowState, TableRow } from "./rows.tsx";
+import { isReadAsSource, SourceTable } from "./source.tsx";
 
-/** The table of the shown view, or why it is empty; each view's table starts at its top. */
+/** The table of the shown view, or why it is empty; each view's table starts at its top. Code may be read as source. */
 export function TreeTable({ store }: { readonly store: Store }) {
   const state = tableOf(store);
+  if (isReadAsSource(store)) return <SourceTable store={store} />;
   const listing = state.listing.value;
   if (!listing || listing.view.kept <= 0) return <EmptyTable store={store} />;
   return (

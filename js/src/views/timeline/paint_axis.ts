@@ -55,33 +55,40 @@ export function paintHead(
     context.fillRect(x, AXIS_HEIGHT - 5, 1, 4);
     if (x + 40 < plot.right) context.fillText(text, x + 3, AXIS_HEIGHT / 2);
   }
-  if (layout.steps.length > 1)
-    for (const step of layout.steps) paintStep(context, plot, step, palette, stepLabel);
+  if (layout.steps.length > 1) paintSteps(context, plot, layout.steps, palette, stepLabel);
 }
 
-function paintStep(
+/** The steps, and on them their labels; of steps that overlap, as eager ops do, only the labels that have room. */
+function paintSteps(
   context: CanvasRenderingContext2D,
   plot: TimeArea,
-  { step, from, to }: StepSpan,
+  steps: readonly StepSpan[],
   palette: Palette,
   stepLabel: (step: number) => string,
 ): void {
-  const left = Math.max(positionOf(plot, from), plot.left);
-  const right = Math.min(positionOf(plot, to), plot.right);
-  if (right <= left) return;
+  const shown = steps
+    .map(({ step, from, to }) => ({
+      step,
+      left: Math.max(positionOf(plot, from), plot.left),
+      right: Math.min(positionOf(plot, to), plot.right),
+    }))
+    .filter(({ left, right }) => right > left)
+    .sort((one, other) => one.left - other.left);
   context.fillStyle = palette.groove;
-  context.fillRect(left, AXIS_HEIGHT, right - left, STEPS_HEIGHT - 3);
-  const room = right - left - 6;
-  if (room < LEAST_STEP) return;
+  for (const { left, right } of shown) {
+    context.fillRect(left, AXIS_HEIGHT, right - left, STEPS_HEIGHT - 3);
+  }
   context.fillStyle = palette.dim;
-  const label = stepLabel(step);
-  const letters = Math.floor(room / 6);
-  context.fillText(
-    label.length > letters ? `${label.slice(0, letters - 1)}…` : label,
-    left + 4,
-    AXIS_HEIGHT + 7,
-    room,
-  );
+  let free = plot.left;
+  for (const { step, left, right } of shown) {
+    const room = right - left - 6;
+    if (room < LEAST_STEP || left < free) continue;
+    const label = stepLabel(step);
+    const letters = Math.floor(room / 6);
+    const text = label.length > letters ? `${label.slice(0, letters - 1)}…` : label;
+    context.fillText(text, left + 4, AXIS_HEIGHT + 7, room);
+    free = left + 4 + Math.min(context.measureText(text).width, room);
+  }
 }
 
 interface TimeMark {

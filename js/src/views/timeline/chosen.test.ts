@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { profileOf } from "../engine/testing.ts";
-import { sumsIn } from "./range_sums.ts";
-import { executionsOf } from "./testing.ts";
-import { laidOut, slicesOf } from "./timeline_layout.ts";
+import { executionsOf } from "../../analysis/testing.ts";
+import { laidOut, slicesOf } from "../../analysis/timeline_layout.ts";
+import { profileOf } from "../../engine/testing.ts";
+import { sumsIn } from "./chosen.tsx";
 
 // b and c run on another thread than a.
 const DRAWN = [{ drawn: "aaaaaaaaaa" }, { drawn: "  bbbb", thread: 1 }, { drawn: "        cccc", thread: 1 }];
