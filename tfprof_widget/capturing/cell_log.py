@@ -1,4 +1,4 @@
-"""Notes when things happened in a captured cell: runs, building of functions, waits for batches, and own work."""
+"""Logs when a captured cell ran steps, built functions, waited for batches, and when tfprof itself was at work."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.cell import CellRuns, CellTimes
 
 MOST_RUNS = 1 << 18
-"""So many runs of a kind are kept one by one, which takes 4 MB; of those after them only the sum."""
+"""The most runs of a kind that are kept one by one, which takes 4 MB; later runs are only added up."""
 
 MOST_SPANS = 1 << 16
 
 NOTICED = 50e-6
-"""What a hook does in less time is added up; what takes longer is kept with its start and end."""
+"""Shorter calls of hooks are only added up; longer ones are kept with start and end."""
 
 
 class Spans:
-    """Stretches of time of one sort in the order in which they ended; of very many, of the last only the sum.
+    """Stretches of time of one sort, in the order in which they ended; beyond MOST_SPANS they are only added up.
 
     >>> spans = Spans()
     >>> spans.add(1.0, 3.0)
@@ -53,9 +53,9 @@ class Spans:
 
 
 class RunLog:
-    """When the runs of one kind began, and how long they took; what few of them have is kept by their place.
+    """When the runs of one kind began, and how long they took; marks, steps and builds are kept by place of the run.
 
-    `built` is when Python had built the function of a run that did so.
+    `built` has the moments at which Python had built a function in a run.
 
     >>> from tfprof_widget.profiles.cell import FIRST_RUN
     >>> log = RunLog()
@@ -83,7 +83,7 @@ class RunLog:
             self.rest += seconds
 
     def mark(self, mark: int, step: int | None = None, built: float | None = None) -> None:
-        """Say of the run that was kept last what few have."""
+        """Mark the last run: with its step if it was traced, and the moment at which its function was built."""
         place = len(self.started) - 1
         self.marks[place] = mark
         if step is not None:
@@ -92,13 +92,13 @@ class RunLog:
             self.built[place] = built
 
     def lengths(self, *marks: int) -> NDArray[np.float64]:
-        """How long the runs with one of these marks took, in seconds, in ascending order."""
+        """The seconds of the runs that have one of these marks, in ascending order."""
         mark = np.zeros(len(self.seconds), np.int8)
         mark[list(self.marks)] = list(self.marks.values())
         return np.sort(np.array(self.seconds, np.float64)[np.isin(mark, marks)])
 
     def runs(self, kind: str, entered: float, usual: float | None = None) -> CellRuns:
-        """The runs as a table, of a cell that was entered then; `usual` is what a run takes that is not traced."""
+        """The runs as a table, with times since the cell was `entered`; `usual` is the time of an untraced run."""
         building = {at: round(1e9 * (built - self.started[at])) for at, built in self.built.items()}
         start, nanos = nanos_of(self.started, entered), nanos_of(self.seconds)
         sums = {"rest_nanos": round(1e9 * self.rest), "usual_nanos": round(1e9 * (usual or 0.0))}
@@ -106,7 +106,7 @@ class RunLog:
 
 
 def nanos_of(seconds: Iterable[float], since: float = 0.0) -> Integers:
-    """Times in nanoseconds, counted from a moment on.
+    """Seconds as nanoseconds, counted from the moment `since`.
 
     >>> nanos_of([1.5], 1.0).tolist()
     [500000000]
@@ -116,7 +116,7 @@ def nanos_of(seconds: Iterable[float], since: float = 0.0) -> Integers:
 
 
 class RunsUnderWay(Protocol):
-    """A source of runs, with those that have begun and not ended."""
+    """A source of runs that knows which runs have begun and not ended."""
 
     @property
     def under_way(self) -> Collection[Any]:
@@ -124,11 +124,11 @@ class RunsUnderWay(Protocol):
 
 
 class CellLog:
-    """Notes when things happened in a cell that is captured; tells at the end how its time was spent.
+    """Logs what a captured cell does, and divides its time at the end.
 
-    The block of the cell runs from `opened` to `closing`. `thread` is the one to look at: that which opened the
-    capture, or else the one that made the last run. Hooks held the cell up for `watching` seconds in all, but for what
-    took longer, which is in `own`. `building` counts the functions that Python builds now.
+    The block of the cell runs from `opened` to `closing`. `thread` is the thread to sample: the one that opened the
+    capture if it makes runs, or else the one that made the last run. `watching` is the total of the short times that
+    hooks took, in seconds; longer ones are in `own`. `building` counts the functions that Python is building now.
 
     >>> clock = iter([0.0, 9.0]).__next__
     >>> log = CellLog(clock)
@@ -155,12 +155,12 @@ class CellLog:
         self._begun_at = users_line(sys._getframe())
 
     def take_thread(self, thread: int, *, is_beside: bool) -> None:
-        """Take note of the thread that makes a run, beside the one that opened the capture or not."""
+        """Sample the thread that makes a run; with `is_beside` only if the thread of the capture made no run."""
         if not is_beside or not self._has_own:
             self.thread, self._has_own = thread, not is_beside
 
     def thread_to_see(self) -> int | None:
-        """The thread to look at now; None while it has a run under way in which no function is built."""
+        """The thread to sample now; None while it is in a run and no function is being built."""
         if not self.building:
             for source in self.sources:
                 for run in tuple(source.under_way):
@@ -173,7 +173,7 @@ class CellLog:
         return round(1e9 * (self.clock() - self.entered))
 
     def times(self, runs: Sequence[CellRuns], named: Callable[[str], str] = str) -> CellTimes:
-        """How the time of the cell was spent if it ends now, with these runs; `named` gives files of cells names."""
+        """Divide the time of the cell, as if it ended now, with these runs; `named` gives the files of cells names."""
         closing = self.clock() if self.closing is None else self.closing
         opened, closing, left = nanos_of((self.opened, closing, self.clock()), self.entered).tolist()
         lost = None if self.lost is None else round(1e9 * (self.lost - self.entered))
@@ -212,7 +212,7 @@ class CellLog:
 
 
 def _parts_of(runs: Iterable[CellRuns]) -> dict[str, list[Intervals]]:
-    """When runs went on, by part: first ones, the building of functions in these, and others."""
+    """The times of runs by part of the cell: first runs, building of functions, and other runs."""
     found: dict[str, list[Intervals]] = {"steps": [], "first": [], "tracing": []}
     for each in runs:
         end, is_first, is_built = each.start + each.nanos, each.is_first, each.building > 0
