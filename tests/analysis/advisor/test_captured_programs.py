@@ -158,7 +158,7 @@ FOUND = {
     "function on a generator": {"InputBoundChecker": "from_generator"},
     "eager": {"EagerOpsChecker": "Decorate this function with @tf.function"},
     "fit that runs eagerly": {"EagerOpsChecker": "without run_eagerly=True"},
-    "eager in the cell": {"EagerOpsChecker": "Make what this loop repeats a function, decorated with @tf.function"},
+    "eager in the cell": {"EagerOpsChecker": "Move the body of this loop into a function, decorated with @tf.function"},
     **share({"recurrent": {"TinyKernelChecker": "Give each op more to do"}}, {}),
 }
 """The causes planted in programs, by checker, each with a part of the fix.
