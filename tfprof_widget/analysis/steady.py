@@ -14,7 +14,7 @@ import numpy as np
 from tfprof_widget.ingest.parts.names import DATA_SCOPE
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.lib.intervals import Intervals
-from tfprof_widget.lib.text import written_percent, written_seconds
+from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.profiles.data import EAGER, EARLY, FIRST, PARTIAL, SHORTER, ProfileData, ProfileTables
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
 
@@ -266,10 +266,6 @@ class SteadySteps:
     def shown(self, nanos: int) -> str:
         """A time of all steps as text, divided by the number of steps."""
         return written_seconds(nanos / max(len(self.steps), 1) / 1e9)
-
-    def shown_of_step(self, nanos: int, whose: str = "a step's") -> str:
-        """A time of all steps as text, divided by their number, with the time of a step by the clock and its share."""
-        return f"{self.shown(nanos)} of {whose} {self.shown(self.clock)} ({written_percent(self.of_wall(nanos), 0)})"
 
     @cached_property
     def _totals(self) -> slice | Integers:

@@ -42,6 +42,12 @@ def of_cell(seconds: float, cell: CellTimes) -> str:
     return f"{written_seconds(seconds)} of the cell's {written_seconds(cell.seconds)} ({share})"
 
 
+def of_step(steady: SteadySteps, nanos: int, whose: str = "a step's") -> str:
+    """A time of all steps, divided by their number, with the time of a step by the clock and its share."""
+    share = written_percent(steady.of_wall(nanos), 0)
+    return f"{steady.shown(nanos)} of {whose} {steady.shown(steady.clock)} ({share})"
+
+
 def at(line: CodeLine | None, preposition: str = ", mostly at ") -> str:
     """The line with its preposition, if the line is known.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfprof_widget.analysis.account.budget import time_budget
 from tfprof_widget.analysis.account.pipeline import LEAST_SHARE, pipeline_stages
-from tfprof_widget.analysis.advisor.cell_time import LEAST_OF_CELL, at, of_cell
+from tfprof_widget.analysis.advisor.cell_time import LEAST_OF_CELL, at, of_cell, of_step
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.lib.arrays import Flags
@@ -77,7 +77,7 @@ def input_bound(profile: ProfileData) -> Iterator[Finding]:
     least = WAKING_NANOS * len(steady.steps) if is_brief else 0
     if steady.of_wall(waited) >= INPUT_SHARE and waited >= least:
         yield Finding(
-            f"A step waits {steady.shown_of_step(waited, 'its')} for the next batch.{_slowest_of_few(stages)}",
+            f"A step waits {of_step(steady, waited, 'its')} for the next batch.{_slowest_of_few(stages)}",
             Evidence("timeline", steady.options, steady.costliest(fetches)),
             fix,
             of_step=steady.of_wall(waited),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from tfprof_widget.analysis.advisor.cell_time import of_step
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
 from tfprof_widget.analysis.advisor.input_wait import FETCHES
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
@@ -316,7 +317,7 @@ def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
     if count >= FEWEST and steady.of_wall(starting) >= MOST_OF_THE_STEP:
         yield Finding(
             f"A step runs {count:,} ops that take longer to start than to run. To start and run them takes up to "
-            f"{steady.shown_of_step(starting)}.",
+            f"{of_step(steady, starting)}.",
             Evidence("op", {**steady.options, "order_by": "occurrence", "select": ["occurrence", "micros"]}),
             "Give each op more to do (larger batches, one op in place of a Python loop), or let XLA fuse them: "
             "tf.function(jit_compile=True), or global_jit_level in the config of a session.",

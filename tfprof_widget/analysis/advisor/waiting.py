@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfprof_widget.analysis.advisor.cell_time import FIX_OF_CALLS, of_cell
+from tfprof_widget.analysis.advisor.cell_time import FIX_OF_CALLS, of_cell, of_step
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
 from tfprof_widget.analysis.advisor.input_wait import FETCHES
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
@@ -77,7 +77,7 @@ def _idle_found(steady: SteadySteps, most: _Idle, *others: _Idle) -> Finding:
         also = f", and on {several} for {least}"
     # Of a step with a graph, eager ops are those of the loop that calls it: between them Python works.
     return Finding(
-        f"Nothing runs on {most.device} for {steady.shown_of_step(most.nanos)}{also}.",
+        f"Nothing runs on {most.device} for {of_step(steady, most.nanos)}{also}.",
         Evidence("timeline", steady.options, around),
         FIX_OF_CALLS if any(name.startswith(f"{EAGER_SCOPE}/") for name in around) else _FIX_OF_IDLE,
         of_step=steady.of_wall(most.nanos),
@@ -133,7 +133,7 @@ def _eager_step(steady: SteadySteps) -> Iterator[Finding]:
     is_eager = count >= FEWEST_EAGER and np.count_nonzero(rows) >= MOSTLY * np.count_nonzero(own)
     if steady.are_steps and is_eager and steady.of_wall(python) >= WORTHWHILE:
         yield Finding(
-            f"A step runs its {count:,} ops one by one: Python takes {steady.shown_of_step(python)} to start them.",
+            f"A step runs its {count:,} ops one by one: Python takes {of_step(steady, python)} to start them.",
             Evidence("op", {**steady.options, "order_by": "micros"}),
             "Compile the model without run_eagerly=True, and remove tf.config.run_functions_eagerly(True): then a "
             "step runs as one graph. That saves at most the time that Python takes.",
@@ -226,8 +226,7 @@ def _copies_found(steady: SteadySteps) -> Iterator[Finding]:
             several, least = _of_others(steady, [nanos for nanos, _ in others])
             also = f"; {several} wait{'s' if len(others) == 1 else ''} for {least}"
         yield Finding(
-            f"{device} computes nothing for {steady.shown_of_step(waited)}, while it waits for copies of "
-            f"tensors{also}.",
+            f"{device} computes nothing for {of_step(steady, waited)}, while it waits for copies of tensors{also}.",
             Evidence("timeline", steady.options),
             fix,
             of_step=steady.of_wall(waited),
@@ -254,7 +253,7 @@ def _transfers_found(steady: SteadySteps, moves: Flags, what: str, fix: str) -> 
         nodes = np.zeros(len(steady.profile.nodes), np.bool_)
         nodes[steady.node[moves]] = True
         yield Finding(
-            f"A step waits {steady.shown_of_step(waited, 'its')} for {what}.",
+            f"A step waits {of_step(steady, waited, 'its')} for {what}.",
             Evidence("timeline", steady.options, steady.costliest(nodes)),
             fix,
             of_step=steady.of_wall(waited),
