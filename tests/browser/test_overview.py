@@ -16,10 +16,11 @@ from tests.browser.conftest import Opening, written
 from tests.browser.screen import Screen
 from tests.browser.test_accessibility import AXE, violations
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns, CellTimes
+from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns, CellTimes, CodeLine, OwnCode
 from tfprof_widget.profiles.program import ModelLayer
 
 MILLI = 1_000_000
+METHOD = "def on_train_batch_end(self, batch, logs=None):"
 OPS = {"in/MatMul": "MatMul", "mid/MatMul": "MatMul", "out/MatMul": "MatMul"}
 
 
@@ -36,11 +37,13 @@ def fit() -> Profile:
     cell = CellTimes.of(
         {"first": 2 * SECOND, "steps": 4 * SECOND, "python": 3 * SECOND, "tfprof": SECOND},
         runs=(runs,),
-        phases=(phase("Watcher.on_train_batch_end", 3.0, line=SLOW),),
+        phases=(phase("Watcher.on_train_batch_end", 3.0, line=replace(SLOW, line=18)),),
         looks=looked("python", (SLOW,)),
     )
     layers = tuple(ModelLayer(name, name, "Dense") for name in ("in", "mid", "out"))
-    return replace(profile, main_kind="train", cells=(cell,), model_layers=layers)
+    text = f"class Watcher(Callback):\n    {METHOD}\n        plot(logs)"
+    code = OwnCode((CodeLine(SLOW.file, 17, "<module>", text),))
+    return replace(profile, main_kind="train", cells=(cell,), model_layers=layers, own_code=code)
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +114,30 @@ def test_parts_and_findings_lead_to_what_they_are_made_of(open_file: Opening, fi
     expect(screen.tab("timeline")).to_have_attribute("aria-selected", "true")
 
 
+def test_a_card_has_a_patch_to_copy_and_the_rest_unfolds(open_file: Opening, fit_file: Path) -> None:
+    screen = open_file(fit_file)
+    screen.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    card = listed(screen, "what to do").get_by_role("listitem").first
+    expect(card).to_contain_text("Python between steps")
+    expect(card).to_contain_text("30 % of the cell")
+    patch = card.get_by_role("figure", name="patch of train.py:18")
+    assert patch.locator("pre").inner_text().splitlines() == [
+        f"- {METHOD}",
+        f"+ {METHOD.replace('train_batch', 'epoch')}",
+    ]
+    expect(patch).to_contain_text("it works once an epoch, not once a batch")
+    patch.get_by_role("button", name="Copy").click()
+    expect(patch).to_contain_text("copied")
+    copied = screen.page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"    {METHOD.replace('train_batch', 'epoch')}"
+    expect(card.get_by_text("Let the callback do less")).not_to_be_visible()
+    card.get_by_text("what else helps").click()
+    expect(card.get_by_text("Let the callback do less")).to_be_visible()
+    silent = screen.root.get_by_text(re.compile(r"^\d+ checks found nothing$"))
+    silent.click()
+    expect(screen.root.get_by_text("functions that are built again and again")).to_be_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_rule_of_axe_is_broken_and_nothing_is_lost_in_a_narrow_cell(
     open_file: Opening, fit_file: Path, scheme: str
@@ -118,10 +145,10 @@ def test_no_rule_of_axe_is_broken_and_nothing_is_lost_in_a_narrow_cell(
     screen = open_file(fit_file, color_scheme=scheme)
     expect(screen.root.get_by_role("figure", name="Time by op type")).to_be_visible()
     screen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert violations(screen.page) == []
+    assert violations(screen.page, scheme) == []
     screen.page.set_viewport_size({"width": 320, "height": 800})
     screen.until_painted()
-    assert violations(screen.page) == []
+    assert violations(screen.page, scheme) == []
     wider = screen.root.evaluate(
         "root => [...root.querySelectorAll('.glance *')].filter(each => each.getBoundingClientRect().right > 321)"
         ".filter(each => !each.closest('.stacked ul, .chart')).map(each => each.className || each.tagName)"

@@ -116,7 +116,8 @@ def test_colours_are_names_of_the_theme(place: str) -> None:
 
 @pytest.mark.parametrize(("theme", "block"), [("light", 0), ("dark", 1)])
 def test_colours_are_those_of_the_front_end(theme: str, block: int) -> None:
-    rules = TOKENS.read_text(encoding="utf-8").split("}")[block]
+    sheets = (TOKENS, TOKENS.with_name("overview.css"))
+    rules = "".join(sheet.read_text(encoding="utf-8").split("}")[block] for sheet in sheets)
     colours = dict(re.findall(r"(--[\w-]+): (#\w+);", rules))
     assert {name: colours.get(name) for name in THEMES[theme]} == THEMES[theme]
 
@@ -134,12 +135,13 @@ def subject(profile: Profile, **how: Any) -> Subject:
     [
         ("op types", "Time by op type", ["MatMul", "123.2 µs", "20 µs"]),
         ("scopes", "Scopes by time", ["all · 320.8 µs", "gradients", "20 %"]),
-        ("memory", "Memory over time, step 0", ["CPU:0: peak 440.1 kB at 244.6 µs", "200 kB", "100 µs"]),
+        ("memory", "Memory over time, step 0", ["CPU:0: peak 847.2 kB at 244.6 µs", "200 kB", "100 µs"]),
         ("timeline", "Timeline", ["CPU:0 · lane 0", "step 0", "Relu", "gradient, update", "100 µs"]),
         ("advice", "Advice", ["What costs most", "top 1 operation type: MatMul, cpu: 123.19 µs, accelerator: 0 ns,"]),
     ],
 )
 def test_chart_alone_has_a_title_a_caption_and_units(chart: str, title: str, wanted: list[str]) -> None:
+    """At the peak ops held 440.1 kB; the weights of 101,770 floats are held besides, before the step and after it."""
     said = texts(described(chart, subject(demo_profile())))
     about = {"memory": "CPU:0", "advice": "CPU:0"}.get(chart, "one step · CPU:0")
     missing = [text for text in (f"digits · {title}", f"{about} · Python 3.12", *wanted) if text not in said]
@@ -193,7 +195,9 @@ def test_a_recorded_fit_has_its_threads() -> None:
     fit = load(RECORDED / "fit.xplane.pb.gz")
     lanes = [row["lane"] for row in described("timeline", subject(fit))["datasets"]["lanes"]]
     assert lanes[0] == "step"
-    assert "CPU:0 · thread 1" in lanes
+    assert lanes[1] == "CPU:0 · Python"
+    assert "CPU:0 · inter-op 1" in lanes
+    assert any(lane.startswith("tf.data · tf.data ") for lane in lanes)
     assert len(lanes) == len(set(lanes))
 
 
@@ -213,7 +217,7 @@ def test_a_chart_of_nothing_says_why(chart: str, reason: str) -> None:
 
 
 def test_unknown_names_are_refused_with_those_known() -> None:
-    with pytest.raises(ValueError, match="chart has no 'bars'; choose from op types, scopes, steps"):
+    with pytest.raises(ValueError, match="chart has no 'bars'; choose from overview, layers, op types"):
         described("bars", subject(demo_profile()))
     with pytest.raises(ValueError, match="theme has no 'blue'; choose from light, dark"):
         described("op types", subject(demo_profile()), "blue")

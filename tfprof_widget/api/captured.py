@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tfprof_widget.analysis.coverage import flops_coverage
+from tfprof_widget.analysis.own_statements import own_statements
 from tfprof_widget.analysis.steady import StepUse
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording, busiest, steps_shown
@@ -56,9 +58,17 @@ def captured_graphs(recorded: Recording, elapsed: Callable[[], int] | None = Non
     nanos = elapsed() if elapsed is not None else 0
     cells = tuple(cell.longer(nanos) for cell in recorded.cells)
     return tuple(
-        CapturedGraph(Profile.of(assemble(_with_cells(tables, cells, graph))), graph.kinds, runs, work)
+        CapturedGraph(Profile.of(assemble(_with_code(_with_cells(tables, cells, graph)))), graph.kinds, runs, work)
         for tables, graph, runs, work in found
     )
+
+
+def _with_code(tables: ProfileTables) -> ProfileTables:
+    """The tables with the statements that advice may change; without them if they cannot be read."""
+    with suppress(Exception):  # the user's files are anything
+        code = replace(tables.own_code, statements=own_statements(tables, tables.cells, cell_name))
+        return tables.having(own_code=code)
+    return tables
 
 
 def _named(function: DataFunction) -> DataFunction:

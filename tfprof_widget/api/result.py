@@ -79,7 +79,7 @@ MOST_TIMED = 5
 
 
 class Capture(Accounted, Kept):
-    """The result of capturing; empty until the block is over.
+    """The result of capturing; empty until the block is over. A widget of it that has no name is called `title`.
 
     >>> capture = Capture.of(Recording((), 0.0, 0.0, 0, ("nothing ran",)), name="cell")
     >>> print(capture)
@@ -89,7 +89,7 @@ class Capture(Accounted, Kept):
     def __init__(self) -> None:
         self._recorded: Recording | None = None
         self._captured: tuple[CapturedGraph, ...] | None = None
-        self._name = ""
+        self._name = self.title = ""
         self._taken = datetime.datetime.now(datetime.UTC)
         self._measurement: Measurement | None = None
         self._watched: tuple[Counts, Costliest] | None = None
@@ -262,7 +262,7 @@ class Capture(Accounted, Kept):
         asked.pop("view", None)
         graphs = sorted(self._graphs, key=lambda graph: graph is not busiest)
         return Shown(
-            title=self.measurement.name,
+            title=self.title or self.measurement.name,
             graphs=tuple(self._shown_graph(graph, number) for number, graph in enumerate(graphs, 1)),
             view=chosen,
             options=starting_options(busiest.profile, asked),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
@@ -14,7 +14,7 @@ from typing import Any
 from tfprof_widget.ingest.flops.operation import computes_nothing
 from tfprof_widget.ingest.parts.names import data_scope
 from tfprof_widget.lib.text import is_of_library
-from tfprof_widget.profiles.cell import CodeLine
+from tfprof_widget.profiles.cell import CodeLine, OwnCode
 from tfprof_widget.profiles.program import DataFunction
 
 TRACED_TIMES = "experimental_get_tracing_count"
@@ -94,6 +94,20 @@ class CalledFunctions:
         graphs = [function.graph for function in self._known.values()]
         return any(not computes_nothing(op.type) for graph in graphs for op in graph.get_operations())
 
+    def told(self, kind_of: Mapping[str, str]) -> dict[str, Any]:
+        """The fields of a profile that are about these functions: pipelines, and the signatures for `own_code`.
+
+        A kind of steps has a signature if several functions were built for it; `kind_of` has the kinds of functions by
+        the runtime's names.
+        """
+        built: dict[str, list[Any]] = {}
+        for name, kind in kind_of.items():
+            if name in self._known:
+                built.setdefault(kind, []).append(self._known[name])
+        found = {kind: signature_of(functions) for kind, functions in built.items() if len(functions) > 1}
+        signatures = {kind: text for kind, text in found.items() if text}
+        return {"pipelines": tuple(self.pipelines), "own_code": OwnCode(signatures=signatures)}
+
     def graphs(self, executed: AbstractSet[str]) -> list[tuple[str, Any]]:
         """The FuncGraphs of the functions of these names, in the order first called."""
         return [(name, function.graph) for name, function in self._known.items() if name in executed]
@@ -101,6 +115,41 @@ class CalledFunctions:
     def data_graphs(self) -> list[tuple[str, Any]]:
         """The FuncGraphs of the functions that datasets call."""
         return [(name, function.graph) for name, function in self._data.items()]
+
+
+def signature_of(functions: Sequence[Any]) -> str:
+    """The argument for `tf.function` that lets one function stand for all these, as text; empty if there is none.
+
+    Sizes that differ are None, and numbers of Python become tensors.
+
+    >>> signature_of([])
+    ''
+    """
+    try:
+        calls = [list(function.function_type.parameters.values()) for function in functions]
+        merged = [_merged([each.type_constraint for each in same]) for same in zip(*calls, strict=True)]
+    except Exception:  # functions of other versions, or called with other arguments
+        return ""
+    return f"input_signature=[{', '.join(merged)}]" if merged and all(merged) else ""
+
+
+def _merged(types: Sequence[Any]) -> str:
+    """The tensor that all these types of an argument are, as text; empty if they are no tensors of one type."""
+    values = [getattr(each, "value", None) for each in types]
+    if all(type(each) is int for each in values):
+        return "tf.TensorSpec([], tf.int32)"
+    if all(type(each) in (int, float) for each in values):
+        return "tf.TensorSpec([], tf.float32)"
+    names = {type(each).__name__ for each in types}
+    kinds = {each.dtype.name for each in types}
+    ranks = {each.shape.rank for each in types}
+    if names != {"TensorSpec"} or len(kinds) > 1:
+        return ""
+    if len(ranks) > 1 or None in ranks:
+        return f"tf.TensorSpec(None, tf.{kinds.pop()})"
+    sizes = (set(same) for same in zip(*(each.shape.as_list() for each in types), strict=True))
+    shape = ", ".join(str(same.pop()) if len(same) == 1 else "None" for same in sizes)
+    return f"tf.TensorSpec([{shape}], tf.{kinds.pop()})"
 
 
 def _name_of(function: Any) -> str:

@@ -314,7 +314,7 @@ class FunctionSource(SamplingRecorder):
         names = BetterNames(self.functions.labels, self._models.variables(), self._models.scopes())
         gathered.add_functions(functions, traces, names, self.functions.data_graphs())
         tables = name_kernels(count_float_ops("all", of_what_ran=True)(gathered.tables()))
-        return tables.having(model_layers=tuple(self._models.layers()), pipelines=tuple(self.functions.pipelines))
+        return tables.having(model_layers=tuple(self._models.layers()), **self.functions.told(self._kind_of))
 
     def _eager_kind(self, tables: ProfileTables, *, has_steps: bool) -> KindOfRun:
         windows, seconds = self.windows.eager_steps, self.windows.eager_seconds

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 Spec = dict[str, Any]
 
-# The colours of js/src/styles/base.css, for charts that stand alone; op colours also mark kinds and devices.
+# The colours of js/src/styles/base.css and overview.css, for charts that stand alone; op colours also mark kinds and
+# devices, and those from forward on are parts of a cell and of a step.
 THEMES: Mapping[str, Mapping[str, str]] = {
     "light": {
         "--text": "#1f2328",
@@ -30,6 +31,17 @@ THEMES: Mapping[str, Mapping[str, str]] = {
         "--op-input": "#c86b94",
         "--op-other": "#7f8b99",
         "--transfer": "#b0533c",
+        "--groove": "#f0f2f4",
+        "--forward": "#2f74c0",
+        "--backward": "#1f4f8f",
+        "--update": "#23796a",
+        "--input": "#ad3f6c",
+        "--python": "#99601a",
+        "--transfers": "#a04a34",
+        "--tfprof": "#6d5bb0",
+        "--first": "#5d6876",
+        "--rest": "#c3cad2",
+        "--on-part": "#ffffff",
     },
     "dark": {
         "--text": "#e6e9ed",
@@ -45,6 +57,17 @@ THEMES: Mapping[str, Mapping[str, str]] = {
         "--op-input": "#d983aa",
         "--op-other": "#8d99a8",
         "--transfer": "#e08a72",
+        "--groove": "#1f242b",
+        "--forward": "#5f9fe8",
+        "--backward": "#3f82cf",
+        "--update": "#63bcab",
+        "--input": "#e07ba3",
+        "--python": "#d9a05c",
+        "--transfers": "#e08a72",
+        "--tfprof": "#a393dd",
+        "--first": "#8b96a5",
+        "--rest": "#59626f",
+        "--on-part": "#10161d",
     },
 }
 CATEGORIES = tuple(name for name in THEMES["light"] if name.startswith("--op-"))

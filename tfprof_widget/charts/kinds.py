@@ -29,6 +29,7 @@ from tfprof_widget.charts.chart import (
 )
 from tfprof_widget.charts.costs import OP_TYPES
 from tfprof_widget.charts.memory import MEMORY
+from tfprof_widget.charts.overview import LAYERS, OVERVIEW
 from tfprof_widget.charts.scopes import SCOPES
 from tfprof_widget.charts.steps import STEPS
 from tfprof_widget.charts.timeline import TIMELINE
@@ -41,7 +42,7 @@ from tfprof_widget.profiles.devices import canonical, device_label
 from tfprof_widget.profiles.options import METRICS, Options, one_of
 
 CHARTS: Mapping[str, ChartKind] = {
-    kind.name: kind for kind in (OP_TYPES, SCOPES, STEPS, MEMORY, TIMELINE, WORKERS, ADVICE)
+    kind.name: kind for kind in (OVERVIEW, LAYERS, OP_TYPES, SCOPES, STEPS, MEMORY, TIMELINE, WORKERS, ADVICE)
 }
 # The size of a title's letters to that of a caption's.
 TITLE_LETTER = 1.25

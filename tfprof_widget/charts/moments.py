@@ -13,7 +13,7 @@ from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Indices, Integers
 from tfprof_widget.lib.text import visible
 from tfprof_widget.profiles.data import ProfileData
-from tfprof_widget.profiles.devices import device_label
+from tfprof_widget.profiles.devices import device_label, named_threads
 from tfprof_widget.profiles.tables import Executions, Transfers
 
 
@@ -114,6 +114,7 @@ class _Slices:
     start: Integers
     duration: Integers
     first_transfer: int
+    threads: Sequence[str]
     labels: Sequence[str]
     moment: Integers
 
@@ -143,7 +144,7 @@ def timeline_layout(profile: ProfileData, steps: Sequence[int]) -> TimelineLayou
 
 def _slices(profile: ProfileData) -> _Slices:
     executions, transfers = profile.executions, profile.transfers
-    starts = step_starts(profile)
+    starts, (thread, threads) = step_starts(profile), named_threads(profile)
     names = list(dict.fromkeys([*profile.nodes.devices, *transfers.devices]))
     place = {name: index for index, name in enumerate(names)}
     targets = np.array([place[name] for name in transfers.devices], np.int64)
@@ -164,10 +165,11 @@ def _slices(profile: ProfileData) -> _Slices:
         node=np.append(executions.node, transfers.node),
         step=step,
         device=device,
-        thread=np.append(np.unique(executions.thread, return_inverse=True)[1], np.zeros(len(transfers), np.int64)),
+        thread=np.append(thread, np.zeros(len(transfers), np.int64)),
         start=np.append(nanos_in_step(executions, starts), nanos_in_step(transfers, starts)),
         duration=np.append(executions.duration_nanos, transfers.duration_nanos),
         first_transfer=len(executions),
+        threads=threads,
         labels=labels,
         moment=np.array(moment, np.int64),
     )
@@ -202,10 +204,8 @@ def _lanes(slices: _Slices, order: Integers, start: Integers) -> Iterator[Lane]:
         threads = np.unique(slices.thread[executed]).tolist()
         for number, thread in enumerate(threads):
             for level, rows in enumerate(_levels(executed[slices.thread[executed] == thread], start, slices.duration)):
-                if len(threads) > 1:
-                    name = f"thread {number}, level {level}" if level else f"thread {number}"
-                else:
-                    name = f"lane {level}"
+                known = slices.threads[thread] or (f"thread {number}" if len(threads) > 1 else "")
+                name = (f"{known}, level {level}" if level else known) if known else f"lane {level}"
                 yield _lane(f"{label} · {name}", slices, rows, start, is_transfers=False)
         for level, rows in enumerate(_levels(moved, start, slices.duration)):
             name = f"transfers, level {level}" if level else "transfers"

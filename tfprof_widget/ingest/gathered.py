@@ -34,6 +34,7 @@ from tfprof_widget.ingest.saved_account import with_account, with_kept_run
 from tfprof_widget.ingest.saved_profile import read_stored_profile
 from tfprof_widget.ingest.xspace.reader import TraceTable
 from tfprof_widget.ingest.xspace.resolve import costs_of_functions, resolve
+from tfprof_widget.ingest.xspace.threads import ThreadNames
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning, value_error
 from tfprof_widget.lib.messages import SealedGraph, as_message, as_sealed
 from tfprof_widget.lib.safely import pause_gc
@@ -132,7 +133,7 @@ class Gathered:
         self._live_op_log: NodeDetails | None = None
         self._function_op_log: NodeDetails | None = None
         self._function_stacks: list[StacksOfSteps] = []
-        self._input_shapes = {"": 0}
+        self._input_shapes, self._threads = {"": 0}, ThreadNames()
         self._graphs_of_steps: dict[int, SealedGraph] = {}
         self._float_ops: dict[tuple[str, int], int] = {}
         self._saved_float_ops: dict[str, int] = {}
@@ -174,7 +175,7 @@ class Gathered:
                 functions, self.stacks, better_names, self.reading, data_functions, costs_of_functions(traces)
             )
             columns = read_graph(graphs.definition, self.shapes, self._known())
-            found = resolve(traces, graphs, columns, self.shapes, self._input_shapes)
+            found = resolve(traces, graphs, columns, self.shapes, self._input_shapes, self._threads)
         for node, op in found.ops.items():
             if op.stack:
                 graphs.op_log.stack.setdefault(node, self.stacks.of_lines(op.stack))
@@ -324,14 +325,12 @@ class Gathered:
                 completed = completed_output_shapes(self._live, self.details.shapes)
                 if self._live_op_log is None:
                     self._live_op_log = live_op_log(self._live, completed, self.stacks, self.reading)
-            for known in (self._function_op_log, self._live_op_log):
-                if known is not None:
-                    op_logs.append(known.beside(self.op_logs))
+            live = (self._function_op_log, self._live_op_log)
+            op_logs += [known.beside(self.op_logs) for known in live if known is not None]
             if completed and self.completes_shapes:
                 nodes = nodes.with_output_shapes(completed, self.shapes)
             if self.checkpoint is not None:
-                saved = NodeDetails(types={name: [CHECKPOINT_VARIABLES] for name in self.checkpoint.shapes})
-                op_logs.append(saved)
+                op_logs.append(NodeDetails(types={name: [CHECKPOINT_VARIABLES] for name in self.checkpoint.shapes}))
             tables = tables_of(
                 nodes,
                 self.runs,
@@ -344,6 +343,7 @@ class Gathered:
                 self._graphs_of_steps,
                 self._float_ops,
                 input_shapes=tuple(self._input_shapes),
+                thread_names=self._threads.names,
                 graphs=tuple(self.graphs),
                 misses_accelerator_stream=self.misses_accelerator_stream,
                 checkpoint=self.checkpoint,

@@ -21,6 +21,7 @@ from tfprof_widget.profiles.cell import (
     CodeLine,
     FitPhase,
     HeldMemory,
+    OwnCode,
     PhaseStretches,
     PythonLooks,
     PythonTime,
@@ -83,6 +84,9 @@ def stored_account(
         message.held_memory.add(**_with_line(each))
     for cell in tables.cells:
         _store(cell, message.cells.add())
+    for statement in tables.own_code.statements:
+        message.statements.add(**vars(statement))
+    message.signatures.update(tables.own_code.signatures)
     return message
 
 
@@ -148,6 +152,7 @@ def with_account(tables: ProfileTables, message: Any) -> ProfileTables:
         recorded_steps=_recorded(account, found),
         held_memory=tuple(_plain(HeldMemory, each) for each in account.held_memory),
         pipeline_stages=tuple(_plain(PipelineStage, each) for each in account.pipeline),
+        own_code=OwnCode(tuple(_plain(CodeLine, each) for each in account.statements), dict(account.signatures)),
     )
 
 

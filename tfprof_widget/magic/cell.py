@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
+from tfprof_widget.lib.errors import shortened
 from tfprof_widget.magic.arguments import who_runs
 
 _CELL_MAGIC = "get_ipython().run_cell_magic('tfprof', "
@@ -66,12 +67,25 @@ def running_cell() -> FrameType | None:
     return next((frame for frame in _stack() if frame.f_code is InteractiveShell.run_cell_async.__code__), None)
 
 
+LONGEST_LINE = 60
+"""So many letters of a cell's first line are in the title of its result."""
+
+
 class CellSource(NamedTuple):
     """The cell that runs: what its run is called, its id in the notebook, and its text."""
 
     label: str
     cell: str
     source: str
+
+    def title(self, out: str = "") -> str:
+        """What a result is called that has no name: the variable that takes it, the cell's number, its first line.
+
+        >>> CellSource("In[7]", "", "# train a classifier\\nmodel.fit(x)").title("prof")
+        'prof · In[7] · train a classifier'
+        """
+        first = next((line.strip().lstrip("#% ") for line in self.source.splitlines() if line.strip("#% \t")), "")
+        return " · ".join(filter(None, (out, self.label, shortened(first, LONGEST_LINE))))
 
 
 _OWN_LINE = re.compile(r"\s*%%?tfprof(\s|$)")

@@ -243,6 +243,7 @@ class ProfiledCell:
                 capturing, capture = self._started
                 with report_and_go_on("has no profile of this"):
                     capturing.__exit__(None, None, None)
+                    capture.title = self._request.name or self._cell.title(self._request.out)
                     keep(self._request, capture, self._cell)
                     deliver(self._shell, self._request, capture)
 

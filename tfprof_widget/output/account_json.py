@@ -193,9 +193,10 @@ def _advice(profile: ProfileData) -> Rows:
         for each in reports:
             if isinstance(each, Finding):
                 shown = {"see": str(each.evidence), "rows": list(each.evidence.selection)}
-                found.append({"checker": checker, "cause": each.cause, "fix": each.fix, **shown})
+                patch = str(each.patch) if each.patch is not None else ""
+                found.append({"checker": checker, "cause": each.cause, "fix": each.fix, "patch": patch, **shown})
             else:
-                found.append({"checker": checker, "cause": each, "fix": "", "see": "", "rows": []})
+                found.append({"checker": checker, "cause": each, "fix": "", "patch": "", "see": "", "rows": []})
     return sorted(found, key=lambda row: not row["fix"])
 
 

@@ -270,7 +270,7 @@ _GLANCE_STYLE = """
 
 
 def glance(shown: Overview) -> str:
-    """The sentence and the two bars; a part is as wide as its share, and at least as its name.
+    """The sentence, the patch of what it tells, and the two bars; a part is as wide as its share, or its name.
 
     >>> from tfprof_widget.analysis.advisor.overview import overview
     >>> from tfprof_widget.demo import demo_profile
@@ -278,11 +278,13 @@ def glance(shown: Overview) -> str:
     >>> html[html.index("<h3>"):][:26], html.count("<li"), "backward, 143.4 µs, 39 %" in html
     ('<h3>A step takes 365.1 µs,', 4, True)
     """
+    patch = shown.leading.patch if shown.leading is not None else None
+    change = f"<pre>{escape(visible_lines(str(patch)))}</pre>" if patch is not None else ""
     steps = f"<p>Steps: {escape(' · '.join(shown.steps.facts))}</p>" if shown.steps.facts else ""
     return (
         f'<div class="tfprof-glance" translate="no"><style>{_GLANCE_STYLE}</style>'
         f"<h3>{escape(visible(shown.sentence))}</h3>"
-        f"{_stacked_bar('The cell', shown.cell)}{_stacked_bar('A step', shown.step)}{steps}</div>"
+        f"{change}{_stacked_bar('The cell', shown.cell)}{_stacked_bar('A step', shown.step)}{steps}</div>"
     )
 
 

@@ -27,6 +27,7 @@ from tfprof_widget.output.timeline_events import (
     slice_event,
 )
 from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.devices import named_threads
 
 _NANOS_A_SECOND = 10**9
 ALL_STREAMS = "/stream:all"
@@ -122,12 +123,13 @@ def graph_events(view: ViewData, *, epoch: bool = False) -> Iterator[str]:
     executions = profile.executions
     tracks = Tracks.of(profile, profile.nodes.devices)
     track = tracks.number(executions.step, executions.device)
-    lanes = _lanes(track, when, shown)
+    lanes, named = _lanes(profile, track, when, shown, exact=view.options.timing == "exact")
     # Native's timeline has whole microseconds by each task's own clock, and no transfers.
     exact = view.options.timing == "exact" and len(profile.transfers) > 0
     received = PlacedTransfers.of(profile, when, displayed, tracks.end) if exact else None
     yield from tracks.labels(track[~_on_two_streams(profile)], profile.nodes.devices)
-    yield from _lane_labels(track, shown, lanes)
+    for (each, lane), name in named.items():
+        yield label_event("thread_name", (each, lane), name)
     if received is not None:
         yield from received.labels()
     yield from _slices(profile, when, shown, track, lanes)
@@ -159,18 +161,27 @@ def _on_two_streams(profile: ProfileData) -> Flags:
     return repeated
 
 
-def _lanes(track: Integers, when: AxisPlaces, shown: Flags) -> Integers:
+def _lanes(
+    profile: ProfileData, track: Integers, when: AxisPlaces, shown: Flags, *, exact: bool
+) -> tuple[Integers, dict[Place, str]]:
+    """The lane of each execution, and the name of each lane: in exact timing those of a thread are its own."""
     lanes = np.zeros(len(shown), np.int64)
+    found: dict[Place, str] = {}
+    thread, names = named_threads(profile)
     for each in np.unique(track[shown]).tolist():
-        rows = np.flatnonzero(shown & (track == each))
-        lanes[rows] = first_free_lanes(when.start[rows], when.duration[rows])
-    return lanes
-
-
-def _lane_labels(track: Integers, shown: Flags, lanes: Integers) -> Iterator[str]:
-    for each in np.unique(track).tolist():
-        for lane in range(int(lanes[shown & (track == each)].max(initial=-1)) + 1):
-            yield label_event("thread_name", (each, lane), f"lane {lane}")
+        on_track = np.flatnonzero(shown & (track == each))
+        threads = np.unique(thread[on_track]).tolist() if exact else [-1]
+        before = 0
+        for number, of in enumerate(threads):
+            rows = on_track[thread[on_track] == of] if exact else on_track
+            known = names[of] or (f"thread {number}" if len(threads) > 1 else "") if exact else ""
+            level = first_free_lanes(when.start[rows], when.duration[rows])
+            lanes[rows] = before + level
+            for at in range(int(level.max(initial=-1)) + 1):
+                name = (f"{known}, level {at}" if at else known) if known else f"lane {at}"
+                found[each, before + at] = name
+            before += int(level.max(initial=-1)) + 1
+    return lanes, found
 
 
 def _slices(profile: ProfileData, when: AxisPlaces, shown: Flags, track: Integers, lanes: Integers) -> Iterator[str]:

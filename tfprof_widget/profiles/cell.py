@@ -1,4 +1,4 @@
-"""Defines what is known of a captured cell: how its wall time was spent, all its runs, and what Python did in it."""
+"""Defines what is known of a captured cell: how its wall time was spent, all its runs, its Python, and its code."""
 
 from __future__ import annotations
 
@@ -336,3 +336,19 @@ class HeldMemory:
     node: str
     line: CodeLine | None
     is_lower_bound: bool = False
+
+
+@dataclass(frozen=True)
+class OwnCode:
+    """Statements of the user's code that advice may change, and signatures that spare functions from being built again.
+
+    The `source` of each of the `statements` is its whole text; of a function or loop, the text down to its body.
+    `signatures` has the arguments for `tf.function`, by the name of the function: they take in all arguments that it
+    was called with.
+
+    >>> OwnCode().statements
+    ()
+    """
+
+    statements: tuple[CodeLine, ...] = ()
+    signatures: Mapping[str, str] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
-from tfprof_widget.profiles.cell import CellTimes, HeldMemory, RecordedSteps
+from tfprof_widget.profiles.cell import CellTimes, HeldMemory, OwnCode, RecordedSteps
 from tfprof_widget.profiles.devices import Accelerator, Allocator, KernelRuns
 from tfprof_widget.profiles.kept_run import KeptRun
 from tfprof_widget.profiles.program import DataFunction, ModelLayer, NodeLayers, PipelineStage, StageSettings
@@ -151,7 +151,9 @@ class ProfileTables:
     stacks than in `traces`, and `other_graphs` in which steps they are defined otherwise than in `graphs`.
     `input_shapes` are the shapes that executions took in, as TensorFlow writes them, such as `(float[2,3];int32[])`;
     the first entry is empty, for executions of which they are not known. `kept_run` is
-    what a file says of its run for comparisons.
+    what a file says of its run for comparisons. `thread_names` has the names of threads by their numbers, as far as
+    they are known; it does not name streams, which threads of accelerators are. `own_code` is what advice may change
+    of the user's code.
     """
 
     nodes: Nodes
@@ -189,6 +191,8 @@ class ProfileTables:
     other_graphs: OtherGraphs = field(default_factory=OtherGraphs.none, repr=False)
     input_shapes: tuple[str, ...] = field(default=("",), repr=False)
     kept_run: KeptRun | None = field(default=None, repr=False)
+    thread_names: tuple[str, ...] = field(default=(), repr=False)
+    own_code: OwnCode = field(default_factory=OwnCode, repr=False)
 
     def having(self, **changed: Any) -> ProfileTables:
         """These tables with the given ones in place of their own.

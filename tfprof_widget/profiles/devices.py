@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfprof_widget.lib.arrays import Flags, Integers
+from tfprof_widget.lib.arrays import Flags, Indices, Integers
 
 if TYPE_CHECKING:
     from tfprof_widget.profiles.data import ProfileTables
@@ -44,6 +44,43 @@ def canonical(devices: Sequence[str]) -> Flags:
 def accelerator_streams(devices: Sequence[str]) -> Flags:
     """Whether each device stands for all streams of an accelerator; times of kernels are taken from it."""
     return np.array(["stream:all" in device for device in devices], np.bool_)
+
+
+def named_threads(profile: ProfileTables) -> tuple[Indices, tuple[str, ...]]:
+    """The thread of each execution, and the names of all threads in their order; empty where none is known.
+
+    Threads of the host come first, Python's before the others; then streams of accelerators.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> named_threads(demo_profile())[1]
+    ('',)
+    """
+    executions, devices = profile.executions, profile.nodes.devices
+    if not len(executions):
+        return np.zeros(0, np.int32), ()
+    is_tpu = np.array([":tpu:" in device for device in devices], np.int64)
+    kind = (accelerator_streams(devices) * (1 + is_tpu))[executions.device]
+    pairs, place = np.unique(np.stack([kind, executions.thread]), axis=1, return_inverse=True)
+    named = [_thread_name(profile.thread_names, *pair) for pair in pairs.T.tolist()]
+    order = sorted(range(len(named)), key=lambda at: (int(pairs[0, at]), *_natural(named[at]), at))
+    code = np.empty(len(order), np.int32)
+    code[order] = np.arange(len(order))
+    return code[place.reshape(-1)], tuple(named[at] for at in order)
+
+
+def _thread_name(names: Sequence[str], kind: int, thread: int) -> str:
+    if kind == 0:
+        return names[thread] if 0 <= thread < len(names) else ""
+    if kind == 1:
+        return f"stream {thread}" if thread else ""
+    return "XLA ops"
+
+
+def _natural(name: str) -> tuple[bool, str, int]:
+    """Orders names with numbers by these, and Python's threads before others."""
+    text, _, number = name.rpartition(" ")
+    is_numbered = number.isdecimal() and len(number) < len(str(2**31))
+    return not name.startswith("Python"), text if is_numbered else name, int(number) if is_numbered else 0
 
 
 def misses_streams(devices: Sequence[str]) -> bool:

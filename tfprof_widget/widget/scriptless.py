@@ -162,15 +162,25 @@ def short_markdown(shown: Shown, values: Mapping[str, Any]) -> str:
     return f"{head}\n\n{markdown_table(view, costliest_rows(view, FEW_ROWS), shown_measures(view)[:2])}"
 
 
-# The charts of tabs that are no tables.
-_OF_TABS = {"timeline": "timeline", "memory": "memory", "workers": "workers"}
+# The charts of tabs that have one of their own.
+_OF_TABS = {
+    "overview": "overview",
+    "layers": "layers",
+    "timeline": "timeline",
+    "memory": "memory",
+    "workers": "workers",
+}
 
 
-def _drawable(shown: Shown, values: Mapping[str, Any]) -> Spec | None:
-    """The chart of the tab that is shown, else of the costs; None without vl-convert, or if there is none."""
+def _drawable(shown: Shown, values: Mapping[str, Any], beside: str = "") -> Spec | None:
+    """The chart of the tab that is shown, else of the costs; None without vl-convert, or if there is none.
+
+    It is to stand beside the chart of the tab `beside`, and so not to repeat it.
+    """
     if not can_draw():
         return None
-    for chart in (_OF_TABS.get(values.get("view", ""), ""), "op types"):
+    tab = values.get("view", "")
+    for chart in (_OF_TABS.get(tab, "") if tab != beside else "", "op types"):
         if chart:
             try:
                 return chart_of(shown, values, chart)
@@ -191,7 +201,7 @@ def _image(shown: Shown, values: Mapping[str, Any]) -> str:
 
 def _drawing(shown: Shown, values: Mapping[str, Any]) -> tuple[str, str]:
     """The chart as SVG, and in words."""
-    spec = _drawable(shown, values)
+    spec = _drawable(shown, values, beside="overview")  # of which the page has the sentence and the bars as HTML
     if spec is not None:
         with suppress(ProfileError):  # vl-convert's own trouble is not the result's
             return svg(spec), ". ".join([*spec["title"]["text"], *spec["title"]["subtitle"]])

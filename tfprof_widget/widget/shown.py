@@ -22,6 +22,7 @@ from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.lib.errors import shortened
 from tfprof_widget.lib.text import Fact, fixed, respelled, written_seconds
+from tfprof_widget.profiles.cell import CodeLine
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import CPU_MEMORY, MISSING_STREAMS
 from tfprof_widget.profiles.options import EVERYTHING, OPTIONS, STEP_OPTIONS, Options
@@ -297,4 +298,17 @@ def _report(found: str | Finding, profile: ProfileData) -> str | dict[str, Any]:
         },
         "fix": found.fix,
         "share": round(share_of_whole(found, profile), 4),
+        "line": _line(found.line),
+        "patch": found.patch
+        and {
+            "line": _line(found.patch.line),
+            "lines": found.patch.lines,
+            "after": "\n".join(found.patch.after),
+            "effect": found.patch.effect,
+        },
     }
+
+
+def _line(line: CodeLine | None) -> dict[str, Any] | None:
+    """A line of the user's."""
+    return None if line is None else {"place": line.place, "file": line.file, "line": line.line}

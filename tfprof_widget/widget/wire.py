@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tfprof_widget.analysis.account.memory import VARIABLES, held_variables
 from tfprof_widget.analysis.account.python import MOST_SLICES, PARTS_SEEN, busy_time, seen_calls, seen_slices
 from tfprof_widget.analysis.account.step import rows_of_steps
 from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
@@ -19,10 +20,10 @@ from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.output.cells import joined
 from tfprof_widget.profiles.cell import CELL_PARTS, CellRuns, CellTimes
 from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.devices import named_threads
 from tfprof_widget.profiles.tables import (
     STEP_SUMS,
     CodeStacks,
-    Executions,
     Lists,
     Nodes,
     OtherStacks,
@@ -66,14 +67,14 @@ def _padded(content: bytes, filling: bytes = b"\0") -> bytes:
 
 
 def _columns(profile: ProfileData) -> Iterator[Column]:
-    executions, transfers = profile.executions, profile.transfers
+    transfers = profile.transfers
     starts = step_starts(profile)
     yield "steps", _numbers(profile.steps)
     yield "step_names", profile.step_names
     yield "step_workers", profile.step_workers
     yield from _nodes(profile.nodes)
     yield from _step_totals(profile.step_totals)
-    yield from _executions(executions, starts)
+    yield from _executions(profile, starts)
     yield from _allocations(profile, starts)
     yield from _transfers(transfers, starts)
     yield from _traces(with_source_lines(profile.traces))
@@ -85,6 +86,7 @@ def _columns(profile: ProfileData) -> Iterator[Column]:
     yield "layers.parent", _indices(layers.parent)
     yield "layers.layer", _indices(layers.layer)
     yield "layers.role", _indices(layers.role)
+    yield from _variables(profile)
     if profile.cells:
         yield from _cells(profile, starts)
 
@@ -116,11 +118,13 @@ def _step_totals(totals: StepTotals) -> Iterator[Column]:
         yield "step_totals.float_ops", _numbers(totals.float_ops)
 
 
-def _executions(executions: Executions, starts: Integers) -> Iterator[Column]:
+def _executions(profile: ProfileData, starts: Integers) -> Iterator[Column]:
+    executions, (thread, threads) = profile.executions, named_threads(profile)
     yield "executions.node", _indices(executions.node)
     yield "executions.step", _indices(executions.step)
     yield "executions.device", _indices(executions.device)
-    yield "executions.thread", _indices(np.unique(executions.thread, return_inverse=True)[1])
+    yield "executions.thread", _indices(thread)
+    yield "executions.threads", threads
     yield "executions.start_nanos", _numbers(nanos_in_step(executions, starts))
     yield "executions.duration_nanos", _numbers(executions.duration_nanos)
 
@@ -158,6 +162,18 @@ def _other_stacks(others: OtherStacks) -> Iterator[Column]:
         yield f"other_stacks.{name}", _indices(getattr(others, name))
 
 
+def _variables(profile: ProfileData) -> Iterator[Column]:
+    """What is held before a step begins."""
+    found = held_variables(profile)
+    nodes = {name: node for node, name in enumerate(profile.nodes.names)} if found else {}
+    devices = {name: device for device, name in enumerate(profile.nodes.devices)}
+    yield "variables.kinds", VARIABLES
+    yield "variables.kind", _indices(np.array([VARIABLES.index(each.kind) for each in found]))
+    yield "variables.node", _indices(np.array([nodes.get(each.node, ABSENT) for each in found]))
+    yield "variables.device", _indices(np.array([devices.get(each.device, ABSENT) for each in found]))
+    yield "variables.bytes", _numbers([each.bytes for each in found])
+
+
 def _cells(profile: ProfileData, starts: Integers) -> Iterator[Column]:
     """What went on in the captured cells, one after the other, in nanoseconds since each was entered."""
     cells, steps = profile.cells, len(profile.steps)
@@ -171,6 +187,10 @@ def _cells(profile: ProfileData, starts: Integers) -> Iterator[Column]:
         bounds = int(runs.start[row]), int(runs.start[row] + runs.nanos[row])
         began[step] = min(max(int(starts[step]) - cell.entered, bounds[0]), bounds[1])
         cell_of[step], step_of[id(runs)][row] = place[id(cell)], step
+    if len(cells) == 1:  # ops that ran outside of runs have the clock only
+        since = starts - cells[0].entered
+        outside = (cell_of == ABSENT) & (since >= 0) & (since <= cells[0].nanos)
+        began[outside], cell_of[outside] = since[outside], 0
     yield "cells.parts", CELL_PARTS
     yield "cells.workers", [cell.worker for cell in cells]
     yield "cells.nanos", _numbers([cell.nanos for cell in cells])

@@ -119,3 +119,11 @@ export function namesWidth(names: readonly string[], width: number): Record<stri
 function lengthOf(text: string): number {
   return Array.from(text).length;
 }
+
+/** A name of at most so many letters: of a longer one its beginning and its end. */
+export function cutInTheMiddle(name: string, most: number): string {
+  const letters = Array.from(name);
+  const half = Math.floor((most - 1) / 2);
+  if (letters.length <= most) return name;
+  return `${letters.slice(0, most - 1 - half).join("")}…${letters.slice(-half).join("")}`;
+}

@@ -108,6 +108,7 @@ function profile(): Profile {
       node: Int32Array.of(0, 1, 1, 0),
       step: Int32Array.of(0, 0, 0, 1),
       device: Int32Array.of(0, 0, 0, 0),
+      threads: [""],
       thread: Int32Array.of(0, 0, 0, 0),
       startNanos: Float64Array.of(0, 1000, -1, -1),
       durationNanos: Float64Array.of(5000, 3000, 99_000, 7000),

@@ -51,6 +51,11 @@ export function frameNamed(profile: Profile, name: string): PythonFrame | undefi
   return named.get(name.endsWith(GRADIENT) ? name.slice(0, -GRADIENT.length) : name);
 }
 
+/** The frame of a line of a file; undefined where no op was made there. */
+export function frameAt(profile: Profile, file: string, line: number): PythonFrame | undefined {
+  return framesOf(profile).find((frame) => frame.line === line && frame.file === file);
+}
+
 /** The line of source of a row of a code view, empty where it is not known. */
 export function sourceOf(view: View, row: number): string {
   return frameNamed(view.profile, view.name(row))?.source ?? "";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { busyRanges, sortedByKey, type Track, useOf } from "./lanes.ts";
+import { busyRanges, laneLabel, sortedByKey, type Track, useOf } from "./lanes.ts";
 import { executionsOf } from "./testing.ts";
 import { laidOut } from "./timeline_layout.ts";
 
@@ -11,6 +11,30 @@ test("ranges that touch are one", () => {
   expect(busyRanges(Int32Array.of(0, 1, 2), start, duration)).toEqual({
     start: Float64Array.of(0, 50),
     end: Float64Array.of(30, 55),
+  });
+});
+
+describe("laneLabel", () => {
+  const rows = [
+    { thread: 1, drawn: "aaaa" },
+    { thread: 1, drawn: " b" },
+    { thread: 0, drawn: "a" },
+    { device: 1, thread: 0, drawn: "a" },
+  ];
+  const named = (threads: readonly string[]) =>
+    laidOut({ ...executionsOf(rows), threads }, [0]).tracks.map((track) =>
+      track.lanes.map((lane) => laneLabel(track, lane)),
+    );
+
+  test("a lane is called by what its thread does, even if the device has one thread only", () => {
+    expect(named(["Python", "inter-op 1"])).toEqual([
+      ["Python", "inter-op 1", "inter-op 1, level 1"],
+      ["Python"],
+    ]);
+  });
+
+  test("where that is not known, threads are numbered, and lanes if there is one thread", () => {
+    expect(named(["", ""])).toEqual([["thread 0", "thread 1", "thread 1, level 1"], ["lane 0"]]);
   });
 });
 

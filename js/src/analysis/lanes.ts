@@ -2,19 +2,33 @@
 
 import type { Executions } from "../data/profile.ts";
 
+/** What a lane shows that is above those of the devices: each row of its slices in words, and its colour. */
+export interface Context {
+  readonly label: string;
+  name(row: number): string;
+  /** A place among the colours of spans.ts. */
+  colour(row: number): number;
+  facts(row: number): readonly (readonly [label: string, value: string])[];
+  /** The layer or line that a row is about, and the tab that has it. */
+  link?(row: number): { readonly name: string; readonly tab: "layers" | "code" } | null;
+}
+
 /** Slices that do not overlap, by start; times count from the left end of the layout, in nanoseconds. */
 export interface Lane {
   readonly device: number;
   /** Which thread of the device, counted from 0 in the order of the threads' numbers. */
   readonly thread: number;
+  /** What the thread does; empty if it is not known. */
+  readonly name: string;
   /** How many slices of the thread run at least while one of this lane does. */
   readonly level: number;
   /** Whether it holds transfers to the device, which belong to none of its threads. */
   readonly isTransfers: boolean;
   readonly start: Float64Array;
   readonly end: Float64Array;
-  /** Rows of the slices: of executions, or of transfers. */
+  /** Rows of the slices: of executions, of transfers, or of the context. */
   readonly execution: Int32Array;
+  readonly context?: Context;
 }
 
 /** The lanes of a device, and when anything ran on it at all. */
@@ -36,24 +50,23 @@ export function tracksOf(
   firstTransfer: number,
 ): Track[] {
   const duration = executions.durationNanos;
-  const lanesOf = (slices: Int32Array, lane: Pick<Lane, "device" | "thread" | "isTransfers">): Lane[] =>
-    levels(slices, start, duration).map((each, level) => ({
-      ...lane,
-      level,
-      ...placed(each, start, duration),
-    }));
+  const lanesOf = (
+    slices: Int32Array,
+    lane: Pick<Lane, "device" | "thread" | "name" | "isTransfers">,
+  ): Lane[] => stacked(slices, start, duration).map((each, level) => ({ ...lane, level, ...each }));
   return groups(order, executions.device).map(([device, members]) => {
     const moved = firstTransfer < start.length ? members.filter((index) => index >= firstTransfer) : NONE;
     const executed = moved.length ? members.filter((index) => index < firstTransfer) : members;
     const threads = groups(executed, executions.thread);
+    const named = threads.map(([thread]) => executions.threads[thread] ?? "");
     const lanes = threads.flatMap(([, slices], thread) =>
-      lanesOf(slices, { device, thread, isTransfers: false }),
+      lanesOf(slices, { device, thread, name: named[thread] as string, isTransfers: false }),
     );
-    const transfers = moved.length ? lanesOf(moved, { device, thread: 0, isTransfers: true }) : [];
+    const transfers = moved.length ? lanesOf(moved, { device, thread: 0, name: "", isTransfers: true }) : [];
     return {
       device,
       lanes: [...lanes, ...transfers],
-      hasThreads: threads.length > 1,
+      hasThreads: threads.length > 1 || named.some(Boolean),
       busy: busyRanges(executed, start, duration),
     };
   });
@@ -72,6 +85,11 @@ function groups(positions: Int32Array, column: Int32Array): [value: number, memb
   return parts
     .map((members, index) => [index + least, members] as [number, Int32Array])
     .filter(([, members]) => members.length);
+}
+
+/** Slices by start, of one start the longer first, in as many lanes as it takes that none overlaps another. */
+export function stacked(slices: Int32Array, start: Float64Array, duration: Float64Array) {
+  return levels(slices, start, duration).map((each) => placed(each, start, duration));
 }
 
 /** Slices by start, each on the first level that is free when it starts. */
@@ -231,16 +249,22 @@ function sortByDigit(from: Int32Array, to: Int32Array, word: Uint32Array, shift:
   }
 }
 
-/** A lane's name among those of its device. */
-export function laneLabel(track: Track, lane: Lane): string {
-  if (lane.isTransfers) return lane.level ? `transfers, level ${lane.level}` : "transfers";
-  return `${track.hasThreads ? "thread" : "lane"} ${laneNumber(track, lane)}`;
+/** Whether a track stands above those of the devices. */
+export function isContext({ lanes: [first] }: Track): boolean {
+  return first?.context !== undefined;
 }
 
-/** A lane's number among those of its device: of its thread, and how many slices it lies below the first. */
-export function laneNumber({ hasThreads }: Track, { thread, level }: Lane): string {
+/** A lane's name among those of its device. */
+export function laneLabel(track: Track, lane: Lane): string {
+  if (lane.context) return lane.context.label;
+  if (lane.isTransfers) return lane.level ? `transfers, level ${lane.level}` : "transfers";
+  return `${lane.name ? "" : track.hasThreads ? "thread " : "lane "}${laneNumber(track, lane)}`;
+}
+
+/** A lane among those of its device: the name or number of its thread, and how many slices it lies below the first. */
+export function laneNumber({ hasThreads }: Track, { thread, name, level }: Lane): string {
   if (!hasThreads) return String(level);
-  return level ? `${thread}, level ${level}` : String(thread);
+  return `${name || thread}${level ? `, level ${level}` : ""}`;
 }
 
 /** Where a step lies; `step` is its index in the profile. */

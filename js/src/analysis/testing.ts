@@ -21,6 +21,7 @@ export function executionsOf(rows: readonly Drawn[]): Executions {
     node: Int32Array.from(rows.keys()),
     step: Int32Array.from(rows, ({ step }) => step ?? 0),
     device: Int32Array.from(rows, ({ device }) => device ?? 0),
+    threads: Array.from({ length: 1 + Math.max(0, ...rows.map(({ thread }) => thread ?? 0)) }, () => ""),
     thread: Int32Array.from(rows, ({ thread }) => thread ?? 0),
     startNanos: Float64Array.from(rows, (row) => (row.drawn ? start(row) * NANOS : -1)),
     durationNanos: Float64Array.from(rows, (row) => (row.drawn.length - start(row)) * NANOS),

@@ -28,6 +28,25 @@ export interface Finding {
   readonly fix: string;
   /** Of the cell, or of a step where no cell was captured; 0 where it is not known. */
   readonly share: number;
+  /** The user's line that it names. */
+  readonly line?: OwnLine | null;
+  readonly patch?: Patch | null;
+}
+
+/** A line of the user's code: as it is told, and as the code view has it. */
+interface OwnLine {
+  readonly place: string;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** What to change in the user's code: lines that stay, go (`- `) and come (`+ `), and what stands there afterwards. */
+export interface Patch {
+  readonly line: OwnLine;
+  readonly lines: readonly string[];
+  readonly after: string;
+  /** What else changes with it. */
+  readonly effect: string;
 }
 
 /** A part of a cell or of a step, with its share in percent and, where that is known, the line with most of it. */

@@ -43,11 +43,13 @@ export interface StepTotals {
   readonly floatOps?: Float64Array | undefined;
 }
 
-/** One row an execution of a node; `device` indexes the devices of the nodes, `startNanos` counts from the first start of its step. */
+/** One row an execution of a node; `device` indexes the devices of the nodes, `thread` the names of `threads`, `startNanos` counts from the first start of its step. */
 export interface Executions {
   readonly node: Int32Array;
   readonly step: Int32Array;
   readonly device: Int32Array;
+  /** What threads do, in the order in which they are shown; empty where it is not known. */
+  readonly threads: readonly string[];
   readonly thread: Int32Array;
   readonly startNanos: Float64Array;
   readonly durationNanos: Float64Array;

@@ -30,6 +30,7 @@ const TEXTS = [
   "nodes.type_names",
   "nodes.devices",
   "nodes.shapes",
+  "executions.threads",
   "traces.strings",
 ];
 
@@ -60,6 +61,7 @@ function laidOut(given: Readonly<Record<string, readonly unknown[]>>, without = 
 
 const EXECUTED_NOWHERE = {
   "nodes.devices": ["/cpu:0"],
+  "executions.threads": [""],
   ...Object.fromEntries(
     ["node", "step", "device", "thread", "start_nanos", "duration_nanos"].map((each) => [
       `executions.${each}`,

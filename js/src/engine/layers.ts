@@ -17,7 +17,8 @@ interface LayerColumns {
   readonly role: Int32Array;
 }
 
-function columnsOf({ late, nodes }: Profile): LayerColumns {
+/** The columns of a profile. */
+export function layerColumns({ late, nodes }: Profile): LayerColumns {
   const names = late?.("layers.names", "texts", true) as readonly string[] | undefined;
   if (!names) {
     const none = new Int32Array(nodes.op.length);
@@ -31,7 +32,7 @@ function columnsOf({ late, nodes }: Profile): LayerColumns {
 
 /** The tree of layers: names are in the order of the model, which is that of the places. */
 export function layersTree(profile: Profile): Tree {
-  const { names, parent, layer } = columnsOf(profile);
+  const { names, parent, layer } = layerColumns(profile);
   const rowStart = new Int32Array(names.length + 2);
   for (const each of layer) rowStart[each + 2] = (rowStart[each + 2] as number) + 1;
   for (let place = 1; place < rowStart.length; place++) {
@@ -55,14 +56,14 @@ export function layersTree(profile: Profile): Tree {
 
 /** The class of the layer of each row of a layers view; empty for what is none. */
 export function layerTypes(view: View): string[] {
-  const { types } = columnsOf(view.profile);
+  const { types } = layerColumns(view.profile);
   const { origin } = view.forest.tree;
   return Array.from(view.places, (place) => types[(origin ? (origin[place] as number) : place) - 1] ?? "");
 }
 
 /** The time of one pass in each row of a layers view itself, in the unit of the view's times. */
 export function passOf(view: View, pass: (typeof ROLES)[number]): Numbers {
-  const { role } = columnsOf(view.profile);
+  const { role } = layerColumns(view.profile);
   const micros = view.sums.measures.column("micros");
   const { tree, weight } = view.forest;
   const code = ROLES.indexOf(pass);

@@ -84,6 +84,7 @@ export function profileOf(sketch: string): Profile {
       node: none,
       step: none,
       device: none,
+      threads: [],
       thread: none,
       startNanos: new Float64Array(0),
       durationNanos: new Float64Array(0),

@@ -1,5 +1,6 @@
 // Files to hand over: the rows as CSV or Markdown, the timeline as a trace, their names, and the clipboard.
 
+import { cutInTheMiddle } from "../analysis/chart_content.ts";
 import { type Lane, laneLabel, type Track } from "../analysis/lanes.ts";
 import { laidDeviceLabel, layoutOf, slicesOf } from "../analysis/timeline_layout.ts";
 import type { Profile } from "../data/profile.ts";
@@ -112,14 +113,6 @@ export function shownPart(view: View, row: number): string {
   const above = view.parent[row] as number;
   const scope = view.kind === "scope" && above > 0 ? `${view.name(above)}/` : "";
   return name.startsWith(scope) ? name.slice(scope.length) : name;
-}
-
-/** A name of at most so many letters: of a longer one its beginning and its end. */
-function cutInTheMiddle(name: string, most: number): string {
-  const letters = Array.from(name);
-  const half = Math.floor((most - 1) / 2);
-  if (letters.length <= most) return name;
-  return `${letters.slice(0, most - 1 - half).join("")}…${letters.slice(-half).join("")}`;
 }
 
 // Long enough for a browser to have taken the file over.

@@ -162,7 +162,7 @@ async function wholePage(store: Store): Promise<Blob> {
   const { host, title, evaluation, shown } = store;
   const assets = await host.assets();
   const { view } = evaluation.peek();
-  const [{ chart } = { chart: undefined }] = pictureChoices(store);
+  const chart = pictureChoices(store).find(({ name }) => name === "op types")?.chart;
   const picture = chart && (await svg(store, chart).catch(() => undefined));
   const content = page(assets.page, {
     title: escaped(title.peek() || "tfprof"),

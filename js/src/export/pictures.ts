@@ -10,6 +10,7 @@ import {
 import { SCOPES, STEPS } from "../analysis/chart_rows.ts";
 import { OP_TYPES } from "../analysis/costs.ts";
 import { MEMORY } from "../analysis/memory.ts";
+import { LAYERS, OVERVIEW } from "../analysis/overview_chart.ts";
 import { TIMELINE } from "../analysis/timeline_chart.ts";
 import { layoutOf } from "../analysis/timeline_layout.ts";
 import { WORKERS } from "../analysis/workers_chart.ts";
@@ -22,7 +23,17 @@ import type { Store } from "../state/store.ts";
 import { timeInSight } from "../state/time_in_sight.ts";
 
 /** The charts that can stand alone, by the names and in the order of tfprof_widget/charts/kinds.py. */
-export const CHARTS: readonly ChartKind[] = [OP_TYPES, SCOPES, STEPS, MEMORY, TIMELINE, WORKERS, ADVICE];
+export const CHARTS: readonly ChartKind[] = [
+  OVERVIEW,
+  LAYERS,
+  OP_TYPES,
+  SCOPES,
+  STEPS,
+  MEMORY,
+  TIMELINE,
+  WORKERS,
+  ADVICE,
+];
 
 /** A chart that can be drawn, or why it cannot. */
 export interface PictureChoice {

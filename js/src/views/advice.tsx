@@ -1,9 +1,10 @@
 // Shows what the checkers found: a card for each finding, which goes to its evidence, and reports of those that list.
 
-import { batch } from "@preact/signals";
+import { batch, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { toldAdvice } from "../analysis/advice_chart.ts";
-import type { Advice, Evidence, Finding } from "../data/graphs.ts";
+import { frameAt } from "../analysis/frames.ts";
+import type { Advice, Evidence, Finding, Patch } from "../data/graphs.ts";
 import { OPTIONS, type Options } from "../data/protocol.ts";
 import { visibleLines } from "../lib/format.ts";
 import { isTable, type Store } from "../state/store.ts";
@@ -35,29 +36,110 @@ export function AdvicePanel({ store }: { readonly store: Store }) {
   );
 }
 
-/** A finding: its cause, its share and what it would bring at most, what to do, and a way to where it can be seen. */
-export function FindingCard({ finding, store }: { readonly finding: Finding; readonly store: Store }) {
-  const { cause, evidence, fix, share } = finding;
+interface CardProps {
+  readonly finding: Finding;
+  readonly store: Store;
+  /** What the card is called where no heading above it says so. */
+  readonly title?: string;
+}
+
+/** A finding: its cause, its share and what it would bring at most, what to do, a patch, and ways to where it is seen. */
+export function FindingCard({ finding, store, title }: CardProps) {
+  const { cause, evidence, fix, share, line, patch } = finding;
+  const frame = line && frameAt(store.shown.profile, line.file, line.line);
+  const whole = store.shown.overview.cell.length ? "the cell" : "a step";
   return (
     <li class="card">
-      <p>
+      <p class="told">
+        {title && <strong>{title}</strong>}
         {share >= LEAST_GAIN && (
-          <strong class="gain" title="how many times as fast it would be without this, at most">
-            up to {(1 / (1 - Math.min(share, MOST_GAIN))).toFixed(2)} ×
-          </strong>
+          <span class="gain">
+            <strong title="how many times as fast it would be without this, at most">
+              up to {(1 / (1 - Math.min(share, MOST_GAIN))).toFixed(2)} ×
+            </strong>
+            <span class="dim">
+              {Math.round(100 * share) || "<1"} % of {whole}
+            </span>
+          </span>
         )}
-        {sentenceParts(cause)}
       </p>
-      <p class="dim">{fix}</p>
-      <button
-        type="button"
-        title="Show it, with the options that bring it out"
-        onClick={() => showEvidence(store, evidence)}
-      >
-        see {evidenceTab(evidence)}
-      </button>
+      <p>{sentenceParts(cause)}</p>
+      {patch && <PatchToCopy patch={patch} />}
+      {patch ? (
+        <details class="rest">
+          <summary>what else helps</summary>
+          <p>{fix}</p>
+        </details>
+      ) : (
+        <p class="dim">{fix}</p>
+      )}
+      <div class="ways">
+        <button
+          type="button"
+          title="Show it, with the options that bring it out"
+          onClick={() => showEvidence(store, evidence)}
+        >
+          see {evidenceTab(evidence)}
+        </button>
+        {frame && (
+          <button type="button" title={frame.file} onClick={() => showLine(store, frame.name)}>
+            see {line.place}
+          </button>
+        )}
+      </div>
     </li>
   );
+}
+
+/** What to change in the code, and a button that copies what stands there afterwards. */
+function PatchToCopy({ patch: { line, lines, after, effect } }: { readonly patch: Patch }) {
+  const said = useSignal("");
+  const lacking = navigator.clipboard
+    ? undefined
+    : "browsers allow copying only on pages of https or of this computer";
+  return (
+    <figure class="patch" aria-label={`patch of ${line.place}`}>
+      <pre>
+        {lines.map((each, place) => (
+          <span key={place} data-change={each.charAt(0).trim() || undefined}>
+            {visibleLines(each)}
+            {"\n"}
+          </span>
+        ))}
+      </pre>
+      <figcaption>
+        <button
+          type="button"
+          disabled={lacking !== undefined}
+          title={lacking ?? `Copy what is to stand at ${line.place}`}
+          onClick={async () => {
+            try {
+              await navigator.clipboard.writeText(after);
+              said.value = "copied";
+            } catch {
+              said.value = "the browser did not allow it";
+            }
+          }}
+        >
+          Copy
+        </button>{" "}
+        <span class="dim">
+          for <code>{line.place}</code>; {effect}
+        </span>{" "}
+        <span aria-live="polite" class="dim">
+          {said.value}
+        </span>
+      </figcaption>
+    </figure>
+  );
+}
+
+/** Go to a line in the code view. */
+function showLine(store: Store, name: string): void {
+  batch(() => {
+    store.selection.value = [name];
+    store.tab.value = "code";
+  });
 }
 
 const LEAST_GAIN = 0.005;

@@ -10,6 +10,8 @@ import numpy as np
 
 from tfprof_widget.analysis.account.python import building_line, line_times
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.advisor.patches import one_signature, seldom_called, several_steps, whole_batches
+from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
 from tfprof_widget.lib.text import is_of_library, written_percent, written_seconds
 from tfprof_widget.profiles.cell import BETWEEN, NEXT_BATCH, SAVING, STEP, VALIDATION, CellTimes, CodeLine, FitPhase
@@ -72,12 +74,15 @@ def _callbacks(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
     found = [each for each in cell.phases if each.name not in _PHASES and _is_worth_saying(each.nanos, cell)]
     for phase in sorted(found, key=lambda each: -each.nanos)[:MOST_CALLBACKS]:
         name, _, method = phase.name.rpartition(".")
+        line = _line_in(cell, phase)
         yield Finding(
-            f"The callback {name} takes {of_cell(phase.nanos / 1e9, cell)} in {method}"
-            f"{at(_line_in(cell, phase))}. No step runs meanwhile.",
+            f"The callback {name} takes {of_cell(phase.nanos / 1e9, cell)} in {method}{at(line)}. No step runs "
+            "meanwhile.",
             _timeline(profile),
             "Let the callback do less, or let it work less often: every 100 batches, or at the end of an epoch.",
             of_cell=phase.nanos / cell.nanos,
+            line=line,
+            patch=seldom_called(profile.own_code, phase.line, method) if phase.line is not None else None,
         )
 
 
@@ -149,8 +154,14 @@ def _between(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
             "calls": f"Python runs the library's own loop or calls{place}",
             "python": f"Python runs between one step and the next{place}",
         }[time.doing]
-        cause = f"No step runs for {of_cell(seconds, cell)}: {what}."
-        yield Finding(cause, _timeline(profile), _OF_DOING[time.doing], of_cell=seconds / cell.seconds)
+        yield Finding(
+            f"No step runs for {of_cell(seconds, cell)}: {what}.",
+            _timeline(profile),
+            _OF_DOING[time.doing],
+            of_cell=seconds / cell.seconds,
+            line=CodeLine(time.file, time.line, time.function) if time.file else None,
+            patch=several_steps(profile.own_code) if time.doing == "calls" else None,
+        )
 
 
 FEWEST = 3
@@ -172,16 +183,25 @@ def retracing(profile: ProfileData) -> Iterator[Finding]:
         if cell is not None and count >= FEWEST and seconds >= LEAST_OF_CELL * cell.seconds:
             told.add(runs.kind)
             firsts = [re.escape(runs.kind + mark) for mark in FIRST if runs.kind + mark in profile.step_names]
+            line = building_line(cell.looks)
             yield Finding(
                 f"{runs.kind} was built {count:,} times in {len(runs):,} calls: rebuilding it took "
-                f"{of_cell(seconds, cell)}{at(building_line(cell.looks))}.",
+                f"{of_cell(seconds, cell)}{at(line)}.",
                 Evidence("scope", {**({"run_name_regexes": firsts} if firsts else {}), "order_by": "micros"}),
                 _FIX_OF_BUILDING,
                 of_cell=seconds / cell.seconds,
+                line=line,
+                patch=_patch_of_building(profile, runs.kind),
             )
     yield from _traced_again(profile, told)
     if cell is not None:
         yield from _first_step(profile, cell)
+
+
+def _patch_of_building(profile: ProfileData, kind: str) -> CodeChange | None:
+    """One signature for all calls; for the function of a model, which has none, batches of one size."""
+    code = profile.own_code
+    return one_signature(code, kind) or (whole_batches(code) if kind.startswith("fit: ") else None)
 
 
 def _traced_again(profile: ProfileData, told: set[str]) -> Iterator[Finding]:
@@ -196,6 +216,7 @@ def _traced_again(profile: ProfileData, told: set[str]) -> Iterator[Finding]:
                 "as a call.",
                 Evidence("scope", {"run_name_regexes": firsts, "order_by": "micros"}),
                 _FIX_OF_BUILDING,
+                patch=_patch_of_building(profile, name),
             )
 
 

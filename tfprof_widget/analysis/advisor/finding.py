@@ -1,4 +1,4 @@
-"""Defines what this package's checkers find: the cause in a sentence, where it can be seen, and what to do."""
+"""Defines what checkers find: the cause in a sentence, where it can be seen, what to do, and a patch to copy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.lib.errors import value_error
+from tfprof_widget.profiles.cell import CodeLine
 from tfprof_widget.profiles.options import TABS, Options
 
 # The command and options that show at the prompt, as far as text can, what a tab of the widget shows.
@@ -54,7 +56,8 @@ class Finding:
     """A finding of a checker; its text is a report of an AdviceProto.
 
     What it is about takes the share `of_cell` of the cell's wall time, or the share `of_step` of a step's; both are 0
-    if that is not known.
+    if that is not known. `line` is the user's line that it names, and `patch` what to change there, if that is
+    mechanical.
 
     >>> print(Finding("Pads take half of the time.", Evidence("op"), "Let the convolution pad."))
     Pads take half of the time.
@@ -67,9 +70,13 @@ class Finding:
     fix: str
     of_cell: float = 0.0
     of_step: float = 0.0
+    line: CodeLine | None = None
+    patch: CodeChange | None = None
 
     def __str__(self) -> str:
         lines = [self.cause, f"fix: {self.fix}", f"see: {self.evidence}"]
         if self.evidence.selection:
             lines.append(f"rows: {', '.join(self.evidence.selection)}")
+        if self.patch is not None:
+            lines.append(str(self.patch).replace("\n", "\n  "))
         return "\n  ".join(lines)

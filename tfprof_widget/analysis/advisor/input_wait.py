@@ -11,10 +11,12 @@ from tfprof_widget.analysis.account.budget import time_budget
 from tfprof_widget.analysis.account.pipeline import LEAST_SHARE, pipeline_stages
 from tfprof_widget.analysis.advisor.cell_time import LEAST_OF_CELL, at, of_cell, of_step
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.advisor.patches import faster_input, prefetched_loop
+from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.lib.arrays import Flags
 from tfprof_widget.lib.text import written_seconds
-from tfprof_widget.profiles.cell import CellTimes
+from tfprof_widget.profiles.cell import CellTimes, CodeLine, PythonTime
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.program import PipelineStage
 
@@ -59,7 +61,7 @@ def input_bound(profile: ProfileData) -> Iterator[Finding]:
     stages = pipeline_stages(profile)
     slowest = next((each for each in stages if each.is_bottleneck), None)
     if slowest is not None and profile.cell is not None:
-        yield from _of_stage(profile, profile.cell, slowest)
+        yield from _of_stage(profile, profile.cell, stages, slowest)
     if slowest is not None:
         return
     # Where all stages work for a moment only, a short step waits for their threads to be woken; what a longer one waits
@@ -69,18 +71,21 @@ def input_bound(profile: ProfileData) -> Iterator[Finding]:
     fetches = steady.ops(FETCHES)
     fix = _FIX_OF_PYTHON if _makes_input_in_python(steady, fetches) else _FIX
     if profile.cell is not None and not is_brief:
-        yield from _of_python(profile.cell, steady, fix)
+        yield from _of_python(profile.cell, steady, stages, fix)
     if not fetches.any() or not steady.are_steps:
         return
     of_input = steady.of_nodes(fetches | steady.is_data)
     waited = steady.of_clock(steady.alone(of_input), ~of_input)
     least = WAKING_NANOS * len(steady.steps) if is_brief else 0
     if steady.of_wall(waited) >= INPUT_SHARE and waited >= least:
+        seen = max(stages, key=lambda stage: stage.wall_seconds, default=None)
         yield Finding(
             f"A step waits {of_step(steady, waited, 'its')} for the next batch.{_slowest_of_few(stages)}",
             Evidence("timeline", steady.options, steady.costliest(fetches)),
             fix,
             of_step=steady.of_wall(waited),
+            line=seen.line if seen is not None else None,
+            patch=faster_input(profile.own_code, stages, seen) if stages else None,
         )
 
 
@@ -96,7 +101,9 @@ def _with_line(stage: PipelineStage) -> str:
     return f"{stage.stage}{at(stage.line, ', ')}"
 
 
-def _of_stage(profile: ProfileData, cell: CellTimes, stage: PipelineStage) -> Iterator[Finding]:
+def _of_stage(
+    profile: ProfileData, cell: CellTimes, stages: Sequence[PipelineStage], stage: PipelineStage
+) -> Iterator[Finding]:
     budget = time_budget(profile)
     of_steps = budget.step["input"] / budget.step_seconds * budget.cell["steps"] if budget.step_seconds else 0.0
     waited = of_steps + budget.cell["input"]
@@ -108,6 +115,8 @@ def _of_stage(profile: ProfileData, cell: CellTimes, stage: PipelineStage) -> It
             Evidence("timeline", SteadySteps.of(profile).options, (stage.node,)),
             _fix_of(stage),
             of_cell=waited / cell.seconds,
+            line=stage.line,
+            patch=faster_input(profile.own_code, stages, stage),
         )
 
 
@@ -129,7 +138,7 @@ def _makes_input_in_python(steady: SteadySteps, fetches: Flags) -> bool:
     return any(_PYTHON_STAGE.fullmatch(stage) for stage in stages) or not (stages or fetches.any())
 
 
-def _of_python(cell: CellTimes, steady: SteadySteps, fix: str) -> Iterator[Finding]:
+def _of_python(cell: CellTimes, steady: SteadySteps, stages: Sequence[PipelineStage], fix: str) -> Iterator[Finding]:
     """A finding if Python waits for the next batch for much of the cell."""
     waited = next((each for each in cell.between or cell.outside if each.doing == "input"), None)
     if waited is not None and waited.seconds >= INPUT_SHARE * cell.seconds:
@@ -139,4 +148,15 @@ def _of_python(cell: CellTimes, steady: SteadySteps, fix: str) -> Iterator[Findi
             Evidence("timeline", steady.options),
             fix,
             of_cell=waited.seconds / cell.seconds,
+            line=CodeLine(waited.file, waited.line, waited.function) if waited.file else None,
+            patch=_patch_of_waiting(steady.profile, stages, waited),
         )
+
+
+def _patch_of_waiting(profile: ProfileData, stages: Sequence[PipelineStage], waited: PythonTime) -> CodeChange | None:
+    """That of the stage which took longest; else of the line that waits, if a pipeline of tf.data is read there."""
+    slowest = max(stages, key=lambda stage: stage.wall_seconds, default=None)
+    found = faster_input(profile.own_code, stages, slowest)
+    if found is not None or not (profile.pipelines or stages):
+        return found
+    return prefetched_loop(profile.own_code, waited.file, waited.line)

@@ -13,6 +13,7 @@ from tfprof_widget.analysis.account.budget import TimeBudget, time_budget
 from tfprof_widget.analysis.account.python import line_times
 from tfprof_widget.analysis.account.step import recorded_steps
 from tfprof_widget.analysis.advisor.finding import Finding
+from tfprof_widget.analysis.own_statements import line_of_layer
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.engine.measures import measures
@@ -201,6 +202,9 @@ REPEATED = 4
 NEARLY_ALL = 0.95
 """What is left without something that has a larger share than this is no figure to promise."""
 
+LONGEST_ADVICE = 120
+"""Of what to do so many letters are read at a glance."""
+
 CELL_NAMES = {
     "tracing": "building functions",
     "first": "first steps",
@@ -280,7 +284,10 @@ def first_advice(fix: str) -> str:
     >>> first_advice("Save less often; or save weights only. That is smaller.")
     'Save less often.'
     """
-    return _CLAUSE_END.split(fix, maxsplit=1)[0].rstrip(".") + "."
+    clause = _CLAUSE_END.split(fix, maxsplit=1)[0]
+    if len(clause) > LONGEST_ADVICE:  # the details are on the card
+        clause = clause.split(": ", maxsplit=1)[0]
+    return clause.rstrip(".") + "."
 
 
 def _without_steps(profile: ProfileData, budget: TimeBudget) -> str:
@@ -338,9 +345,16 @@ def _costliest_layer(profile: ProfileData) -> _CostlyLayer | None:
         type="" if layers.types[place] == "scope" else layers.types[place],
         share=int(sums[place]) / total,
         count=int(np.count_nonzero(sums)),
-        line=_line_of(profile, nodes[np.argsort(-nanos[nodes], kind="stable")]),
+        line=_line_of_layer(profile, layers.names[place], layers.types[place])
+        or _line_of(profile, nodes[np.argsort(-nanos[nodes], kind="stable")]),
         looped=round(runs[runs >= REPEATED].sum()),
     )
+
+
+def _line_of_layer(profile: ProfileData, name: str, kind: str) -> CodeLine | None:
+    """The line that makes a layer of a model, where Keras' own loop calls it; None of what is none."""
+    layer = next((each for each in profile.model_layers if (each.name, each.type) == (name, kind)), None)
+    return None if layer is None else line_of_layer(profile.own_code, layer, profile.model_layers)
 
 
 def _line_of(profile: ProfileData, nodes: Integers) -> CodeLine | None:

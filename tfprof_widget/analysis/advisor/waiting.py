@@ -11,11 +11,13 @@ import numpy as np
 from tfprof_widget.analysis.advisor.cell_time import FIX_OF_CALLS, of_cell, of_step
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
 from tfprof_widget.analysis.advisor.input_wait import FETCHES
+from tfprof_widget.analysis.advisor.patches import as_graph, not_eagerly
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
 from tfprof_widget.ingest.parts.names import EAGER_SCOPE
 from tfprof_widget.lib.arrays import Flags
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.text import written_percent, written_seconds
+from tfprof_widget.profiles.cell import CodeLine
 from tfprof_widget.profiles.data import EAGER, ProfileData
 
 ACCELERATOR_GAP_NANOS = 100_000
@@ -138,6 +140,7 @@ def _eager_step(steady: SteadySteps) -> Iterator[Finding]:
             "Compile the model without run_eagerly=True, and remove tf.config.run_functions_eagerly(True): then a "
             "step runs as one graph. That saves at most the time that Python takes.",
             of_step=steady.of_wall(python),
+            patch=not_eagerly(steady.profile.own_code),
         )
 
 
@@ -170,6 +173,8 @@ def _eager_loop(profile: ProfileData) -> Iterator[Finding]:
         f"{fix}: TensorFlow then runs its ops as one graph. That saves at most the "
         f"{written_seconds(found.seconds - ran)} that Python takes.",
         of_cell=(found.seconds - ran) / cell.seconds,
+        line=CodeLine(found.file, found.line, found.function),
+        patch=as_graph(profile.own_code, found.file, found.line) if found.function else None,
     )
 
 

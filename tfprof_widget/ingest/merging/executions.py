@@ -15,7 +15,7 @@ from tfprof_widget.ingest.parts.transfers import nodes_of
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.profiles.data import ProfileTables
-from tfprof_widget.profiles.devices import canonical
+from tfprof_widget.profiles.devices import accelerator_streams, canonical
 from tfprof_widget.profiles.tables import Allocations, Executions, ExecutionTables, Outputs, RecordedRuns, Transfers
 
 Entry = TypeVar("Entry", bound=Any)
@@ -97,13 +97,15 @@ Table = TypeVar("Table", Executions, Outputs, Allocations)
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """The new indices for those of one profile."""
+    """The new indices for those of one profile; threads without a name come behind the `threads` that have one."""
 
+    threads: int
     node: Indices
     step: Indices
     device: Indices
     shape: Indices
     input_shapes: Indices
+    thread: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +136,9 @@ def merged_recordings(
 
     If the runs of a worker come from several profiles, the own device of each node is found anew for it.
     """
-    parts = [_recoded(_whole(profile), code) for profile, code in zip(profiles, codes, strict=True)]
+    parts = [
+        _recoded(_whole(profile), code, profile.nodes.devices) for profile, code in zip(profiles, codes, strict=True)
+    ]
     runs = sorted(
         chain.from_iterable(map(_runs, count(), profiles, codes, (part.executions for part in parts))),
         key=lambda run: (run.step, run.started, run.digest),
@@ -208,8 +212,10 @@ def _as_it_was(
     )
 
 
-def _recoded(recorded: ExecutionTables, codes: Codes) -> ExecutionTables:
+def _recoded(recorded: ExecutionTables, codes: Codes, devices: tuple[str, ...]) -> ExecutionTables:
     executions, outputs = recorded.executions, recorded.outputs
+    thread, is_named = executions.thread, executions.thread < len(codes.thread)
+    named = np.where(is_named, np.append(codes.thread, 0)[np.where(is_named, thread, -1)], thread + codes.threads)
     return ExecutionTables(
         _with(
             executions,
@@ -217,6 +223,7 @@ def _recoded(recorded: ExecutionTables, codes: Codes) -> ExecutionTables:
             step=codes.step[executions.step],
             device=codes.device[executions.device],
             input_shapes=codes.input_shapes[executions.input_shapes].astype(np.int64),
+            thread=np.where(accelerator_streams(devices)[executions.device], thread, named).astype(np.int64),
         ),
         _with(outputs, shape=recode(outputs.shape, codes.shape)),
         recorded.allocations,

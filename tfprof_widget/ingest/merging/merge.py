@@ -96,8 +96,10 @@ def merged(profiles: Sequence[ProfileTables]) -> ProfileTables:
     devices, device_codes = union_of([profile.nodes.devices for profile in profiles])
     shapes, shape_codes = union_of([profile.nodes.shapes for profile in profiles])
     input_shapes, input_codes = union_of([profile.input_shapes for profile in profiles])
+    threads, thread_codes = union_of([profile.thread_names for profile in profiles])
     steps = merged_steps(profiles)
-    codes = [Codes(*each) for each in zip(rows, steps.codes, device_codes, shape_codes, input_codes, strict=True)]
+    places = (rows, steps.codes, device_codes, shape_codes, input_codes, thread_codes)
+    codes = [Codes(len(threads), *each) for each in zip(*places, strict=True)]
     found = merged_recordings(profiles, codes, steps, devices, len(names))
     executions = found.recorded.executions
     nodes = merged_nodes(profiles, names, rows, shapes, shape_codes, devices, found)
@@ -115,6 +117,7 @@ def merged(profiles: Sequence[ProfileTables]) -> ProfileTables:
         other_stacks=other_stacks,
         other_graphs=_other_graphs(profiles, steps.codes, is_one=len(graphs) < 2),
         input_shapes=input_shapes,
+        thread_names=threads,
         graphs=graphs,
         misses_accelerator_stream=any(profile.misses_accelerator_stream for profile in profiles),
         checkpoint=min(

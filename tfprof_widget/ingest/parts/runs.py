@@ -249,7 +249,8 @@ def _digest(
     values: Mapping[str, NDArray[np.integer]],
 ) -> bytes:
     digest = blake2b("\n".join((*names, "", *devices)).encode("utf-8", "surrogatepass"), digest_size=16)
-    measured = (values[name] for name in sorted(values) if name != "input_shapes")  # which are indices, as names are
+    # Shapes and threads are indices into what is known of all runs; names are, too.
+    measured = (values[name] for name in sorted(values) if name not in ("input_shapes", "thread"))
     for column in (node, device, *measured):
         digest.update(np.ascontiguousarray(column, np.int64).data)
     return digest.digest()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tfprof_widget.ingest.xspace.accelerators import accelerator_of
 from tfprof_widget.ingest.xspace.space import Events, ReadPlane, ReadSpace, profile_started, read_stats
+from tfprof_widget.ingest.xspace.threads import DATA, HostThread, host_thread
 from tfprof_widget.ingest.xspace.wire import NumberCodes
 from tfprof_widget.lib.arrays import ABSENT, Flags, Integers, numbered
 from tfprof_widget.lib.errors import shortened
@@ -37,7 +38,6 @@ class Kind(IntEnum):
 _HAS_SHAPE = np.isin(np.arange(len(Kind)), (Kind.OP, Kind.ASYNC_OP, Kind.EAGER_RUN))
 """For each kind of event, whether the shapes of its inputs are read."""
 
-DATA_THREADS = "tf_data_"
 HOST_PLANE = "/host:CPU"
 
 OP = re.compile(r"(?P<name>[A-Za-z0-9._][\w.\\/>-]*):(?P<type>[A-Z_]\w*)", re.ASCII)
@@ -86,8 +86,8 @@ class HostEvents:
     """The events of the host by thread and then by time, outer events first.
 
     `name` has indices into `names`, which are pairs of name and op type. `shape` has indices into `shapes`, ABSENT if
-    the shape is not known. Times are in nanoseconds since the epoch. `is_of_data` says of each thread whether it
-    belongs to `tf.data`, and `is_call` of each event whether it is Python's call of a function.
+    the shape is not known, and `thread` indices into `threads`. Times are in nanoseconds since the epoch. `is_call` says
+    whether an event is Python's call of a function.
     """
 
     kind: Integers
@@ -97,7 +97,7 @@ class HostEvents:
     thread: Integers
     shape: Integers
     is_call: Flags
-    is_of_data: Flags
+    threads: Sequence[HostThread]
     names: Sequence[tuple[str, str]]
     shapes: Sequence[str]
     memory: Memory
@@ -110,6 +110,11 @@ class HostEvents:
         """When each event ended."""
         found: Integers = self.start + self.duration
         return found
+
+    @property
+    def is_of_data(self) -> Flags:
+        """Whether each thread belongs to `tf.data`."""
+        return np.array([thread.role == DATA for thread in self.threads], np.bool_)
 
 
 def host_events(space: ReadSpace, profiling_started: int = 0) -> HostEvents:
@@ -153,7 +158,7 @@ class _HostReader:
         self._ops: dict[str, int] = {}
         self._allocators: dict[str, int] = {}
         self._accelerators: dict[str, int] = {}
-        self._is_of_data: list[bool] = []
+        self._threads: list[HostThread] = []
         none, flags = np.zeros(0, np.int64), np.zeros(0, np.bool_)
         self._columns = [_Columns(none, none, none, none, none, none, flags)]
         self._memory = [Memory(none, flags, none, none, none, none, none, flags, none, none, none)]
@@ -170,12 +175,13 @@ class _HostReader:
         shape = np.full(len(rows), ABSENT, np.int64)
         has_shape = np.flatnonzero(_HAS_SHAPE[kind])
         shape[has_shape] = _coded(events, "shape", rows[has_shape], self._shapes)
-        thread = events.line[rows] + np.int64(len(self._is_of_data))
+        thread = events.line[rows] + np.int64(len(self._threads))
         is_call = events.numbers("is_func")[rows] != 0
         before = sum(len(each.kind) for each in self._columns)
         self._memory.append(self._read_memory(events, rows, kind, before))
         self._columns.append(_Columns(kind, name[rows], start, plane.nanos[rows], thread, shape, is_call))
-        self._is_of_data += [line.startswith(DATA_THREADS) for line in plane.lines]
+        numbers = (line.id for line in plane.message.lines)
+        self._threads += map(host_thread, plane.lines, numbers)
 
     def _name(self, name: str, op: str) -> int:
         return ABSENT if op in MOVING else self._names.setdefault((name, op), len(self._names))
@@ -237,7 +243,7 @@ class _HostReader:
         in_order = np.argsort(memory.event)
         return HostEvents(
             **{name: column[order] for name, column in columns._asdict().items()},
-            is_of_data=np.array(self._is_of_data, np.bool_),
+            threads=list(self._threads),
             names=list(self._names),
             shapes=list(self._shapes),
             memory=Memory._make(column[in_order] for column in memory),

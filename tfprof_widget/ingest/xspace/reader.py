@@ -25,6 +25,7 @@ from tfprof_widget.ingest.xspace.hlo import Frame
 from tfprof_widget.ingest.xspace.kernels import Copy, Kernels, read_streams
 from tfprof_widget.ingest.xspace.space import read_space
 from tfprof_widget.ingest.xspace.steps import Step, numbers_at, stages_in, steps_at
+from tfprof_widget.ingest.xspace.threads import HostThread
 from tfprof_widget.lib.arrays import (
     ABSENT,
     LARGEST_INTEGER,
@@ -89,13 +90,14 @@ class TraceTable:
     names. `allocations` has a row for each allocation and for each release within the step, by any thread: the row of
     the execution that allocated, the microsecond, the bytes (negative if released), and whether on an accelerator.
     `functions` are the runtime's names of all functions that Python called. `input_shape` are indices into
-    `input_shapes`, the shapes that executions took in, as TensorFlow writes them; the first one is empty, of executions
-    of which they are not known. `exchanges` are transfers between devices, copies and collectives, each with the number
-    of its step. `notes` say what went wrong. `allocators` tell how much memory each allocator had in use.
-    `kernels` are the ops with kernels, by name and type. `launches` has a row for each kernel: its execution's row, an
-    index into `launched`, the delay of its launch, and its float operations. `accelerators` tell what they can do, and
-    `stages` how those of tf.data were set.
-    `eager_float_ops` has the rows of ops that Python ran one by one, and the float operations of each.
+    `input_shapes`, the shapes that executions took in, as TensorFlow writes them; the first one is empty, of
+    executions of which they are not known. `thread` are indices into `threads`, and numbers of streams for kernels.
+    `exchanges` are transfers between devices, copies and collectives, each with the number of its step. `notes` say
+    what went wrong. `allocators` tell how much memory each allocator had in use. `kernels` are the ops with
+    kernels, by name and type. `launches` has a row for each kernel: its execution's row, an index into `launched`,
+    the delay of its launch, and its float operations. `accelerators` tell what they can do, and `stages` how those
+    of tf.data were set. `eager_float_ops` has the rows of ops that Python ran one by one, and the float operations
+    of each.
     """
 
     labels: tuple[Label, ...]
@@ -111,6 +113,7 @@ class TraceTable:
     dropped: int
     input_shape: Indices
     input_shapes: tuple[str, ...]
+    threads: tuple[HostThread, ...] = ()
     exchanges: tuple[tuple[int, Exchange | Copy], ...] = ()
     notes: tuple[str, ...] = ()
     allocators: tuple[Allocator, ...] = ()
@@ -283,6 +286,7 @@ class _Rows:
             dropped=0,
             input_shape=input_shape.astype(np.int32),
             input_shapes=input_shapes,
+            threads=tuple(self.events.threads),
             kernels=_ops_with_kernels(kernels),
             launches=np.stack([row, kernels.launch, kernels.delay, float_ops[kernels.op]], axis=1),
             launched=tuple(kernels.launched),

@@ -29,6 +29,7 @@ from tfprof_widget.ingest.parts.transfers import Transfer
 from tfprof_widget.ingest.xspace.accelerators import ACCELERATOR, STREAMS
 from tfprof_widget.ingest.xspace.exchanges import named_transfers, tensor_sizes
 from tfprof_widget.ingest.xspace.reader import MEMORY, KernelOp, Label, TraceTable
+from tfprof_widget.ingest.xspace.threads import ThreadNames
 from tfprof_widget.lib.arrays import ABSENT, Integers, in_order
 from tfprof_widget.lib.messages import SealedGraph, SealedNode
 from tfprof_widget.profiles.data import FIRST
@@ -79,10 +80,12 @@ def resolve(
     columns: NodeTable,
     shapes: Shapes,
     input_shapes: dict[str, int],
+    threads: ThreadNames,
 ) -> ResolvedTraces:
     """Find the node of each execution in the traces; nodes that the graph lacks are added to `columns`.
 
-    Executions refer to the shapes of their inputs by the indices in `input_shapes`, to which new ones are added.
+    Executions refer to the shapes of their inputs by the indices in `input_shapes`, to which new ones are added,
+    and to threads by their numbers in `threads`.
     """
     found = ResolvedTraces()
     executed_names = ExecutedNames(graphs.nodes, graphs.layers, graphs.data)
@@ -92,7 +95,7 @@ def resolve(
     executed: dict[str, None] = {}
     shaped: set[str] = set()
     for trace in traces:
-        named = resolved_runs(trace, executed_names, ops, graphs.mixed, input_shapes)
+        named = resolved_runs(trace, executed_names, ops, graphs.mixed, input_shapes, threads)
         variants |= named.variants
         for node, known in named.kernels.items():
             op = found.ops.setdefault(node, KernelOp(known.stack))
@@ -218,13 +221,14 @@ def resolved_runs(
     ops: Mapping[str, str] | None = None,
     mixed: Container[str] = (),
     known_shapes: dict[str, int] | None = None,
+    threads: ThreadNames | None = None,
 ) -> XSpaceRuns:
     """The executions by step and node.
 
     `names` are the names of nodes, and `ops` their types in other traces; an execution without a name there is named by
     layer. Iterators of `tf.data` and their ops are in the scope `tf.data`, and ops that Python ran one by one in the
     scope `eager`. The shapes of inputs of nodes in `mixed` are left out; those of others are indices into
-    `known_shapes`, to which new ones are added.
+    `known_shapes`, to which new ones are added. Threads have their numbers in `threads`, but on streams.
     """
     nodes = _Nodes(names or ExecutedNames(), dict(ops or {}))
     found = nodes.of(_as_first_run(columns))
@@ -234,18 +238,18 @@ def resolved_runs(
     rows = np.flatnonzero(is_kept[columns.label]) if len(is_kept) else np.zeros(0, np.int64)
     rows = rows[np.argsort(columns.step[rows], kind="stable")]
     numbers, first = np.unique(columns.step[rows], return_index=True)
-    ends = [*first[1:].tolist(), len(rows)]
     texts = [node or "" for node in named]
     is_shaped = [
         FOLDED_TRANSPOSE not in label.name and nodes.variants.get(node, node) not in mixed
         for label, node in zip(columns.labels, texts, strict=True)
     ]
     shapes = _shapes_of(columns, is_shaped, {"": 0} if known_shapes is None else known_shapes)
-    tables = _StepSlices(columns, texts, devices, shapes)
-    runs = [
-        (number, tables.run(number, rows[start:end]))
-        for number, start, end in zip(numbers.tolist(), first.tolist(), ends[: len(first)], strict=True)
-    ]
+    streams = [code for code, label in enumerate(columns.labels) if label.kind in _ON_STREAMS]
+    on_host = rows[np.isin(columns.label[rows], streams, invert=True)]
+    thread = (threads or ThreadNames()).numbered(columns.threads, columns.thread, columns.start, on_host)
+    tables = _StepSlices(columns, texts, devices, shapes, thread)
+    parts = np.split(rows, first[1:])[: len(numbers)]
+    runs = [(number, tables.run(number, part)) for number, part in zip(numbers.tolist(), parts, strict=True)]
     shaped = {texts[label] for label in np.unique(columns.label[rows][shapes[rows] > 0]).tolist()}
     kernels = {
         node: columns.kernels[label.name, label.op]
@@ -346,9 +350,9 @@ class _StepSlices:
     """The executions of all steps, of which those of one step are taken; `nodes` and `devices` are those of labels."""
 
     def __init__(
-        self, columns: TraceTable, nodes: Sequence[str], devices: Sequence[str], input_shapes: Integers
+        self, columns: TraceTable, nodes: Sequence[str], devices: Sequence[str], shapes: Integers, thread: Integers
     ) -> None:
-        self.columns, self.nodes, self.input_shapes = columns, nodes, input_shapes
+        self.columns, self.nodes, self.input_shapes, self.thread = columns, nodes, shapes, thread
         known = {device: code for code, device in enumerate(dict.fromkeys(devices))}
         self.devices, self.device = list(known), np.array([known[device] for device in devices], np.int64)
         self.memory = np.zeros((len(MEMORY), len(columns.label)), np.int64)
@@ -373,7 +377,7 @@ class _StepSlices:
             values={
                 "start_nanos": columns.start[rows],
                 "duration_nanos": columns.duration[rows],
-                "thread": columns.thread[rows],
+                "thread": self.thread[rows],
                 "input_shapes": self.input_shapes[rows],
                 **{name: of_all[rows] for name, of_all in zip(MEMORY, self.memory, strict=True)},
             },

@@ -1,7 +1,6 @@
 // The layers with the time of each pass, under the three options that stand in a line above them.
 
-import { evaluate } from "../../engine/evaluate.ts";
-import { layerTypes, passOf, ROLES } from "../../engine/layers.ts";
+import { costliest, layerRows, layersInOrder, longestPasses, PASSES } from "../../analysis/layer_rows.ts";
 import type { View } from "../../engine/view.ts";
 import { share, shortBytes, shortCount, shortTime, shortUnits, visible } from "../../lib/format.ts";
 import type { Store } from "../../state/store.ts";
@@ -9,26 +8,11 @@ import { optionNamed } from "../../ui/fields.tsx";
 import { Slider } from "../../ui/slider.tsx";
 
 const SLIDERS = ["min_micros", "min_bytes", "max_depth"].map(optionNamed);
-const PASSES = ROLES.slice(0, 3);
-// What has less to show than these is in the tab of layers.
-const MOST_ROWS = 12;
-
-interface LayerRow {
-  readonly row: number;
-  readonly name: string;
-  readonly type: string;
-  readonly depth: number;
-  readonly micros: number;
-  readonly passes: readonly number[];
-  readonly bytes: number;
-  readonly parameters: number;
-  readonly floatOps: number;
-}
 
 /** The sliders and the layers that they leave. */
 export function LayerRows({ store }: { readonly store: Store }) {
   const { problem } = store.evaluation.value;
-  const view = problem ? null : layersView(store);
+  const view = problem ? null : layersInOrder(store.shown.profile, store.options.value);
   return (
     <section class="layers" aria-label="layers">
       <h3 class="title">
@@ -49,19 +33,10 @@ export function LayerRows({ store }: { readonly store: Store }) {
   );
 }
 
-/** As the options have it, but in the order of the model. */
-function layersView(store: Store): View | null {
-  try {
-    return evaluate(store.shown.profile, "layers", { ...store.options.value, orderBy: "name" });
-  } catch {
-    return null; // the control of the option says what is wrong with it
-  }
-}
-
 function Rows({ store, view }: { readonly store: Store; readonly view: View }) {
-  const all = rowsOf(view);
+  const all = layerRows(view);
   const rows = costliest(all);
-  const most = rows.reduce((longest, { passes }) => Math.max(longest, sum(passes)), 0);
+  const most = longestPasses(rows);
   const whole = view.grandTotal("micros") / view.unit("micros");
   const look = (name?: string) => {
     if (name) store.selection.value = [name];
@@ -137,38 +112,4 @@ function Passes({ passes, most }: { readonly passes: readonly number[]; readonly
       ))}
     </span>
   );
-}
-
-function rowsOf(view: View): readonly LayerRow[] {
-  const types = layerTypes(view);
-  const unit = view.unit("micros");
-  const passes = PASSES.map((pass) => passOf(view, pass));
-  const [micros, bytes, parameters, floatOps] = (["micros", "bytes", "params", "float_ops"] as const).map(
-    (measure) => Array.from(view.total(measure), (value) => value / view.unit(measure)),
-  ) as [number[], number[], number[], number[]];
-  const found: LayerRow[] = [];
-  for (let row = 1; row < view.rows; row++) {
-    found.push({
-      row,
-      name: view.name(row),
-      type: types[row] === "scope" ? "" : (types[row] as string),
-      depth: view.depth[row] as number,
-      micros: micros[row] as number,
-      passes: passes.map((pass) => (pass[row] as number) / unit),
-      bytes: bytes[row] as number,
-      parameters: parameters[row] as number,
-      floatOps: floatOps[row] as number,
-    });
-  }
-  return found;
-}
-
-/** The costliest rows, in the order in which they were. */
-function costliest(rows: readonly LayerRow[]): readonly LayerRow[] {
-  const kept = [...rows].sort((one, other) => other.micros - one.micros).slice(0, MOST_ROWS);
-  return kept.sort((one, other) => one.row - other.row);
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

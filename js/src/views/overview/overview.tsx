@@ -15,7 +15,7 @@ export function OverviewPanel({ store }: { readonly store: Store }) {
   const silent = advice.filter(({ reports }) => reports.length === 0);
   return (
     <div class="glance">
-      <Answer store={store} overview={overview} leading={findings[0]} />
+      <Answer store={store} overview={overview} leading={findings[0]?.finding} />
       <div class="bars">
         <StackedBar
           label="the cell"
@@ -40,7 +40,9 @@ export function OverviewPanel({ store }: { readonly store: Store }) {
             <h3 class="title">What to do, by its share of {overview.cell.length ? "the cell" : "a step"}</h3>
             <ul aria-label="what to do">
               {findings.length ? (
-                findings.map((finding, place) => <FindingCard key={place} finding={finding} store={store} />)
+                findings.map(({ title, finding }, place) => (
+                  <FindingCard key={place} title={title} finding={finding} store={store} />
+                ))
               ) : (
                 <li class="card">Nothing to change was found.</li>
               )}
@@ -54,12 +56,18 @@ export function OverviewPanel({ store }: { readonly store: Store }) {
   );
 }
 
-/** The findings, those first that are about most of the cell. */
-function findingsOf({ shown: { advice } }: Store): readonly Finding[] {
+interface TitledFinding {
+  readonly title: string;
+  readonly finding: Finding;
+}
+
+/** The findings with the titles of their checkers, those first that are about most of the cell. */
+function findingsOf({ shown: { advice } }: Store): readonly TitledFinding[] {
   return advice
-    .flatMap(({ reports }) => reports)
-    .filter((report): report is Finding => typeof report !== "string")
-    .sort((one, other) => other.share - one.share);
+    .flatMap(({ title, reports }) =>
+      reports.flatMap((report) => (typeof report === "string" ? [] : [{ title, finding: report }])),
+    )
+    .sort((one, other) => other.finding.share - one.finding.share);
 }
 
 interface AnswerProps {
