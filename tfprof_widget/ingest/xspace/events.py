@@ -86,8 +86,8 @@ class HostEvents:
     """The events of the host by thread and then by time, outer events first.
 
     `name` has indices into `names`, which are pairs of name and op type. `shape` has indices into `shapes`, ABSENT if
-    the shape is not known, and `thread` indices into `threads`. Times are in nanoseconds since the epoch. `is_call` says
-    whether an event is Python's call of a function.
+    the shape is not known, and `thread` indices into `threads`. Times are in nanoseconds since the epoch. `is_call`
+    says whether an event is Python's call of a function.
     """
 
     kind: Integers
