@@ -114,8 +114,8 @@ function withoutKernel(row: MergedRow | null, wanted: Wanted): string {
   const what = row
     ? `The ${row.count} nodes of this row are not in this page`
     : isNothing(wanted)
-      ? "What was put together is not in this page"
-      : "Not all that the options ask for is in this page";
+      ? "The nodes of joined rows are not in this page"
+      : "This page has only a part of what the options ask for";
   return `${what}: it needs the kernel. In a notebook, profile.widget(${scope}) shows it.`;
 }
 
