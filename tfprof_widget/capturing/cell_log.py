@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from threading import get_ident
 from time import perf_counter, time_ns
@@ -16,11 +16,21 @@ from numpy.typing import NDArray
 
 from tfprof_widget.analysis.account.cell import NOTHING, CellSpans, divide, together
 from tfprof_widget.analysis.account.python import doings
-from tfprof_widget.capturing.fit_phases import PhaseClock
 from tfprof_widget.capturing.python_sampler import PythonSampler, users_line
 from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
 from tfprof_widget.lib.intervals import Intervals
-from tfprof_widget.profiles.cell import CellRuns, CellTimes
+from tfprof_widget.profiles.cell import (
+    BETWEEN,
+    NEXT_BATCH,
+    SAVING,
+    STEP,
+    VALIDATION,
+    CellRuns,
+    CellTimes,
+    CodeLine,
+    FitPhase,
+    PhaseStretches,
+)
 
 MOST_RUNS = 1 << 18
 """The most runs of a kind that are kept one by one, which takes 4 MB; later runs are only added up."""
@@ -121,6 +131,104 @@ class RunsUnderWay(Protocol):
     @property
     def under_way(self) -> Collection[Any]:
         """The runs."""
+
+
+MOST_STRETCHES = 4_096
+"""When so many stretches of time are kept, the shorter half is dropped."""
+
+
+class PhaseClock:
+    """The time of each phase of Keras' loops in one thread, without the phases within it.
+
+    A phase within a validation counts as validation. Saving counts outside of loops too.
+
+    >>> phases = PhaseClock(iter([0.0, 1.0, 3.0, 3.5]).__next__)
+    >>> loop, step = phases.enter(BETWEEN), phases.enter(STEP)
+    >>> phases.leave(step), phases.leave(loop)
+    (None, None)
+    >>> found = list(phases.found())
+    >>> [(phase.name, phase.nanos) for phase in found]
+    [('step', 2000000000), ('between', 1500000000)]
+    >>> phases.stretches(found, 0.0).phase.tolist()
+    [1, 0, 1]
+    """
+
+    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+        self._clock = clock
+        self._thread = 0
+        self._stack: list[str] = []
+        self._since = 0.0
+        self._seconds: dict[str, float] = {}
+        self._times: dict[str, int] = {}
+        self._lines: dict[str, CodeLine] = {}
+        self._numbers: dict[str, int] = {}
+        self._phase, self._start, self._length = array("i"), array("d"), array("d")
+        self._shortest = 0.0
+
+    def enter(self, phase: str, function: Any = None) -> int | None:
+        """Begin a phase, which runs this function if one is given; gives the depth that `leave` needs."""
+        stack = self._stack
+        if not stack:
+            if phase not in (BETWEEN, SAVING):
+                return None
+            self._thread = get_ident()
+        elif get_ident() != self._thread or VALIDATION in stack:
+            return None
+        self._count()
+        if stack and phase == BETWEEN:  # a loop within a loop
+            phase = VALIDATION
+        if phase not in stack:
+            self._times[phase] = self._times.get(phase, 0) + 1
+        code = getattr(function, "__code__", None)
+        if code is not None and phase not in self._lines:
+            self._lines[phase] = CodeLine(code.co_filename, code.co_firstlineno, code.co_name)
+        stack.append(phase)
+        return len(stack) - 1
+
+    def leave(self, depth: int | None) -> None:
+        """End a phase."""
+        if depth is not None:
+            self._count()
+            del self._stack[depth:]
+
+    def found(self) -> Iterator[FitPhase]:
+        """The phases in the order of a loop: batches, steps, callbacks (costliest first), validation, saving, rest."""
+        names = sorted(self._times, key=lambda name: -self._seconds.get(name, 0.0))
+        order = {NEXT_BATCH: 0, STEP: 1, VALIDATION: 3, SAVING: 4, BETWEEN: 5}
+        for name in sorted(names, key=lambda name: order.get(name, 2)):
+            yield FitPhase(
+                name, round(1e9 * self._seconds.get(name, 0.0)), self._times[name], line=self._lines.get(name)
+            )
+
+    def stretches(self, phases: Sequence[FitPhase], since: float) -> PhaseStretches:
+        """The times of these phases, counted from the moment `since`."""
+        place = {phase.name: at for at, phase in enumerate(phases)}
+        of_number = np.array([place.get(name, ABSENT) for name in self._numbers], np.int32)
+        phase = of_number[np.array(self._phase, np.int32)]
+        known = phase != ABSENT
+        seconds = np.array(self._start, np.float64) - since, np.array(self._length, np.float64)
+        start, nanos = (np.rint(each[known] * 1e9).astype(np.int64) for each in seconds)
+        return PhaseStretches(phase[known], start, nanos)
+
+    def _count(self) -> None:
+        now = self._clock()
+        if self._stack:
+            phase, seconds = self._stack[-1], now - self._since
+            self._seconds[phase] = self._seconds.get(phase, 0.0) + seconds
+            if seconds > self._shortest:
+                self._phase.append(self._numbers.setdefault(phase, len(self._numbers)))
+                self._start.append(self._since)
+                self._length.append(seconds)
+                if len(self._start) >= MOST_STRETCHES:
+                    self._forget_shorter_half()
+        self._since = now
+
+    def _forget_shorter_half(self) -> None:
+        self._shortest = float(np.median(self._length))
+        kept = np.array(self._length) > self._shortest
+        self._phase = array("i", np.array(self._phase)[kept].tolist())
+        self._start = array("d", np.array(self._start)[kept].tolist())
+        self._length = array("d", np.array(self._length)[kept].tolist())
 
 
 class CellLog:

@@ -116,7 +116,7 @@ function withoutKernel(row: MergedRow | null, wanted: Wanted): string {
     : isNothing(wanted)
       ? "The nodes of joined rows are not in this page"
       : "This page has only a part of what the options ask for";
-  return `${what}: it needs the kernel. In a notebook, profile.widget(${scope}) shows it.`;
+  return `${what}, and it has no kernel. In a notebook, run profile.widget(${scope}).`;
 }
 
 /** What is going on: what the kernel does, or why it does not. */
