@@ -44,8 +44,8 @@ def test_where_short_gaps_take_time_too_they_are_told() -> None:
     """Of 1,000 us 99 are lost in a short gap and 300 in a long one: the device is busy for 60 %, not for 70 %."""
     finding = only(device_idle(ran(OPS, on_gpu(("first", 1000, 100), ("second", 1199, 101), ("third", 1600, 400)))))
     assert finding.cause == (
-        "For 300 µs of 1 ms (30%) of the steps nothing runs on /device:gpu:0 in gaps of 0.1 ms or more, "
-        "and with shorter ones for 40%."
+        "Nothing runs on /device:gpu:0 for 300 µs of a step's 1 ms (30 %) in gaps of 0.1 ms or more (40 % with shorter "
+        "gaps)."
     )
 
 

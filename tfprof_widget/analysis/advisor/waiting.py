@@ -74,7 +74,8 @@ def _idle(steady: SteadySteps, rows: Flags, device: str, gaps: Intervals, least:
         gaps = gaps.at_most(steady.wall.length // max(len(steady.steps), 1))
     told = ""
     if steady.untraced_share == 1 and steady.of_wall(whole - gaps.length) >= MORE_IN_SHORT_GAPS:
-        told = f" in gaps of {least / 1e6:g} ms or more, and with shorter ones for {steady.of_wall(whole):.0%}"
+        with_shorter = written_percent(steady.of_wall(whole), 0)
+        told = f" in gaps of {least / 1e6:g} ms or more ({with_shorter} with shorter gaps)"
     return _Idle(device, steady.of_clock(gaps.length, rows), rows, gaps, told)
 
 
