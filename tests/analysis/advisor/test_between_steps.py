@@ -115,7 +115,7 @@ def test_a_step_that_runs_eagerly() -> None:
     )
     assert finding.fix.startswith("Compile the model without run_eagerly=True")
     untraced = replace(
-        profile, main_kind="fit: train_step", cells=(cell_of(1.0, step_seconds=0.001, kind="fit: train_step"),)
+        profile, main_kind="fit: train_step", cells=(cell_of(0.002, step_seconds=0.001, kind="fit: train_step"),)
     )
     assert "takes 600 µs of a step's 1 ms (60 %)" in only(eager_ops(untraced)).cause
 
@@ -143,12 +143,8 @@ def test_gaps_that_tracing_made_are_not_told() -> None:
     """Ops take 2 ms of a traced step of 10 ms; without tracing the step takes 2.2 ms, of which 0.2 can be idle."""
     traced = ran(OPS, on_cpu(("dense", 1000, 1000), ("dense", 10_000, 1000)), step_names=["train"])
     assert EIGHT_OF_TEN in only(device_idle(traced)).cause
-    for untraced, told in (
-        (0.0022, ""),
-        (0.005, THREE_OF_FIVE),
-        (0.010, EIGHT_OF_TEN),
-    ):
-        profile = replace(traced, main_kind="train", cells=(cell_of(1.0, step_seconds=untraced),))
+    for untraced, told in ((0.0022, ""), (0.005, THREE_OF_FIVE), (0.010, EIGHT_OF_TEN)):
+        profile = replace(traced, main_kind="train", cells=(cell_of(0.02, step_seconds=untraced),))
         assert [finding.cause[: len(told)] for finding in device_idle(profile) if told] == ([told] if told else [])
         assert bool(list(device_idle(profile))) == bool(told)
 
@@ -157,7 +153,7 @@ def test_gaps_that_are_short_without_tracing_are_not_told() -> None:
     """A gap of 4.8 ms in a traced step of 5 is one of 0.96 ms in an untraced step of 1: threads take that to wake."""
     traced = ran(OPS, on_cpu(("dense", 1000, 100), ("dense", 5900, 100)), step_names=["train"])
     assert list(device_idle(traced))
-    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(1.0, step_seconds=0.001),))))
+    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(0.002, step_seconds=0.001),))))
 
 
 def test_gaps_that_are_longer_than_a_whole_step_are_not_of_most_steps() -> None:
@@ -166,7 +162,7 @@ def test_gaps_that_are_longer_than_a_whole_step_are_not_of_most_steps() -> None:
     held_up = on_cpu(("next", 1000, 50), ("dense", 21_100, 200))
     traced = ran(OPS, *[short] * 9, held_up, step_names=["train"] * 10)
     assert list(device_idle(traced))
-    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(1.0, step_seconds=0.0003),))))
+    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(0.0006, step_seconds=0.0003),))))
 
 
 def test_a_gap_beside_eager_ops_is_that_of_the_calls() -> None:
