@@ -224,8 +224,10 @@ def on_tpu(*ops: tuple[str, int]) -> Profile:
 
 def test_advice_on_a_tpu_that_waits_for_its_own_copies() -> None:
     (found,) = findings(on_tpu(("fusion.1", 3000), ("copy-done.4", 7000)))
-    assert found.cause.startswith("/device:tpu:0 waits for copies: for 7 µs of 10 µs (70%) of the steps")
-    assert "by ops of its own" in found.fix
+    assert found.cause.startswith(
+        "/device:tpu:0 computes nothing for 7 µs of a step's 10 µs (70 %), while it waits for copies"
+    )
+    assert "the program's own ops make these copies" in found.fix
 
 
 def test_no_advice_on_copies_that_are_over_in_time() -> None:

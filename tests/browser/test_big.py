@@ -146,7 +146,9 @@ def test_a_busy_kernel_is_waited_for(notebook: Page, widget: Screen) -> None:
 def test_a_page_says_that_the_rest_needs_a_kernel(open_profile: Opening) -> None:
     profile = big_profile(NODES, 1)
     screen = open_profile(profile)
-    expect(screen.root.get_by_text("What was put together is not in this page: it needs the kernel.")).to_be_visible()
+    expect(
+        screen.root.get_by_text("The nodes of joined rows are not in this page, and it has no kernel.")
+    ).to_be_visible()
     row = next(name for name in cut(profile).profile.nodes.names if name.endswith(" more MatMul)"))
     screen.root.get_by_role("searchbox").fill(row)
     screen.row(row).click()

@@ -166,7 +166,7 @@ def tell(page: Page, message: dict[str, Any]) -> None:
 def test_other_groups_need_the_kernel_and_those_that_were_saved_do_not(show: Show) -> None:
     screen = show(ShownHistory.of(runs(1.3)))
     screen.root.get_by_role("combobox", name="before", exact=True).select_option(label="In[2]")
-    expect(screen.root.get_by_role("alert")).to_contain_text("takes the kernel")
+    expect(screen.root.get_by_role("alert")).to_contain_text("needs a kernel")
     screen.root.get_by_role("combobox", name="before", exact=True).select_option(label="In[1] to In[3], 3 runs")
     expect(screen.root.get_by_role("heading", name="From In[1] … In[3]")).to_be_visible()
 

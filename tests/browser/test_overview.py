@@ -63,7 +63,7 @@ def listed(screen: Screen, name: str) -> Locator:
 
 def test_what_is_said_first(open_file: Opening, fit_file: Path) -> None:
     screen = open_file(fit_file)
-    heading = screen.root.get_by_role("heading", name=re.compile("^The callback Watcher takes 3 s of the 10 s"))
+    heading = screen.root.get_by_role("heading", name=re.compile("^The callback Watcher takes 3 s of the cell's 10 s"))
     expect(heading).to_contain_text("mostly at train.py:20")
     expect(heading).to_contain_text("Let the callback do less")
     expect(heading).to_contain_text("Without this the cell would take 7 s instead of 10 s.")

@@ -114,7 +114,7 @@ def test_peaks_of_several_allocators_can_be_read(open_profile: Opening) -> None:
             space.add("pool", "MemoryAllocation", at, 0, **memory)
     screen = open_profile(profile_of_space(space), view="memory")
     memory_tab = screen.root.get_by_role("tabpanel")
-    expect(memory_tab).to_contain_text("Which ops held this memory was not recorded.")
+    expect(memory_tab).to_contain_text("TensorFlow did not record which ops held this memory.")
     labels = memory_tab.locator("svg text").filter(has_text="peak 1.07 GB")
     expect(labels).to_have_count(4)
     boxes = [box for label in labels.all() if (box := label.bounding_box()) is not None]

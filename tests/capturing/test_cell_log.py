@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from tfprof_widget.analysis.account.cell import BY_RANK, CellSpans, divide
 from tfprof_widget.capturing import cell_log, python_sampler
-from tfprof_widget.capturing.cell_log import CellLog, RunLog
-from tfprof_widget.capturing.fit_phases import MOST_STRETCHES, PhaseClock
+from tfprof_widget.capturing.cell_log import MOST_STRETCHES, CellLog, PhaseClock, RunLog
 from tfprof_widget.capturing.python_sampler import MOST_STACKS, REVIEWED, PythonSampler, looking
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.cell import (

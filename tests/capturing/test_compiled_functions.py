@@ -11,8 +11,8 @@ import tensorflow as tf
 from tests.capturing.program_steps import Captured, capturing, function
 
 NOTE = (
-    "XLA compiled {} to one op, which has all the time: the ops within show none. "
-    "To see theirs, profile with jit_compile=False, which Keras's compile takes too"
+    "XLA compiled {} to one op, so the ops inside show no time. "
+    "To see the time of each op, profile with jit_compile=False, which Keras's compile takes too"
 )
 PRODUCT = 2 * 16 * 12 * 8
 

@@ -204,7 +204,7 @@ def test_a_recorded_fit_has_its_threads() -> None:
 @pytest.mark.parametrize(
     ("chart", "reason"),
     [
-        ("op types", "no row that is shown has a cost of its own"),
+        ("op types", "no shown row has a cost of its own"),
         ("steps", "there are no two steps to compare"),
         ("memory", "no run recorded when memory was held"),
         ("timeline", "no run recorded when its ops ran"),

@@ -81,7 +81,7 @@ def test_it_says_what_the_methods_say() -> None:
     (layer,) = [row for row in found["layers"] if row["seconds"]]
     assert (layer["layer"], layer["forward"], layer["share"]) == ("dense", 0.001, 1.0)
     causes = {row["checker"]: row["cause"] for row in found["advice"] if row["fix"]}
-    assert "No step runs for 4 s of the 10 s of the cell (40%)" in causes["PythonChecker"]
+    assert "No step runs for 4 s of the cell's 10 s (40 %)" in causes["PythonChecker"]
     assert not found["cut"]
 
 

@@ -27,9 +27,9 @@ _LACKS = {Outcome.COUNTED: "", Outcome.NO_FORMULA: "formula", Outcome.NO_SHAPE: 
 
 @dataclass(frozen=True)
 class OpTypeCoverage:
-    """The nodes of one op type: their number and time, and for how much of both float operations are known.
+    """The nodes of one op type: their number and time, and the number and time of those with known float operations.
 
-    `lacks` is empty, or says what is missing: "formula", "shapes", or "count" where only an op log may count.
+    `lacks` is empty, or says what is missing: "formula", "shapes", or "count" if an op log was given and has no count.
     """
 
     op: str
@@ -43,7 +43,7 @@ class OpTypeCoverage:
 
 @dataclass(frozen=True)
 class FlopsCoverage:
-    """How far float operations are known, by op type; the op type that takes longest comes first.
+    """For how much of the op time float operations are known, by op type; the op type that takes longest comes first.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> flops_coverage(demo_profile()).op_types[0].op
@@ -72,7 +72,7 @@ class FlopsCoverage:
 
     @property
     def without_shapes(self) -> tuple[str, ...]:
-        """The op types with a formula of which the shapes of some nodes are not known."""
+        """The op types with a formula, but with nodes whose shapes are not known."""
         return tuple(each.op for each in self.op_types if each.lacks == "shapes")
 
     def text(self) -> str:
@@ -107,14 +107,14 @@ class FlopsCoverage:
         return self.text()
 
     def _missed(self, each: OpTypeCoverage) -> float:
-        """The part that an op type has in the time, or the nodes, without known float operations."""
+        """The share of the whole time (or of all nodes) that this op type takes without known float operations."""
         if self.micros:
             return (each.micros - each.counted_micros) / self.micros
         return (each.nodes - each.counted_nodes) / max(sum(other.nodes for other in self.op_types), 1)
 
 
 def flops_coverage(profile: ProfileData | ViewData, **options: Any) -> FlopsCoverage:
-    """How far float operations are known, in a profile or in the nodes and steps that a view counts.
+    """For how much of the op time float operations are known, in a profile or in the nodes and steps of a view.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> profile = demo_profile()
@@ -142,13 +142,13 @@ def _coverage(profile: ProfileData, options: Options) -> FlopsCoverage:
 
 
 def _lacks(counter: Counter, row: int) -> str:
-    """What a node without float operations lacks; nothing if its op has none."""
+    """What is missing to count a node's float operations; empty if its op does none."""
     float_ops, outcome = counter.count(row)
     return "count" if float_ops else _LACKS[outcome]
 
 
 def _has_multiply_accumulates(profile: ProfileData) -> bool:
-    """Whether a profile counts multiply-accumulates: then ops that are no products rightly have none."""
+    """Whether a profile counts multiply-accumulates, which only products have."""
     nodes, counter = profile.nodes, Counter(profile, multiply_accumulates=True)
     products = (row for row in rows_of_types(profile, MULTIPLY_ACCUMULATES) if nodes.float_ops[row])
     return any(int(nodes.float_ops[row]) == counter.count(row).float_ops for row in islice(products, 1))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Accounted:
-    """What has a profile that tells where time went."""
+    """The base of `Capture` and `Profile`: methods that tell where the time of a profile went."""
 
     @property
     @abstractmethod
@@ -24,7 +24,7 @@ class Accounted:
     def time_budget(self) -> TimeBudget:
         """Where the wall time of the captured cell and that of one of its steps went, in parts that add up.
 
-        Print it, or take its `cell` and `step`; of several tasks its `tasks` has a budget each.
+        Print the result, or use its `cell` and `step`; for a cluster, `tasks` has a budget for each task.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> print(demo_profile().time_budget())
@@ -39,10 +39,10 @@ class Accounted:
         return time_budget(self._accounted)
 
     def python_lines(self) -> pandas.DataFrame:
-        """The lines at which Python was while no step ran, the costliest first, by looks at it every few milliseconds.
+        """The lines that Python ran while no step ran, the costliest first, sampled every few milliseconds.
 
-        What libraries do counts for the user's line that called them. `samples` is how often a line was seen; `share`
-        is its share of the cell.
+        The time of a library counts for the user's line that called it. `samples` is how often a line was sampled;
+        `share` is its share of the cell.
 
         >>> import tfprof_widget as tfprof
         >>> with tfprof.capture() as prof:
@@ -57,8 +57,8 @@ class Accounted:
     def phases(self) -> pandas.DataFrame:
         """What the loops of Keras (fit, evaluate, predict) spent on batches, steps, each callback, validation, saving.
 
-        A phase is without the phases within it. `share` is its share of the cell, `times` how often it was done, and
-        `line` where a callback's method is defined.
+        The time of a phase does not include the phases within it. `share` is its share of the cell, `times` how often
+        it ran, and `line` the line that defines a callback's method.
 
         >>> import tfprof_widget as tfprof
         >>> with tfprof.capture() as prof:
@@ -73,11 +73,12 @@ class Accounted:
     def input_pipeline(self) -> pandas.DataFrame:
         """The stages of tf.data that fed the steps, a row each: the first gives the batches, the last are the sources.
 
-        `stage` has the name of the function that it calls, and `line` where that is defined; `seconds` is what it works
-        for a batch, and `elements` how many it makes for one. `parallelism` is how many calls it may make at once, and
-        `used` how many it made in the mean; `buffer` is how many elements it may hold, and `filled` the share that it
-        held in the mean when one was taken. With `tuned`, TensorFlow chooses these. `share` is the time that it needs
-        for a batch by the clock, as a share of that of a step. The `bottleneck` is the slowest stage, if steps wait.
+        `stage` has the name of the function that the stage calls, and `line` is the line that defines this function.
+        For one batch, the stage works `seconds` and makes `elements`. `parallelism` is the most calls that it may run
+        at once, and `used` how many ran at once on average. `buffer` is the most elements that it may hold, and
+        `filled` the share of these that it held on average when one was taken. If `tuned` is true, TensorFlow chooses
+        both. `share` is the stage's wall time for a batch, as a share of a step's. The `bottleneck` is the slowest
+        stage, if steps wait for input.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> len(demo_profile().input_pipeline())
@@ -88,11 +89,11 @@ class Accounted:
         return pipeline_frame(self._accounted)
 
     def memory_kinds(self) -> pandas.DataFrame:
-        """What the memory of each device was held for at the peak of a step: a row for each node that held some.
+        """What held the memory of each device at the peak of a step: a row for each node that held some.
 
-        Kinds are weights, gradients, optimizer state, activations, inputs, temporary and unknown; add up `bytes` by
-        `device` and `kind`. Where TensorFlow tells of large tensors only, as on a CPU under Keras, what ops hold is a
-        `lower_bound`; variables are known by their shapes.
+        The kinds are weights, gradients, optimizer state, activations, inputs, temporary and unknown; add up `bytes` by
+        `device` and `kind`. Where TensorFlow records only large tensors, as on a CPU under Keras, `lower_bound` is true
+        for the bytes of ops; the bytes of variables come from their shapes.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> "weights" in demo_profile().memory_kinds().groupby("kind")["bytes"].sum()
@@ -105,8 +106,8 @@ class Accounted:
     def to_json(self, limit_bytes: int = 64_000) -> str:
         """Where the time went as JSON, for scripts and assistants: budget, layers, lines, ops, advice, what is missing.
 
-        Rows are the costliest first. Where the text would be longer than the limit, the longest list loses its last
-        rows, and `cut` says how many of each are missing. `docs/account.md` describes the schema.
+        The costliest rows come first. If the text would be longer than the limit, the longest list loses its last rows,
+        and `cut` says how many rows of each list are missing. `docs/account.md` describes the schema.
 
         >>> import json
         >>> from tfprof_widget.demo import demo_profile
@@ -119,5 +120,5 @@ class Accounted:
         return account_json(self._accounted, limit_bytes, self._account_notes())
 
     def _account_notes(self) -> tuple[str, ...]:
-        """What is to be told of how this was measured."""
+        """Notes on how the profile was measured."""
         return ()

@@ -1,4 +1,4 @@
-"""Keeps what comparisons need of runs: with each capture, in saved files, and for the last runs of each cell."""
+"""Keeps the data of runs that comparisons need: with each capture, in saved files, and for the last runs of a cell."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ MOST_BYTES = 64 * 10**6
 MOST_CELLS = 200
 
 ALIKE = 0.6
-"""Cells whose front end gives them no names are the same if so large a part of their lines is."""
+"""Without names from the front end, two runs are of the same cell if this share of their lines is equal."""
 
 FEWEST_EARLIER = 3
-"""So many earlier runs of a cell tell how much its runs differ."""
+"""The least number of earlier runs that show how much runs of a cell differ."""
 
 MOST_ALIKE = 4000
-"""So many characters of cells are compared."""
+"""Only the first characters of long cells are compared, this many."""
 
 KEPT = ".tfprof"
-"""How the names of files end in which `%%tfprof --keep` keeps runs."""
+"""The suffix of the files in which `%%tfprof --keep` keeps runs."""
 
 
 class History(Sequence[KeptRun]):
-    """Runs of a cell, the oldest first; a slice of it is a history too, which `compare` takes.
+    """Runs of a cell, the oldest first; a slice of a history is a history too, and `compare` takes either.
 
     >>> History([KeptRun(label="In[4]"), KeptRun(label="In[5]")])[-1].label
     'In[5]'
@@ -70,7 +70,7 @@ class History(Sequence[KeptRun]):
         return History(self.runs[place]) if isinstance(place, slice) else self.runs[place]
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A row for each run: its steps' median by the clock with an interval that holds for this run, and its cell.
+        """A row for each run: the median wall time of its steps with a confidence interval, and the time of its cell.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> History([kept_run(demo_profile())]).to_dataframe()[["step_seconds", "steps"]].values.tolist()
@@ -107,7 +107,7 @@ class History(Sequence[KeptRun]):
         return diff(self.runs[before], self.runs[after])
 
     def text(self) -> str:
-        """A line for each run: what it is called, its step, its cell."""
+        """A line for each run: its name, the time of its step and of its cell."""
         return "\n".join(map(_line, self.runs)) or NO_RUNS
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ def diff(before: KeptRun, after: KeptRun) -> str:
 
 
 def seconds_of_steps(run: KeptRun) -> Floats:
-    """The wall times of a run's steps: of those that were not traced, else of those that were."""
+    """The wall times of a run's untraced steps; if all were traced, those of the traced steps."""
     return run.step_seconds if len(run.step_seconds) else run.traced_seconds
 
 
@@ -168,7 +168,7 @@ class Rings:
         self._lock = Lock()
 
     def keep(self, run: KeptRun) -> KeptRun:
-        """Keep a run with the others of its cell; it shares what it has in common with the last of them."""
+        """Keep a run with the others of its cell; it shares the last one's table of ops if that is equal."""
         with self._lock:
             ring = self._ring_of(run)
             if ring.runs and ring.runs[-1].ops.same_as(run.ops):
@@ -207,14 +207,14 @@ class Rings:
         return list(self._order)
 
     def of(self, cell: str) -> list[KeptRun]:
-        """The runs of the cell that has this name, or of which a run is called so."""
+        """The runs of the cell that has this name, or that has a run with this name."""
         for ring in reversed(self._rings):
             if cell == ring.key or any(cell in (run.label, run.name) for run in ring.runs):
                 return list(ring.runs)
         return []
 
     def beside(self, run: KeptRun) -> list[KeptRun]:
-        """The runs of the cell that a run is of, itself among them; none if the run is not kept here."""
+        """All runs of the cell of this run, itself included; none if the run is not kept here."""
         for ring in self._rings:
             if any(each is run or (each.taken is not None and each.taken == run.taken) for each in ring.runs):
                 return list(ring.runs)
@@ -222,7 +222,7 @@ class Rings:
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Whether two sources are of the same cell, edited.
+    """Whether two sources are versions of the same cell.
 
     >>> are_alike("x = 1\\nmodel.fit(x, epochs=3)", "x = 2\\nmodel.fit(x, epochs=3)"), are_alike("f()", "plt.show()")
     (True, False)
@@ -241,12 +241,12 @@ _KERNEL = Rings()
 
 
 def keep_run(run: KeptRun) -> KeptRun:
-    """Let a run be part of the history of this kernel."""
+    """Add a run to the history of this kernel."""
     return _KERNEL.keep(run)
 
 
 def history(cell: str | int | PathLike[str] | None = None) -> History:
-    """The runs that the magic keeps in this kernel: of all cells, or of one.
+    """The runs that the magic keeps in this kernel: those of all cells, or of one cell.
 
     A cell is named by the number of one of its runs, `history(7)` or `history("In[7]")`, by the name given with
     `--name`, or by the id that the front end gives it. A directory gives the runs kept there by `%%tfprof --keep`.
@@ -264,9 +264,9 @@ def history(cell: str | int | PathLike[str] | None = None) -> History:
 
 
 def others_of(before: Sequence[KeptRun], after: Sequence[KeptRun]) -> list[list[KeptRun]]:
-    """The other runs of the cell that two single runs are of, in groups of the same code in the same surroundings.
+    """The other runs of the cell to which two single runs belong, grouped by code and surroundings.
 
-    None if they are too few to tell how much runs of the cell differ, or if there are several runs to tell that.
+    Empty if there are too few other runs to show how much runs of the cell differ, or if several runs are compared.
 
     >>> others_of([KeptRun()], [KeptRun()])
     []
@@ -283,7 +283,7 @@ def others_of(before: Sequence[KeptRun], after: Sequence[KeptRun]) -> list[list[
 
 
 def runs_beside(run: KeptRun) -> list[KeptRun]:
-    """All runs of the cell that a run is of; none if this kernel does not keep the run.
+    """All runs of the cell of this run; none if this kernel does not keep the run.
 
     >>> runs_beside(KeptRun())
     []
@@ -292,7 +292,7 @@ def runs_beside(run: KeptRun) -> list[KeptRun]:
 
 
 def file_of(directory: str | PathLike[str], run: KeptRun) -> Path:
-    """Where to keep a run in a directory, which is made: a name that no other run gets, of this kernel or another.
+    """Make the directory if it is missing, and give a path in it for a run that no other run of any kernel gets.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -316,7 +316,7 @@ def _loaded(files: Iterable[Path]) -> list[KeptRun]:
 
 
 class Kept:
-    """What has a profile of a run of a cell, and so can be compared with other runs."""
+    """The base of `Capture` that makes it comparable with other runs of its cell."""
 
     _surroundings: Surroundings | None = None
     _kept_run: KeptRun | None = None
@@ -331,7 +331,7 @@ class Kept:
 
     @property
     def kept_run(self) -> KeptRun:
-        """What a comparison needs of this run; the magic's history keeps it, and `save` writes it."""
+        """The data of this run that a comparison needs; the magic's history keeps them, and `save` writes them."""
         if self._kept_run is None:
             told = self._surroundings or Surroundings({})
             self._kept_run = kept_run(self.profile).told(
@@ -351,13 +351,13 @@ class Kept:
         self._rerun = rerun
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the profile of the busiest graph as tfprof's ProfileProto, with what a comparison needs of the run."""
+        """Write the profile of the busiest graph as tfprof's ProfileProto, with the data that a comparison needs."""
         from tfprof_widget.output.saved import save
 
         save(self.profile, path, self.kept_run)
 
     def _shown_history(self) -> ShownHistory:
-        """The runs of this cell that the kernel keeps, else this one alone."""
+        """The runs of this cell that the kernel keeps; if it keeps none, this run alone."""
         from tfprof_widget.widget.history import ShownHistory
 
         runs = runs_beside(self.kept_run) or [self.kept_run]

@@ -109,9 +109,9 @@ class Capture(Accounted, Kept):
         elapsed: Callable[[], int] | None = None,
         surroundings: Surroundings | None = None,
     ) -> None:
-        """Take what was recorded; from now on the capture can be looked at.
+        """Take the recording; from now on the capture has a profile.
 
-        `elapsed` tells how long the cell has taken, in nanoseconds, and `surroundings` in which it ran.
+        `elapsed` gives the nanoseconds that the cell has taken, and `surroundings` the machine and versions.
         """
         self._surroundings = surroundings
         self._recorded, self._name, self._taken = recorded, name, datetime.datetime.now(datetime.UTC)
@@ -119,7 +119,7 @@ class Capture(Accounted, Kept):
         self._watched = None  # it would keep the user's graphs and models alive, and cannot be pickled
 
     def counting(self, counts: Counts, costliest: Costliest) -> None:
-        """Take the functions that give the progress: runs seen and traced so far; op types with their seconds a run."""
+        """Take the functions that tell the progress: runs seen and traced so far, and op types with seconds a run."""
         self._watched = counts, costliest
 
     def progress(self) -> str | None:
@@ -167,7 +167,7 @@ class Capture(Accounted, Kept):
 
     @property
     def _accounted(self) -> ProfileData:
-        """The profile of the busiest graph; where no ops were recorded, one that has the times of the cell alone."""
+        """The profile of the busiest graph; if no ops were recorded, a profile with only the times of the cell."""
         graph = busiest_graph(self._graphs)
         return graph.profile if graph is not None else self._cell_alone
 
@@ -181,8 +181,8 @@ class Capture(Accounted, Kept):
     def steps(self) -> pandas.DataFrame:
         """Every run of the busiest kind, recorded or not: `step`, `start`, `seconds`, `traced`, `first`, and its parts.
 
-        Times are in seconds, `start` since the cell was entered. The parts, from `forward` to `idle`, are known of
-        those runs of which ops were recorded, as these took them.
+        Times are in seconds, and `start` counts from the start of the cell. The parts, from `forward` to `idle`, are
+        known only for runs whose ops were recorded, as measured while recording.
 
         >>> import tfprof_widget as tfprof
         >>> with tfprof.capture() as prof:
@@ -197,7 +197,7 @@ class Capture(Accounted, Kept):
         return steps_frame(self._accounted)
 
     def advice(self) -> Advice:
-        """What every checker says of the busiest graph: print it, or take its `reports`."""
+        """The reports of all checkers on the busiest graph: print the result, or use its `reports`."""
         return self.profile.advice()
 
     def to_dataframe(self, view: str | None = None, **options: Any) -> pandas.DataFrame:
@@ -218,9 +218,10 @@ class Capture(Accounted, Kept):
         return graph.profile.view(chosen, **asked)
 
     def text(self, view: str | None = None, **options: Any) -> str:
-        """The head line and a view of the busiest graph as text, without what there is no use for.
+        """The head line and a view of the busiest graph as text, without rows and columns that say nothing.
 
-        That are frames of libraries in the code view, columns of accelerators, and the note on bytes where none are.
+        Left out are frames of libraries in the code view, columns of accelerators if there are none, and the note on
+        bytes if no bytes are shown.
         """
         if busiest_graph(self._graphs) is None:
             return self._why_empty()
@@ -295,7 +296,7 @@ class Capture(Accounted, Kept):
         return graph
 
     def _asked(self, graph: CapturedGraph) -> dict[str, Any]:
-        """The options given with the capture; if these choose no runs, with the steady runs of the busiest kind."""
+        """The options given with the capture; if they choose no runs, the steady runs of the busiest kind are added."""
         asked = dict(self.options)
         if "run_name_regexes" not in asked and asked.get("step", -1) < 0:
             asked["run_name_regexes"] = steady_regexes(graph)
@@ -390,7 +391,7 @@ def _shows_text_alone() -> bool:
 
 
 def _why_no_widget(error: Exception) -> str:
-    """Why a table stands in the widget's place, with what anywidget and ipywidgets no longer have."""
+    """Why a table is shown instead of the widget: the error, or the names that anywidget or ipywidgets lack."""
     if isinstance(error, ImportError | ProfileError):
         return str(error)
     gone = gone_names("anywidget", "ipywidgets")

@@ -1,12 +1,12 @@
-"""Tells where TensorFlow's profiler may crash the process: around collectives, ops in which several devices take part.
+"""Stops recording where TensorFlow's profiler may crash the process: in collectives, ops that several devices share.
 
-The profiler crashes when an activity ends in another thread than it began in: as recording stops, TensorFlow writes
-into the records of such activities by their old addresses, from which the records may have moved. The only such
-activity is CollectiveExecutor::CompleteParams, in which TensorFlow finds out who takes part in a collective. (All
-threads of sessions, functions, Keras fits, tf.data and its service, parameter servers, DTensor and all strategies were
-recorded to find that out.) In a worker that is not the first of its cluster it runs at each collective; in one process
-with several devices, when a group of them meets for the first time. The change that mended the profiler (in July 2026,
-after TensorFlow 2.21) also added a function to it, by which a mended TensorFlow is known.
+The profiler crashes if an activity ends in another thread than it began in: when recording stops, TensorFlow writes to
+the old address of the activity's record, which may have moved. The only such activity is
+CollectiveExecutor::CompleteParams, in which TensorFlow finds out which devices take part in a collective. (We recorded
+all threads of sessions, functions, Keras fits, tf.data and its service, parameter servers, DTensor and all strategies
+to establish this.) In every worker except the first of a cluster this activity runs in each collective; in one process
+with several devices it runs when a group of devices meets for the first time. The change that mended the profiler (July
+2026, after TensorFlow 2.21) also added a function to it; a TensorFlow with this function is safe.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DTENSOR = "tensorflow.dtensor.python.api"
 DTENSOR_DEVICE = "tensorflow.dtensor.python.dtensor_device"
 FLUSH = "_ZN3tsl8profiler15TraceMeRecorder5FlushEv"
 COLLECTIVE = "Collective"
-"""The types of all collective ops begin so."""
+"""The prefix of the types of all collective ops."""
 
 HOW_TO_RECORD_COLLECTIVES = (
     "so only the times of its steps are here: TensorFlow's profiler may crash the process in collectives (that of 2.21 "
@@ -37,7 +37,7 @@ HOW_TO_RECORD_COLLECTIVES = (
 
 
 def is_mended(bindings: ModuleType) -> bool:
-    """Whether the profiler of these bindings is mended, so that it does not crash in collectives."""
+    """Whether the profiler of these bindings has the change that keeps it from crashing in collectives."""
     try:
         return hasattr(ctypes.CDLL(bindings.__file__ or "missing"), FLUSH)
     except (AttributeError, OSError):
@@ -45,7 +45,7 @@ def is_mended(bindings: ModuleType) -> bool:
 
 
 def why_never() -> str:
-    """Why TensorFlow's profiler may crash this process whatever it records; an empty text if it may not."""
+    """Why TensorFlow's profiler may crash this process at any time; an empty text if it may not."""
     context = getattr(sys.modules.get(CONTEXT), "context_safe", lambda: None)()
     if getattr(context, "_collective_ops_server_def", None) is not None:
         return f"this process takes part in collectives of several workers, {HOW_TO_RECORD_COLLECTIVES}"
@@ -69,7 +69,7 @@ class StopsRecording(Protocol):
 def collective_hooks(recorder: StopsRecording) -> dict[str, Callable[[ModuleType], Iterator[Hook]]]:
     """By module, the hooks that close the recorder's window before the profiler could crash in a collective.
 
-    That is before the first eager collective of each group, and when workers are joined or DTensor begins.
+    They close it before the first eager collective of each group, and when workers are joined or DTensor starts.
 
     >>> sorted(collective_hooks(None))[0]
     'tensorflow.dtensor.python.dtensor_device'

@@ -48,7 +48,7 @@ class _Thread(threading.local):
 
 
 class FunctionSource(SamplingRecorder):
-    """Takes note of every step of functions and Keras models, from any thread, and records some of them."""
+    """Times every step of functions and Keras models, in any thread, and records the ops of some."""
 
     runs = "steps"
 
@@ -78,9 +78,9 @@ class FunctionSource(SamplingRecorder):
         self._reading_seconds = self._watching_seconds = self._windows_seconds = 0.0
 
     def use(self, profiler: TfProfiler, *, eagerly: bool, is_safe: bool = True) -> None:
-        """Record with this profiler from now on; if `eagerly`, the ops before the first step too.
+        """Record with this profiler from now on; with `eagerly`, record the ops before the first step too.
 
-        With a profiler that is not safe, collectives are recorded only if the user asked for that.
+        If the profiler is not safe, collectives are recorded only if the user asked for them.
         """
         with self.lock:
             self.windows.profiler = profiler
@@ -105,7 +105,7 @@ class FunctionSource(SamplingRecorder):
         return name
 
     def has_called(self, function: Any) -> bool:
-        """Whether this thread's step is not recorded, and its kind has called this function before: nothing is new."""
+        """Whether this thread's step is not recorded and its kind has called this function before."""
         run = self._thread.run
         return run is not None and run.step is None and self._called.get(function.name) is run.kind
 
@@ -115,7 +115,7 @@ class FunctionSource(SamplingRecorder):
             with self.lock:
                 self.functions.add_of_data(dataset)
         except Exception as error:
-            self.note(f"ops of tf.data have no lines and shapes, for its functions are not known ({error_text(error)})")
+            self.note(f"ops of tf.data have no lines and shapes: its functions could not be read ({error_text(error)})")
 
     @property
     def is_in_step(self) -> bool:
@@ -123,9 +123,9 @@ class FunctionSource(SamplingRecorder):
         return self._thread.run is not None
 
     def begin(self, key: Hashable, name: str | Callable[[Any], str], owner: Any) -> FunctionRun | None:
-        """Take note of a step of the kind `key` that begins now; gives None if this thread is in another step.
+        """Start a step of the kind `key` now; gives None if this thread is in another step.
 
-        `owner` is kept, so that its id stays; `name` may be a function that finds the name of the owner.
+        `owner` is kept alive, so that no other object gets its id; `name` may be a function that names the owner.
         """
         since, thread = self.clock(), self._thread
         if thread.run is not None:
@@ -160,7 +160,7 @@ class FunctionSource(SamplingRecorder):
             return None
 
     def finished(self, run: FunctionRun | None, *, raised: bool = False) -> None:
-        """Take note that a step has ended."""
+        """End a step."""
         if run is None:
             return
         ended = run.ended = self.clock()
@@ -193,7 +193,7 @@ class FunctionSource(SamplingRecorder):
             self.stop_after_error(error)
 
     def take_models(self, models: Iterable[Any]) -> None:
-        """Keep what is told of these models, and of those that the functions use which were called."""
+        """Keep layers and variables of these models, and of the models that the called functions use."""
         for model in models:
             self._models.add(model)
         self._models.add_used_by(kind.owner for kind in self.sampler.kinds.values())
@@ -229,9 +229,9 @@ class FunctionSource(SamplingRecorder):
             self.stop_after_error(error)
 
     def hand_profiler_over(self) -> bool:
-        """Let another capture use TensorFlow's profiler, after the steps under way; says whether it may now.
+        """Let another capture use TensorFlow's profiler once the current steps end; returns whether it may now.
 
-        This waits for the lock a short while only: the other capture holds its own lock, and this one may ask it too.
+        This waits for the lock only for a moment: the other capture holds its own lock, and may in turn be asked.
         """
         self.windows.is_wanted = True
         if self.process.is_another or not self.lock.acquire(timeout=WAIT_SECONDS):
@@ -262,14 +262,14 @@ class FunctionSource(SamplingRecorder):
             self.windows.servers.end()
             self.windows.end()
         except Exception as error:
-            self.note(f"the last steps are missing, for TensorFlow did not give them ({error_text(error)})")
+            self.note(f"the last steps are missing: TensorFlow did not return them ({error_text(error)})")
 
     def dropped_events(self) -> int:
         """How many events TensorFlow's profiler had no room for."""
         return self._dropped
 
     def overhead_seconds(self) -> float:
-        """The time that opening, closing and reading windows took, and watching the steps outside of windows."""
+        """The time spent on opening, closing and reading windows, and on watching steps outside of windows."""
         return self.windows.seconds + self._reading_seconds + self._watching_seconds
 
     def judge_cost(self, overhead: float, untraced_seconds: float) -> None:
@@ -278,7 +278,7 @@ class FunctionSource(SamplingRecorder):
             self.note(note)
 
     def read(self) -> list[GraphRecording]:
-        """Make tables of all that was recorded; a second time if that fails, as another thread may have changed it."""
+        """Make tables of the recording; try twice, because another thread may change a graph meanwhile."""
         with suppress(Exception):
             return self._read()
         return self._read()
@@ -364,14 +364,14 @@ class FunctionSource(SamplingRecorder):
                 self.windows.cut_after(run, self._affordable_seconds(run))
 
     def _affordable_seconds(self, run: FunctionRun) -> float:
-        """What recording a run may still cost; half of it if it is a warm-up, as a later run shows what is repeated."""
+        """The seconds that recording a run may still cost; half for a warm-up, as later runs show the usual work."""
         seconds = self.sampler.affordable_seconds(self.clock() - run.started)
         if run.is_warm_up:
             return max((seconds - run.cost) / 2, RUN_SECONDS / 2 - run.cost)
         return max(seconds, RUN_SECONDS - run.cost)
 
     def _cut(self) -> None:
-        """Close the window within steps, or end their pause, and record these on for as long as that is affordable."""
+        """Close the window within steps, or end their pause, and go on recording the steps while the cost allows it."""
         try:
             windows, is_after_pause = self.windows, not self.windows.is_open
             runs = windows.end_pause() if is_after_pause else windows.close_within_steps()
@@ -381,7 +381,7 @@ class FunctionSource(SamplingRecorder):
             self.stop_after_error(error)
 
     def _make_room(self) -> None:
-        """Read waiting traces into tables if there is no room, or if it is cheap; other threads run on meanwhile."""
+        """Read waiting traces into tables if they take too much memory or are cheap to read; other threads go on."""
         if seconds := self.traces.read_some():
             with self.lock:
                 self._reading_seconds += seconds

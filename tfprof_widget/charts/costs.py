@@ -249,7 +249,7 @@ def _content(subject: Subject) -> ChartContent:
     metric = "count" if is_static else subject.metric
     rows = cost_rows(Costs.of(subject.view), metric)
     if not rows:
-        raise ProfileError("there is no chart of costs, for no row that is shown has a cost of its own")
+        raise ProfileError("there is no chart of costs, for no shown row has a cost of its own")
     by_processor = any(row["part"] == "accelerator" for row in rows)
     bars = [row for row in rows if row["told"]]
     factor, suffix = _AXES[metric]

@@ -174,7 +174,7 @@ def _layers_alone(subject: Subject) -> ChartContent:
     if subject.view.profile.steps:
         _layers(drawing, subject)
     if not drawing.boxes:
-        raise ProfileError("there are no layers to draw, for none ran")
+        raise ProfileError("there are no layers to draw: none ran")
     return drawing.content("layers", "mean")
 
 

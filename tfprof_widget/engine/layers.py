@@ -1,4 +1,4 @@
-"""Grows the tree of the layers view: layers of models, modules or scopes, and what belongs to none."""
+"""Builds the tree of the layers view: layers of models, modules or scopes, and rows for nodes without a layer."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tfprof_widget.profiles.program import INPUT, ROLES, UPDATE, ModelLayer, Nod
 
 NO_LAYER = "no layer"
 OUTSIDE = ("loss", "metrics", "input", "optimizer", "other")
-"""The rows of what belongs to no layer."""
+"""The rows for nodes that belong to no layer."""
 _LOSS, _METRICS, _OF_INPUT, _OPTIMIZER, _OTHER = range(len(OUTSIDE))
 
 WHOLE = 0.9
 """A scope with so large a part of the forward pass is not one of its layers."""
 
 SCOPE = "scope"
-"""The type of an outermost scope, in a graph of which no layers are known."""
+"""The type of an outermost scope, which is a row in graphs without known layers."""
 
 _DATA = re.compile(r".*(Iterator|Dataset|Queue).*|_(Arg|Retval)")
 _GRADIENTS = re.compile(r"/gradients(_\d+)?/")
@@ -35,7 +35,7 @@ _SEVERAL = -2
 
 
 def node_layers(profile: ProfileData) -> NodeLayers:
-    """The layer and role of each node: those that the profile brings, else those that names and edges tell.
+    """The layer and role of each node: stored in the profile, or else found by names and edges.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> found = node_layers(demo_profile())
@@ -46,7 +46,7 @@ def node_layers(profile: ProfileData) -> NodeLayers:
 
 
 class _InOrder(Tree):
-    """A tree of which the order by name is that of its places."""
+    """A tree whose order by name is the order of its places."""
 
     @cached_property
     def name_rank(self) -> Integers:
@@ -68,7 +68,7 @@ def layers_tree(profile: ProfileData) -> Tree:
 
 
 PASSES = tuple(f"{role}_micros" for role in ROLES[:INPUT])
-"""The measures of the layers view beside those of all views: the time of each pass."""
+"""The measures that only the layers view has: the time of each pass."""
 
 
 def with_passes(profile: ProfileData, found: Measures) -> Measures:
@@ -167,7 +167,7 @@ class _Finder:
         return took
 
     def _by_name(self, name: str) -> int:
-        """The innermost layer in whose scope a name is; a tape puts its own scope around those of the layers."""
+        """The innermost layer whose scope contains a name; a gradient tape puts its own scope around the layers'."""
         if _GRADIENTS.search(name):
             return ABSENT  # the forward node tells
         if "replica_" in name:
@@ -188,9 +188,9 @@ class _Finder:
         return self._known[scope]
 
     def _fill_backward(self, layer: Integers) -> None:
-        """Give nodes of the backward pass without a layer that of their forward node, else that of a node beside them.
+        """Give each backward node without a layer the layer of its forward node.
 
-        A sum of gradients belongs to the layer that takes it.
+        A sum of gradients gets the layer of a backward node that reads it, or else of one that it reads.
         """
         sources, consumers = self.roles.sources, self.roles.consumers
         missing = [node for node in np.flatnonzero(self.roles.backward).tolist() if layer[node] == ABSENT]
@@ -213,9 +213,9 @@ class _Finder:
             layer[variable] = next(needed, ABSENT)
 
     def _owners(self, layer: Integers, is_update: Flags) -> Integers:
-        """The layer whose variables a node helps to update; ABSENT if that is none, _SEVERAL if there are several.
+        """The layer whose variables a node helps to update; ABSENT if there is none, _SEVERAL if there are several.
 
-        What is read of a variable of the optimizer's own depends on what assigned it.
+        A node that only the updates of one layer need belongs to that layer.
         """
         sources, consumers = self.roles.sources, self.roles.consumers
         assigns = self.roles.assigns
@@ -240,10 +240,10 @@ class _Finder:
         return owner
 
     def _fill_modules(self, layer: Integers) -> None:
-        """Give ops without a scope to the module whose variables they read, and those made with these to the same.
+        """Give ops without a scope to the module whose variables they read, with the other ops made in the same call.
 
-        Ops are made together if the user's frames in which they were made are the same functions; of several such
-        groups, as where a loop calls one module after another, an op belongs to the last one before it.
+        Ops count as made in the same call if their stacks have the same functions of the user. If a loop calls one
+        module after another, an op belongs to the last module before it.
         """
         sources = self.roles.sources
         nodes, variables, reads = self.profile.nodes, self.roles.variables, self.roles.reads
@@ -263,11 +263,11 @@ class _Finder:
                     unknown.setdefault(made, []).append(node)
             elif made:
                 last[made] = own
-                layer[unknown.pop(made, [])] = own  # such as what a module does before it reads its first variable
+                layer[unknown.pop(made, [])] = own  # such as the ops of a module before it reads its first variable
             layer[node] = own
 
     def _makers(self, node: int) -> tuple[int, ...]:
-        """The user's functions in which a node was made, as codes; empty if they are not known."""
+        """The codes of the user's functions in the stack that made a node; empty if they are not known."""
         stack = int(self.profile.traces.stack[node])
         return self._user_functions[stack] if stack >= 0 else ()
 
@@ -298,7 +298,7 @@ class _Finder:
         return code
 
     def _rows(self, layer: Integers, outside: Integers) -> NodeLayers:
-        """The rows in preorder, those of no layer last; a model that is alone and has no ops itself is no row."""
+        """The rows in preorder, with the rows of no layer last; a lone model without ops of its own gets no row."""
         within: dict[str, list[int]] = {}
         for place, each in enumerate(self.layers):
             within.setdefault(each.within if each.within in self.place else "", []).append(place)

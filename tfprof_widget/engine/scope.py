@@ -1,4 +1,4 @@
-"""Grows the tree of the scope view from the parts of names; a scope that is not a node gets a place of its own."""
+"""Builds the tree of the scope view from the parts of names; a scope that is not a node gets a place of its own."""
 
 from __future__ import annotations
 

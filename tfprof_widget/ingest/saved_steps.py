@@ -1,4 +1,4 @@
-"""Takes the steps of a saved profile apart into executions."""
+"""Reads the executions from the steps of a saved profile, which stores them by node and device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True)
 class StoredExecution:
-    """One execution of a node on a device, with its allocations; `started` is 0 if the node was only seen."""
+    """One execution of a node on a device, with its allocations; `start` is 0 if the profile has no time for it."""
 
     node: str
     device: str
@@ -75,8 +75,8 @@ class StoredExecutions:
 def _executions(node: ProfileNode, step: ExecProfile) -> dict[Phase, list[StoredExecution]]:
     """The executions of a node in a step.
 
-    For executions on a device without a name only memory is stored, and no times. For those on other devices neither is
-    stored. The first start and the last end of all executions are stored.
+    A saved profile has only the memory of executions on a device without a name, and neither memory nor times of
+    executions on other devices than the node's own. It has the first start and the last end of all executions.
     """
     own = step.cpu_execs if node.canonical_device in step.cpu_execs else step.accelerator_execs
     times = list(_times(own, node.canonical_device))
@@ -99,7 +99,7 @@ def _executions(node: ProfileNode, step: ExecProfile) -> dict[Phase, list[Stored
 def _placed(
     node: ProfileNode, step: ExecProfile, own: list[tuple[int, int]], memories: Sequence[ExecMemory]
 ) -> list[StoredExecution]:
-    """Executions on the node's own device, whose times and memory are stored apart, and on accelerators' streams."""
+    """Executions on the node's own device, with times and memory from two lists, and on streams of accelerators."""
     placed = []
     for (start, duration), memory in zip_longest(own, memories):
         if memory is not None:
@@ -127,7 +127,7 @@ def _times(execs: Any, device: str) -> Iterator[tuple[int, int]]:
 def _nameless(
     node: str, memories: Sequence[ExecMemory], step: ExecProfile, *, is_end_told: bool
 ) -> list[StoredExecution]:
-    """Executions within the stored start and end of the step; their memory was recorded when they ended."""
+    """Executions on a device without a name: their memory was recorded when they ended, within the step."""
     last = max((memory.memory_micros for memory in memories), default=0)
     executions = []
     for memory in memories:

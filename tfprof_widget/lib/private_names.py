@@ -29,10 +29,8 @@ class PrivateName:
 
     The `probe` says where the name is: at `module:path`, which has to take the parameters that follow in brackets, if
     any. `module:path > name` is an attribute that the code of this function or class uses, and `module ! name` a symbol
-    of a library. If the place differs between versions, the probe has several places, separated by ` | `.
-
-    If the probe is empty, the name is a spelling or a pattern that is found only in the texts of a run, such as the
-    names of its events; `seen_in` is the kind of these texts.
+    of a library. Several places, for several versions, are separated by ` | `. A name without a probe is a spelling
+    that only texts of a run have, such as names of events; `seen_in` is the kind of these texts.
     """
 
     name: str
@@ -44,8 +42,7 @@ class PrivateName:
 
     def is_gone(self) -> bool:
         """Whether the name is gone from its package; False if the package is not installed or the name has no probe."""
-        is_known = bool(self.probe) and _is_installed(self.package)
-        return is_known and not any(map(_is_there, self.probe.split(" | ")))
+        return bool(self.probe) and _is_installed(self.package) and not any(map(_is_there, self.probe.split(" | ")))
 
 
 @cache
@@ -86,8 +83,7 @@ def _is_installed(package: str) -> bool:
 
 
 def _is_there(place: str) -> bool:
-    match = _PLACE.fullmatch(place)
-    if match is None:
+    if (match := _PLACE.fullmatch(place)) is None:
         raise value_error(f"{place!r} is no probe: see PrivateName")
     module, path, parameters, attribute, symbol = match.groups()
     try:
@@ -333,7 +329,7 @@ keras.src.callbacks.callback_list:CallbackList.__init__ | keras.callbacks:Callba
 [tf_keras] capturing.time_hooks: Nothing is said: that phase is of other parts of the cell.
 tf_keras.src.engine.training:Model.fit
 tf_keras.src.callbacks:CallbackList.__init__
-[tensorflow] capturing.models: Nothing is said: layers of models that functions are called with are named by scopes.
+[tensorflow] capturing.models: Nothing is said: layers of models given to functions have the names of scopes.
 tensorflow.python.eager.polymorphic_function.polymorphic_function:Function._list_all_concrete_functions
 tensorflow.core.function.trace_type.default_types:Weakref > _ref
 [keras] capturing.models: A note: layers and variables have TensorFlow's names.

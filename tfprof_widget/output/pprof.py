@@ -73,7 +73,7 @@ def _parents(view: ViewData) -> list[int]:
 
 
 def _innermost_shown(tree: Tree, places: Integers) -> list[int]:
-    """For each place the nearest that is shown, which is the place itself or one above; the root is always shown."""
+    """For each place, itself if it is shown, or else the nearest shown place above; the root is always shown."""
     shown = np.zeros(len(tree), np.bool_)
     shown[places] = True
     found: list[int] = []
@@ -83,7 +83,7 @@ def _innermost_shown(tree: Tree, places: Integers) -> list[int]:
 
 
 def _frames(view: ViewData) -> dict[int, SampleFrame]:
-    """The frame of each shown place; of several frames with the same text, the one of the first node."""
+    """The frame of each shown place; if several frames have the same text, the frame of the first node."""
     tree, traces = view.forest.tree, view.profile.traces_in(chosen_steps(view.profile, view.options))
     forward = _forward_rows(view.profile.nodes.names, traces.forward, tree)
     names, strings = tree.names, traces.strings
@@ -102,7 +102,7 @@ def _frames(view: ViewData) -> dict[int, SampleFrame]:
 
 
 def _forward_rows(names: Sequence[str], given: Mapping[int, int], tree: Tree) -> Integers:
-    """For each row of the tree the graph node whose stack it has; a gradient has the stack of its forward node."""
+    """For each row of the tree the node whose stack applies: the row's own, or for a gradient the forward node's."""
     rows = tree.rows.astype(np.int64)
     is_gradient = np.array([name.endswith(GRADIENT_SUFFIX) for name in tree.names])
     for position in np.flatnonzero(np.repeat(is_gradient, tree.row_count)).tolist():

@@ -48,11 +48,11 @@ GIVEN_BY = {
     "_trainable_variables": "an op log (--op_log_path), or a tf.Graph, in which variables are trained",
     "_checkpoint_variables": "the path of a checkpoint (--checkpoint_path)",
 }
-"""What has to be given for nodes to have a type."""
+"""By node type, the input without which no node has it."""
 
 
 def said_lacking(view: ViewData) -> str:
-    """What has to be given besides for a view to show what its options ask for; nothing if all is there.
+    """The input that is missing to show what the options ask for; empty if nothing is missing.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> said_lacking(demo_profile().view("op", account_type_regexes=["_checkpoint_variables"]))
@@ -68,9 +68,9 @@ def said_lacking(view: ViewData) -> str:
 
 
 def blamed(view: ViewData) -> tuple[list[str], dict[str, str]]:
-    """The options because of which a view is empty, and regexes that would match names of which given ones are parts.
+    """The options that make a view empty, and for regexes that match only parts of names, regexes that match them.
 
-    These are the thresholds that nothing reaches; if there are none, all filters. The browser has the same rule.
+    The options are the thresholds that no row reaches, or else all filters. The browser has the same rule.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> blamed(demo_profile().view("op", show_name_regexes=["Conv|Mat"], min_micros=1, across_workers="sum"))
@@ -95,7 +95,7 @@ def blamed(view: ViewData) -> tuple[list[str], dict[str, str]]:
 
 
 def left_out(view: ViewData, measure: str) -> tuple[int, int]:
-    """What a view leaves out of a measure: that of hidden rows, and that of nodes for which it has no row.
+    """How much of a measure a view leaves out: in its hidden rows, and in nodes for which it has no row.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> left_out(demo_profile().view("scope", max_depth=2), "runs")
@@ -112,7 +112,7 @@ def left_out(view: ViewData, measure: str) -> tuple[int, int]:
 
 
 def hiding(view: ViewData) -> list[str]:
-    """The options that hide rows: those that are not at their defaults, and the depth if any row is as deep."""
+    """The options that hide rows: filters that are not at their defaults, and `max_depth` if it cuts any row."""
     tree, most, found = view.forest.tree, view.options.max_depth, []
     is_deep = len(tree) - 1 > most + 1 if view.view == "op" else int(tree.depth.max()) >= most
     for option in OPTIONS:
@@ -123,11 +123,11 @@ def hiding(view: ViewData) -> list[str]:
 
 
 _HIDING = re.compile("min|start|trim|show|hide|device")
-"""The beginnings of the names of options by which rows are hidden that are accounted."""
+"""The prefixes of the options that hide accounted rows."""
 
 
 def said_left_out(view: ViewData) -> str:
-    """What a view leaves out, in a sentence; empty if all that is accounted has a row.
+    """A sentence on what a view leaves out; empty if every accounted node has a row.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> said_left_out(demo_profile().view("scope", min_micros=100))
@@ -163,7 +163,7 @@ def _why_no_line(view: ViewData) -> str:
 
 
 def _unreached(every: ViewData, options: Options) -> Iterator[str]:
-    """The measures whose thresholds no row reaches; parameters and the like of scope and graph view by a row's own."""
+    """The measures whose threshold no row reaches; some thresholds of scope and graph view are on own values."""
     first = 0 if every.view == "op" else 1
     for measure in MEASURES:
         name = "min_occurrence" if measure == "runs" else f"min_{measure}"
@@ -174,7 +174,7 @@ def _unreached(every: ViewData, options: Options) -> Iterator[str]:
 
 
 def _whole(option: str, regexes: Sequence[str], names: Sequence[str]) -> str:
-    """A regex that matches names of which these match parts only; empty if they match a name, or no part of any."""
+    """A wider regex, if these match only parts of names; empty if they match a whole name, or no part of any name."""
     known = Names(names)
     if known.matching(option, regexes).any():
         return ""

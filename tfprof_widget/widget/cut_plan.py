@@ -37,7 +37,7 @@ BROWSER = Limits(nodes=100_000, step_totals=400_000, executions=200_000, allocat
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the browser asks to keep as far as it fits: a step's executions; nodes by scope and op type, or by regexes.
+    """What the browser asks to keep, if it fits: executions of a step, and nodes by scope and op type or by regexes.
 
     `scope=None` matches nothing; `scope=""` is the root. `op=""` matches every op type.
 
@@ -53,7 +53,7 @@ class Wanted:
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Wanted:
-        """Read what js/src/views/cut_graph.tsx asks for; values of the wrong type count as not given."""
+        """Read the request of js/src/views/cut_graph.tsx; values of the wrong type are ignored."""
         step, scope, op = asked.get("step"), asked.get("scope"), asked.get("op")
         return cls(
             step if isinstance(step, int) else -1,
@@ -78,13 +78,13 @@ def _regexes(asked: Any) -> tuple[str, ...]:
     return tuple(map(str, asked)) if isinstance(asked, list | tuple) else EVERYTHING
 
 
-# Shares are integers, of which the whole has this many: rounding cannot make a scope's share less than its node's.
+# Shares are integers out of this whole, so that rounding cannot make a scope's share less than its node's.
 PARTS = 2**40
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """For each place of a scope tree the share of all nodes at and below it, and the largest share of one of them."""
+    """For each place of a scope tree: the share of all nodes at and below it, and the largest share of one node."""
 
     whole: Integers
     largest: Integers
@@ -183,7 +183,7 @@ class Candidates:
         return cls(tree, by_share, by_largest, by_share[has_wanted[by_share]], node_class, steps_seen)
 
     def plan(self, places: int) -> Plan:
-        """Keep so many places, and put the nodes of the others together by class under the nearest kept place above."""
+        """Keep this many places; group the nodes of all others by class under the nearest kept place above them."""
         tree = self.tree
         first = self.wanted[: int(places * PART_WANTED)]
         half = (places - len(first)) // 2
@@ -201,7 +201,7 @@ class Candidates:
         return _grouped(place_of, is_kept, self.node_class)
 
     def largest(self, limits: Limits) -> Plan:
-        """The plan within the limits that keeps the most places; if no plan is, the plan that keeps only the root."""
+        """The plan that keeps the most places within the limits; if none fits, the plan that keeps only the root."""
         least, most = 0, 2 * min(len(self.tree), 4 * limits.nodes) + 1
         best = self.plan(0)
         while most - least > 1:
@@ -217,7 +217,7 @@ class Candidates:
         return best
 
     def used(self, plan: Plan, limits: Limits) -> float:
-        """The share of its limit that a plan takes in the fullest table; a plan with more than 1 does not fit."""
+        """How full the fullest table is, as a share of its limit; a plan with more than 1 does not fit."""
         first = np.zeros(plan.groups, np.int64)
         first[plan.group] = self.steps_seen
         return max(plan.groups / limits.nodes, float(first.sum()) / max(limits.step_totals, 1))

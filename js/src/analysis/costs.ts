@@ -284,7 +284,7 @@ function contentOf({ view, metric: asked, width }: ChartSubject): ChartContent {
   const isStatic = view.profile.steps.length === 0;
   const metric = isStatic ? "count" : asked;
   const rows = costRows(costsOf(view), metric);
-  if (!rows.length) throw new Error("no row that is shown has a cost of its own");
+  if (!rows.length) throw new Error("no shown row has a cost of its own");
   const bars = rows.filter(({ told }) => told);
   const [factor, suffix] = AXES[metric];
   const names = bars.map(({ shown }) => shown);

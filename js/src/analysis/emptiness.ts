@@ -192,7 +192,7 @@ function largestOf(view: View, measure: Measure): number {
 }
 
 function whyNone({ steps }: Profile, measure: Measure): string {
-  if (measure === "params") return "the graph has no variables, or the profile was not told of them";
+  if (measure === "params") return "the graph has no variables, or the profile does not know them";
   if (measure === "float_ops") return "no node has a FLOP formula and known shapes";
   return steps.length
     ? "the runs recorded none"
@@ -213,7 +213,7 @@ interface EmptyTimelineReason {
 export function whyTimelineIsEmpty({ executions, steps }: Profile, { untimed }: Layout): EmptyTimelineReason {
   if (untimed) {
     return {
-      reason: "None of the executions recorded has a start time.",
+      reason: "No recorded execution has a start time.",
       remedy:
         "Trace the run with RunOptions(trace_level=RunOptions.FULL_TRACE), or run the cell under %%tfprof.",
     };
@@ -225,7 +225,7 @@ export function whyTimelineIsEmpty({ executions, steps }: Profile, { untimed }: 
     };
   }
   return {
-    reason: "No run was recorded: the profile knows the graph, but not when its ops ran.",
+    reason: "No run was recorded: the profile has the graph, but no times.",
     remedy: "Run the model under %%tfprof or tfprof_widget.capture(), or give the RunMetadata of a run.",
   };
 }

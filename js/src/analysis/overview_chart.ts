@@ -170,7 +170,7 @@ function drawLayers(drawing: Drawing, { graph, view: { options } }: ChartSubject
 function layersContent(subject: ChartSubject): ChartContent {
   const drawing = new Drawing(subject.width - 2 * SIZES.margin);
   if (subject.graph.profile.steps.length) drawLayers(drawing, subject);
-  if (!drawing.boxes.length) throw new Error("there are no layers to draw, for none ran");
+  if (!drawing.boxes.length) throw new Error("there are no layers to draw: none ran");
   return drawing.content("layers", "mean");
 }
 

@@ -55,7 +55,7 @@ export function FindingCard({ finding, store, title }: CardProps) {
         {title && <strong>{title}</strong>}
         {share >= LEAST_GAIN && (
           <span class="gain">
-            <strong title="how many times as fast it would be without this, at most">
+            <strong title="how many times as fast the cell would be without this, at most">
               up to {(1 / (1 - Math.min(share, MOST_GAIN))).toFixed(2)} ×
             </strong>
             <span class="dim">
@@ -77,7 +77,7 @@ export function FindingCard({ finding, store, title }: CardProps) {
       <div class="ways">
         <button
           type="button"
-          title="Show it, with the options that bring it out"
+          title="Show it, with matching options"
           onClick={() => showEvidence(store, evidence)}
         >
           see {evidenceTab(evidence)}
@@ -218,8 +218,8 @@ function Nothing({ hasRun }: { readonly hasRun: boolean }) {
   return (
     <p>
       {hasRun
-        ? "The checkers found nothing to change in what was traced."
-        : "No run was traced, and without times there is little to advise: profile a cell that runs the graph, for instance with %%tfprof."}
+        ? "The checkers found nothing to change in the traced steps."
+        : "No run was traced, so there are no times to judge: profile a cell that runs the graph, for instance with %%tfprof."}
     </p>
   );
 }

@@ -114,9 +114,9 @@ function withoutKernel(row: MergedRow | null, wanted: Wanted): string {
   const what = row
     ? `The ${row.count} nodes of this row are not in this page`
     : isNothing(wanted)
-      ? "What was put together is not in this page"
-      : "Not all that the options ask for is in this page";
-  return `${what}: it needs the kernel. In a notebook, profile.widget(${scope}) shows it.`;
+      ? "The nodes of joined rows are not in this page"
+      : "This page has only a part of what the options ask for";
+  return `${what}, and it has no kernel. In a notebook, run profile.widget(${scope}).`;
 }
 
 /** What is going on: what the kernel does, or why it does not. */

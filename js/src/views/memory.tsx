@@ -211,7 +211,7 @@ function WithoutTimes({ store, step }: { readonly store: Store; readonly step: n
       <>
         <p>
           {store.shown.accelerators?.allocators.length
-            ? "Which ops held this memory was not recorded."
+            ? "TensorFlow did not record which ops held this memory."
             : `No memory was recorded in this step. Session runs traced with RunOptions.FULL_TRACE record what every
         op allocates; other traces do so only where an op asks the allocator for memory.`}
         </p>

@@ -288,7 +288,7 @@ def test_advice_says_so_with_its_line(program: str, folder: Path) -> None:
     prof, _ = captured(program, folder)
     _, _, _, checker, line = PROGRAMS[program]
     told = "\n".join(map(str, prof.advice().reports[checker]))
-    assert " of the cell (" in told
+    assert " of the cell's " in told
     if line:
         source = Path(__file__).read_text(encoding="utf-8").splitlines()
         number = next(number for number, text in enumerate(source, 1) if line in text)

@@ -34,14 +34,16 @@ def captured(*between: PythonTime, outside: tuple[PythonTime, ...] = (), step_se
 def test_python_that_waits_for_input() -> None:
     finding = only(input_bound(captured(took(4.0, "input"))))
     assert finding.cause == (
-        "Python waits for the next batch for 4 s of the 10 s of the cell (40%), mostly at train.py:7: no step runs "
-        "then."
+        "Python waits 4 s of the cell's 10 s (40 %) for the next batch, mostly at train.py:7. No step runs meanwhile."
     )
     assert not list(input_bound(captured(took(1.99, "input"))))
 
 
 def test_an_eager_loop_that_waits_for_input_has_no_steps_to_be_between() -> None:
-    assert "for 4 s of the 10 s" in only(input_bound(captured(outside=(took(4.0, "input"), took(5.0, "ops"))))).cause
+    assert (
+        "waits 4 s of the cell's 10 s"
+        in only(input_bound(captured(outside=(took(4.0, "input"), took(5.0, "ops"))))).cause
+    )
 
 
 def test_a_loop_whose_ops_run_one_by_one() -> None:
@@ -49,12 +51,12 @@ def test_a_loop_whose_ops_run_one_by_one() -> None:
     profile = captured(outside=(took(6.0, "ops"), took(2.0, "python")))
     finding = only(eager_ops(profile))
     assert finding.cause == (
-        "Ops run one by one for 6 s of the 10 s of the cell (60%), mostly in the loop at train.py:7. The ops "
-        "themselves take some 2 s of that; the rest is Python, which starts each op."
+        "Ops run one by one for 6 s of the cell's 10 s (60 %), mostly in the loop at train.py:7. The ops themselves "
+        "take about 2 s of that; Python, which starts each op, takes the rest."
     )
     assert finding.fix == (
-        "Make what this loop repeats a function, decorated with @tf.function: TensorFlow then runs its ops as one "
-        "graph. That saves at most the 4 s of Python."
+        "Move the body of this loop into a function, decorated with @tf.function: TensorFlow then runs its ops as one "
+        "graph. That saves at most the 4 s that Python takes."
     )
     assert shown(profile, finding) == ["MatMul", "IteratorGetNext"]
 
@@ -67,7 +69,7 @@ def test_a_function_whose_ops_run_one_by_one() -> None:
 
 def test_a_librarys_loop_whose_ops_run_one_by_one() -> None:
     finding = only(eager_ops(captured(outside=(replace(took(6.0, "ops", function="main"), by_library=True),))))
-    assert "mostly in a loop of the library that is called at train.py:7." in finding.cause
+    assert "mostly in a loop of the library called at train.py:7." in finding.cause
     assert finding.fix.startswith("Call the library's function through tf.function")
     assert "jit_compile=True" in finding.fix
 
@@ -109,14 +111,13 @@ def test_a_step_that_runs_eagerly() -> None:
     profile = eager_step(16, 4)
     finding = only(eager_ops(profile))
     assert finding.cause == (
-        "A step runs its 16 ops one by one: for 1.52 ms of 1.92 ms (79%) of the steps no op runs, and Python starts "
-        "the next one."
+        "A step runs its 16 ops one by one: Python takes 1.52 ms of a step's 1.92 ms (79 %) to start them."
     )
     assert finding.fix.startswith("Compile the model without run_eagerly=True")
     untraced = replace(
         profile, main_kind="fit: train_step", cells=(cell_of(0.002, step_seconds=0.001, kind="fit: train_step"),)
     )
-    assert "for 600 µs of 1 ms (60%)" in only(eager_ops(untraced)).cause
+    assert "takes 600 µs of a step's 1 ms (60 %)" in only(eager_ops(untraced)).cause
 
 
 @pytest.mark.parametrize("profile", [eager_step(15, 5), eager_step(9, 0), eager_step(16, 4, micros=95)])
@@ -134,11 +135,15 @@ def test_eager_ops_and_a_lone_warm_up_are_no_steps() -> None:
     assert list(device_idle(ran(OPS, idle, step_names=["fit"])))
 
 
+THREE_OF_FIVE = "Nothing runs on the host for 3 ms of a step's 5 ms (60 %)"
+EIGHT_OF_TEN = "Nothing runs on the host for 8 ms of a step's 10 ms (80 %)"
+
+
 def test_gaps_that_tracing_made_are_not_told() -> None:
     """Ops take 2 ms of a traced step of 10 ms; without tracing the step takes 2.2 ms, of which 0.2 can be idle."""
     traced = ran(OPS, on_cpu(("dense", 1000, 1000), ("dense", 10_000, 1000)), step_names=["train"])
-    assert "For 8 ms of 10 ms (80%)" in only(device_idle(traced)).cause
-    for untraced, told in ((0.0022, ""), (0.005, "For 3 ms of 5 ms (60%)"), (0.010, "For 8 ms of 10 ms (80%)")):
+    assert EIGHT_OF_TEN in only(device_idle(traced)).cause
+    for untraced, told in ((0.0022, ""), (0.005, THREE_OF_FIVE), (0.010, EIGHT_OF_TEN)):
         profile = replace(traced, main_kind="train", cells=(cell_of(0.02, step_seconds=untraced),))
         assert [finding.cause[: len(told)] for finding in device_idle(profile) if told] == ([told] if told else [])
         assert bool(list(device_idle(profile))) == bool(told)
@@ -166,7 +171,7 @@ def test_a_gap_beside_eager_ops_is_that_of_the_calls() -> None:
     run = on_cpu(("dense", 1000, 1000), ("optional", 2000, 10), ("eager/OptionalHasValue", 4000, 10))
     assert "compile(steps_per_execution=...)" in only(device_idle(ran(ops, run, step_names=["fit: train_step"]))).fix
     inside = on_cpu(("dense", 1000, 1000), ("optional", 4000, 10))
-    assert "a lock" in only(device_idle(ran(ops, inside, step_names=["fit: train_step"]))).fix
+    assert "and locks" in only(device_idle(ran(ops, inside, step_names=["fit: train_step"]))).fix
 
 
 @pytest.mark.parametrize("stage", ["Generator", "PyFunc", "GeneratorDataset", "EagerPyFunc"])

@@ -64,20 +64,20 @@ def looked(part: str, *stacks: tuple[CodeLine, ...]) -> PythonLooks:
 @pytest.mark.parametrize(
     ("doing", "what", "fix"),
     [
-        ("python", "Python is at work between one step and the next, mostly at train.py:7.", "Do less there: make"),
-        ("calls", "Python works in the library's own loop or calls, mostly at train.py:7.", "Give each call more"),
-        ("freed", "leaving the loop at train.py:7 frees the iterator of its dataset, with all", "Leave the loop once"),
+        ("python", "Python runs between one step and the next, mostly at train.py:7.", "Do less there: make"),
+        ("calls", "Python runs the library's own loop or calls, mostly at train.py:7.", "Give each call more"),
+        ("freed", "when the loop at train.py:7 ends, TensorFlow frees the iterator of its dataset", "Loop once over"),
     ],
 )
 def test_python_between_steps(doing: Doing, what: str, fix: str) -> None:
     finding = only(python_between(captured(took(7.6, doing))))
-    assert finding.cause.startswith(f"No step runs for 7.60 s of the 10 s of the cell (76%): {what}")
+    assert finding.cause.startswith(f"No step runs for 7.60 s of the cell's 10 s (76 %): {what}")
     assert finding.fix.startswith(fix)
 
 
 def test_each_thing_that_takes_time_is_told() -> None:
     found = list(python_between(captured(took(1.0, "python", 3), took(4.0, "calls", 9), took(3.0, "freed"))))
-    assert [str(each).partition(" of the 10 s")[0] for each in found] == [
+    assert [str(each).partition(" of the cell's 10 s")[0] for each in found] == [
         "No step runs for 1 s",
         "No step runs for 4 s",
         "No step runs for 3 s",
@@ -106,8 +106,8 @@ def test_a_callback_with_the_line_that_takes_its_time() -> None:
     profile = captured(phases=(phase("Watcher.on_train_batch_end", 2.0, line=defined),), looks=looks)
     finding = only(python_between(profile))
     assert finding.cause == (
-        "The callback Watcher takes 2 s of the 10 s of the cell (20%) in on_train_batch_end, mostly at train.py:20: no "
-        "step runs then."
+        "The callback Watcher takes 2 s of the cell's 10 s (20 %) in on_train_batch_end, mostly at train.py:20. No "
+        "step runs meanwhile."
     )
     assert finding.fix.startswith("Let the callback do less")
 
@@ -128,9 +128,9 @@ def test_the_costliest_callbacks_first() -> None:
 def test_saving_and_validation() -> None:
     phases = (phase(SAVING, 0.5, times=3), phase(VALIDATION, 2.0, times=1), phase("next batch", 9), phase("step", 9))
     saving, validation = python_between(captured(took(0.7, "python"), phases=phases))
-    assert str(saving).startswith("Saving takes 500 ms of the 10 s of the cell (5%), 3 times.")
+    assert str(saving).startswith("Saving takes 500 ms of the cell's 10 s (5 %); it runs 3 times.")
     assert "save_freq" in str(saving)
-    assert str(validation).startswith("Validation takes 2 s of the 10 s of the cell (20%), once.")
+    assert str(validation).startswith("Validation takes 2 s of the cell's 10 s (20 %); it runs once.")
     assert "validation_freq" in str(validation)
 
 
@@ -154,8 +154,7 @@ def test_a_function_that_is_built_again() -> None:
     profile = captured(runs=(runs([2, 0.4, 0.1, 0.6], {0: 1.9, 1: 0.3, 3: 0.5}),), looks=looks)
     finding = only(retracing(profile))
     assert finding.cause == (
-        "train was built 3 times in 4 calls: to build it again took 1 s of the 10 s of the cell (10%), mostly at "
-        "train.py:7."
+        "train was built 3 times in 4 calls: rebuilding it took 1 s of the cell's 10 s (10 %), mostly at train.py:7."
     )
     assert finding.fix.startswith("Give tensors instead of Python numbers")
 
@@ -169,8 +168,8 @@ def test_a_first_step_that_is_half_of_the_cell() -> None:
     profile = replace(captured(runs=(runs([5, 1, 1, 2], {0: 4}),)), main_kind="train")
     finding = only(retracing(profile))
     assert finding.cause == (
-        "The first step of train takes 5 s of the 10 s of the cell (50%), 4 s of it to build its function; a later one "
-        "takes 1 s."
+        "The first step of train takes 5 s of the cell's 10 s (50 %); building its function takes 4 s of that. A later "
+        "step takes 1 s."
     )
     assert not list(retracing(replace(profile, main_kind="other")))
     assert not list(retracing(replace(captured(runs=(runs([4.9, 1], {}),)), main_kind="train")))
@@ -178,7 +177,7 @@ def test_a_first_step_that_is_half_of_the_cell() -> None:
 
 def test_a_single_step_is_compared_with_none() -> None:
     profile = replace(captured(runs=(runs([6], {}),)), main_kind="train")
-    assert only(retracing(profile)).cause == "The first step of train takes 6 s of the 10 s of the cell (60%)."
+    assert only(retracing(profile)).cause == "The first step of train takes 6 s of the cell's 10 s (60 %)."
 
 
 def test_without_a_cell_nothing_is_known() -> None:

@@ -52,9 +52,9 @@ def around(middle: float, spread: float, seed: int, steps: int = 20) -> list[int
 
 def test_a_worker_that_the_others_wait_for() -> None:
     finding = only(cluster(workers([100] * STEPS, [900] * STEPS)))
-    assert finding.cause.startswith(f"Others wait for {WORKER1} ")
+    assert finding.cause.startswith(f"Other tasks wait for {WORKER1} ")
     assert finding.evidence.view == "workers"
-    assert finding.fix.startswith("Give it no more work")
+    assert finding.fix.startswith("Give this task no more work")
 
 
 def test_a_worker_that_is_late_with_no_more_work() -> None:
@@ -65,8 +65,8 @@ def test_a_worker_that_is_late_with_no_more_work() -> None:
         *(Came(PS0, "g0", WORKER0, 102, 1), Came(PS0, "g1", WORKER1, 802, 1), Ran(PS0, "train", 804, 10)),
     ]
     finding = only(cluster(profile_of(*[steps] * STEPS)))
-    assert finding.cause.startswith(f"Others wait for {WORKER1} ")
-    assert finding.fix.startswith("It has no more work")
+    assert finding.cause.startswith(f"Other tasks wait for {WORKER1} ")
+    assert finding.fix.startswith("Look for what this task waits for")
 
 
 def test_workers_alike() -> None:
@@ -78,14 +78,14 @@ def test_a_worker_is_named_if_it_is_late_by_three_times_the_spread_and_not_if_st
     """Each worker's times spread by 90 us, and so their difference by 90 us times the root of 2: three times is 382."""
     usual = around(500, 90, seed)
     (finding,) = cluster(workers(usual, around(500 + 400, 90, seed + 100)))
-    assert finding.cause.startswith(f"Others wait for {WORKER1} ")
+    assert finding.cause.startswith(f"Other tasks wait for {WORKER1} ")
     assert not list(cluster(workers(usual, around(500, 90, seed + 100))))
 
 
 def test_a_worker_is_named_though_some_of_its_steps_take_much_longer() -> None:
     """On a busy machine a late worker's steps spread upwards: the spread of these is more than half of the median."""
     (finding,) = cluster(workers([100] * STEPS, [900] * 6 + [5000] * 4))
-    assert finding.cause.startswith(f"Others wait for {WORKER1} ")
+    assert finding.cause.startswith(f"Other tasks wait for {WORKER1} ")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_worker_that_is_held_up_or_that_is_late_in_some_steps(first: list[int]
 def test_a_worker_with_more_work_is_named_though_the_machine_holds_all_ops_up() -> None:
     """Quickest 100 and 500 us; both mostly take twice as long."""
     (finding,) = cluster(workers([100] + [200] * 9, [500] + [1000] * 9))
-    assert finding.cause.startswith(f"Others wait for {WORKER1} ")
+    assert finding.cause.startswith(f"Other tasks wait for {WORKER1} ")
 
 
 @pytest.mark.parametrize(("waited", "named"), [((0, 300, 600, 650), None), ((300, 300, 350, 650), 3)])
@@ -142,8 +142,8 @@ def test_a_slow_link() -> None:
     """2.5 gigabytes a second where 10 are usual, for 400 of 999 us."""
     finding = only(cluster(links(*[400] * STEPS)))
     assert finding.cause == (
-        f"Data from {PS1} to {WORKER1} travels at 2.50 GB/s in the median of 10 steps, and on the usual link "
-        "at 10 GB/s; most rates are within a factor of 1.0. It takes 400 µs of a step of 999 µs."
+        f"Data from {PS1} to {WORKER1} travels at 2.50 GB/s (median of 10 steps), and at 10 GB/s on the usual link; "
+        "most rates are within a factor of 1.0. Sending it takes 400 µs of a step's 999 µs."
     )
 
 
@@ -232,9 +232,7 @@ def on_the_way(until: int, *work: Event, steps: int = STEPS) -> Profile:
 
 def test_transfers_that_no_work_hides() -> None:
     finding = only(cluster(on_the_way(410)))
-    assert finding.cause == (
-        f"For 210 µs of a step of 999 µs no task computes while tensors are on their way to {WORKER0}."
-    )
+    assert finding.cause == (f"No task computes for 210 µs of a step's 999 µs, while tensors travel to {WORKER0}.")
     assert finding.fix.startswith("Send less")
 
 

@@ -12,7 +12,7 @@ def test_an_accelerator_that_waits_for_the_host() -> None:
     """Of 1,000 us 100 are lost before the second kernel and 200 before the third."""
     profile = ran(OPS, on_gpu(("first", 1000, 300), ("second", 1400, 300), ("third", 1900, 100)))
     finding = only(device_idle(profile))
-    assert finding.cause == "For 300 µs of 1 ms (30%) of the steps nothing runs on /device:gpu:0."
+    assert finding.cause == "Nothing runs on /device:gpu:0 for 300 µs of a step's 1 ms (30 %)."
     assert shown(profile, finding) == ["second", "third"]
 
 
@@ -30,7 +30,7 @@ def test_several_accelerators_that_wait_are_one_finding_on_the_idlest() -> None:
     profile = ran(OPS, run)
     finding = only(device_idle(profile))
     assert finding.cause == (
-        "For 399 µs of 1 ms (40%) of the steps nothing runs on /device:gpu:1, and for 30% of them or more on 1 other."
+        "Nothing runs on /device:gpu:1 for 399 µs of a step's 1 ms (40 %), and on 1 other device for 30 % or more."
     )
 
 
@@ -44,8 +44,8 @@ def test_where_short_gaps_take_time_too_they_are_told() -> None:
     """Of 1,000 us 99 are lost in a short gap and 300 in a long one: the device is busy for 60 %, not for 70 %."""
     finding = only(device_idle(ran(OPS, on_gpu(("first", 1000, 100), ("second", 1199, 101), ("third", 1600, 400)))))
     assert finding.cause == (
-        "For 300 µs of 1 ms (30%) of the steps nothing runs on /device:gpu:0 in gaps of 0.1 ms or more, "
-        "and with shorter ones for 40%."
+        "Nothing runs on /device:gpu:0 for 300 µs of a step's 1 ms (30 %) in gaps of 0.1 ms or more (40 % with shorter "
+        "gaps)."
     )
 
 
@@ -57,7 +57,7 @@ def test_a_host_on_which_nothing_runs_for_long() -> None:
     """Of 10 ms 2 are lost; a CPU is waited for where there is no accelerator."""
     profile = ran(OPS, on_cpu(("first", 1000, 5000), ("second", 1000, 4000), ("third", 8000, 3000)))
     finding = only(device_idle(profile))
-    assert finding.cause == "For 2 ms of 10 ms (20%) of the steps nothing runs on the host."
+    assert finding.cause == "Nothing runs on the host for 2 ms of a step's 10 ms (20 %)."
     assert shown(profile, finding) == ["first", "third"]
 
 

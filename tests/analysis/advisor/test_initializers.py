@@ -13,7 +13,7 @@ def test_initializers_take_a_tenth_of_the_time() -> None:
     """A run of the initializers beside a training step."""
     profile = ran(OPS, on_cpu((RANDOM, 1000, 100)), on_cpu(("dense", 9000, 900)))
     finding = only(initializers(profile))
-    assert finding.cause == "10% of the op time are initializers, which run once and not in every step."
+    assert finding.cause == "Initializers take 10 % of the op time. They run once, and not in every step."
     assert shown(profile, finding) == ["_TFProfRoot", "dense", "w"]
 
 
@@ -29,7 +29,7 @@ def test_all_the_float_ops_of_a_graph_are_those_of_initializers() -> None:
     """As it comes out where the batch size is not known: 15,681 from initializers, nothing from the product."""
     profile = ran(OPS, float_ops={RANDOM: 15_681})
     finding = only(initializers(profile))
-    assert finding.cause == "100% of the float ops are those of initializers, which run once and not in every step."
+    assert finding.cause == "Initializers do 100 % of the float operations. They run once, and not in every step."
     assert "RandomUniform" not in "".join(shown(profile, finding))
     assert profile.view("scope", **finding.evidence.options).grand_total["float_ops"][0] == 0
 

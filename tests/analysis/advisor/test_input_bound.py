@@ -19,7 +19,7 @@ def test_a_step_that_waits_for_a_fifth_of_its_time() -> None:
     """The next batch is there after 200 us, and 800 us of work follow."""
     profile = ran(OPS, on_cpu(("next", 1000, 200), ("dense", 1200, 800)))
     finding = only(input_bound(profile))
-    assert finding.cause == ("Steps wait for their input: for 200 µs of 1 ms (20%) nothing runs but what fetches it.")
+    assert finding.cause == "A step waits 200 µs of its 1 ms (20 %) for the next batch."
     assert shown(profile, finding) == ["next"]
 
 
@@ -41,14 +41,14 @@ def test_fetching_while_something_else_runs_is_no_wait() -> None:
 
 def test_queues_are_input_too() -> None:
     profile = ran({"deq": "QueueDequeueManyV2", "dense": "MatMul"}, on_cpu(("deq", 1000, 500), ("dense", 1500, 500)))
-    assert "for 500 µs of 1 ms (50%)" in only(input_bound(profile)).cause
+    assert "500 µs of its 1 ms (50 %)" in only(input_bound(profile)).cause
 
 
 def test_iterators_that_run_inside_of_the_fetching_op_are_part_of_the_wait() -> None:
     """As TensorFlow 2 records it: the op itself takes a moment, and what it waits for is an event within."""
     ops = {**OPS, "tf.data/Root/Prefetch": "Prefetch"}
     profile = ran(ops, on_cpu(("next", 1000, 10), ("tf.data/Root/Prefetch", 1010, 290), ("dense", 1300, 700)))
-    assert "for 300 µs of 1 ms (30%)" in only(input_bound(profile)).cause
+    assert "300 µs of its 1 ms (30 %)" in only(input_bound(profile)).cause
 
 
 def test_what_tf_data_does_before_and_after_a_step_is_none_of_it() -> None:
@@ -100,8 +100,8 @@ def fed(stage: PipelineStage, waited: int, steps: float = 10.0) -> Profile:
 def test_the_stage_that_holds_steps_up() -> None:
     finding = only(input_bound(fed(MAP, 30)))
     assert finding.cause == (
-        "Steps wait for their input for 300 ms of the 10 s of the cell (3%). Of its stages Map(slow) at train.py:7 "
-        "takes the longest: 600 µs for a batch."
+        "Steps wait 300 ms of the cell's 10 s (3 %) for their next batch. The slowest stage of the input is Map(slow), "
+        "train.py:7: it takes 600 µs a batch."
     )
     assert finding.fix.startswith("Give this stage num_parallel_calls=tf.data.AUTOTUNE")
     assert not list(input_bound(fed(MAP, 29)))
@@ -111,10 +111,10 @@ def test_the_stage_that_holds_steps_up() -> None:
 @pytest.mark.parametrize(
     ("stage", "fix"),
     [
-        (replace(MAP, stage="Generator(made)"), "Python makes the items"),
-        (replace(MAP, stage="ParallelMap(slow, py_function)", used=4.0), "Python makes the items"),
-        (replace(MAP, stage="ParallelMap(slow)", used=4.0), "Several of its calls run at once"),
-        (replace(MAP, stage="Shuffle"), "Let tf.data work ahead"),
+        (replace(MAP, stage="Generator(made)"), "Do less Python for each batch"),
+        (replace(MAP, stage="ParallelMap(slow, py_function)", used=4.0), "Do less Python for each batch"),
+        (replace(MAP, stage="ParallelMap(slow)", used=4.0), "Let the function of this stage do less"),
+        (replace(MAP, stage="Shuffle"), "Let tf.data make batches ahead"),
     ],
 )
 def test_what_is_done_about_a_stage(stage: PipelineStage, fix: str) -> None:
@@ -122,7 +122,10 @@ def test_what_is_done_about_a_stage(stage: PipelineStage, fix: str) -> None:
 
 
 def test_several_calls_at_once_take_less_by_the_clock() -> None:
-    assert "600 µs for a batch, 150 µs by the clock." in only(input_bound(fed(replace(MAP, used=4.0), 500))).cause
+    assert (
+        "600 µs a batch on all its threads, 150 µs by the clock."
+        in only(input_bound(fed(replace(MAP, used=4.0), 500))).cause
+    )
 
 
 def test_a_long_wait_is_told_though_its_batches_were_made_between_recorded_steps() -> None:
@@ -133,8 +136,8 @@ def test_a_long_wait_is_told_though_its_batches_were_made_between_recorded_steps
     cell = CellTimes.of({"steps": 10 * 10**9})
     told = replace(profile, main_kind="train", cells=(cell,), pipeline_stages=(stage,))
     assert only(input_bound(told)).cause == (
-        "Steps wait for their input: for 40 ms of 100 ms (40%) nothing runs but what fetches it. "
-        "In the few batches that were recorded, its stage Map(slow) at train.py:7 took the longest."
+        "A step waits 40 ms of its 100 ms (40 %) for the next batch. "
+        "The slowest stage of the input is Map(slow), train.py:7 (few batches were recorded)."
     )
 
 
@@ -142,5 +145,5 @@ def test_stages_that_work_for_a_moment_hold_nothing_up() -> None:
     """A short step waits for threads to be woken."""
     assert not list(input_bound(fed(replace(MAP, share=0.24, is_bottleneck=False), 500)))
     few = only(input_bound(fed(replace(MAP, share=0.25, is_bottleneck=False), 500))).cause
-    assert "for 500 µs of 1 ms" in few
-    assert few.endswith("In the few batches that were recorded, its stage Map(slow) at train.py:7 took the longest.")
+    assert "500 µs of its 1 ms" in few
+    assert few.endswith("The slowest stage of the input is Map(slow), train.py:7 (few batches were recorded).")

@@ -72,26 +72,26 @@ WATCHER = phase("Watcher.on_train_batch_end", 2.0, line=CodeLine(TRAIN, 18, "on_
 PLANTED = {
     "callback": (
         captured(phases=(WATCHER,), looks=looked("python", (SLOW,))),
-        ["Watcher", "2 s of the 10 s", "train.py:20"],
+        ["Watcher", "2 s of the cell's 10 s", "train.py:20"],
     ),
-    "slow map": (fed(MAP, 500, steps=10.0), ["wait for their input", "Map(slow) at train.py:7", "num_parallel_calls"]),
+    "slow map": (fed(MAP, 500, steps=10.0), ["for their next batch", "Map(slow), train.py:7", "num_parallel_calls"]),
     "generator": (
         captured(took(4.0, "input")),
-        ["waits for the next batch for 4 s", "train.py:7", "Python makes the items"],
+        ["waits 4 s of the cell's 10 s (40 %) for the next batch", "train.py:7", "Do less Python"],
     ),
     "retracing": (retraced(), ["train was built 20 times", "train.py:7", "Give tensors instead of Python numbers"]),
     "heavy layer": (
         model({"a": 10, "big": 900, "c": 10, "d": 10}, line=12),
-        ["the layer big (Dense), made at train.py:12", "97 %", "make that layer smaller"],
+        ["the layer big (Dense), train.py:12", "97 %", "make this layer smaller"],
     ),
     "LSTM loop": (
         model({"a": 50, "lstm": 5000, "c": 50}, {"lstm": 50}, line=9),
-        ["lstm (LSTM), made at train.py:9", "50 ops"],
+        ["lstm (LSTM), train.py:9", "50 ops"],
     ),
     "tiny ops": (many_tiny(), ["A step runs 401 ops that take longer to start than to run", "Give each op more to do"]),
     "imbalance": (
         workers([100] * STEPS, [900] * STEPS),
-        ["Others wait for /job:worker/replica:0/task:1", "no more work"],
+        ["Other tasks wait for /job:worker/replica:0/task:1", "no more work"],
     ),
     "Python between": (
         captured(took(5.0, "python", 3)),
@@ -140,12 +140,12 @@ def test_the_share_of_a_layer_is_that_of_all_ops_as_in_the_table_of_layers() -> 
     )
     layers = tuple(ModelLayer(name, name, "Dense") for name in ("big", "b", "c"))
     said = sentence(replace(ran(ops, steps), model_layers=layers))
-    assert said.endswith("big has the largest part of its op time, 50 %.")
+    assert said.endswith("its costliest layer is big, with 50 % of the op time.")
 
 
 def test_a_graph_that_never_ran() -> None:
     profile = ran({"dense": "MatMul"})
-    assert sentence(profile) == "No step was recorded, so nothing is known of times; its graph has 1 nodes."
+    assert sentence(profile) == "No step was recorded, so no times are known. The graph has 1 node."
     assert overview(profile).steps.bars == ()
 
 

@@ -50,9 +50,9 @@ def test_small_networks_raise_few_alarms(model: Any) -> None:
 def test_what_is_asked_for_by_name_reports_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     advice = advise_on(padded(), {"LayoutChecker": {}})
     report = (
-        "50% of the op time is spent to pad tensors, and what follows computes on the padding.\n"
-        "  fix: Let the convolution pad (padding='SAME'), pad once in the input pipeline, and make batches of "
-        "sequences of similar length: tf.data's bucket_by_sequence_length.\n"
+        "Padding tensors takes 50 % of the op time, and later ops compute on the padding.\n"
+        "  fix: Let the convolution pad (padding='SAME'), pad once in the input pipeline, and batch sequences of "
+        "similar length (tf.data's bucket_by_sequence_length).\n"
         "  see: op -order_by micros -show_name_regexes Pad"
     )
     assert list(advice.checkers["LayoutChecker"].reports) == [report]
@@ -82,7 +82,7 @@ def test_the_widget_gets_findings_with_a_way_to_see_them() -> None:
         "options": {"order_by": "micros", "show_name_regexes": ["Pad"]},
         "selection": [],
     }
-    assert finding["cause"].startswith("50% of the op time")
+    assert finding["cause"].startswith("Padding tensors takes 50 % of the op time")
     assert finding["fix"].startswith("Let the convolution pad")
     assert advice["ExpensiveOperationChecker"][0].startswith("top 1 operation type: Conv2D")
 

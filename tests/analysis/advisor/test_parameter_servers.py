@@ -20,7 +20,7 @@ def test_one_holds_twice_as_many_parameters_as_the_other() -> None:
     profile = ran(OPS, run(1, 1), shapes={"embedding": [17_200, 1000], "dense": [8_600, 1000]})
     finding = only(parameter_servers(profile))
     assert finding.cause == (
-        "Parameter server /job:ps/replica:0/task:0 holds 17.2 M parameters, and the 2 servers 12.9 M on average."
+        "Parameter server /job:ps/replica:0/task:0 holds 17.2 M parameters; the average of the 2 servers is 12.9 M."
     )
     assert shown(profile, finding) == ["embedding"]
 
@@ -44,7 +44,7 @@ def test_one_works_longer_than_the_other() -> None:
     profile = ran(OPS, run(300, 100))
     finding = only(parameter_servers(profile))
     assert finding.cause == (
-        "Parameter server /job:ps/replica:0/task:0 works for 300 µs a step, and the 2 servers for 200 µs on average."
+        "Parameter server /job:ps/replica:0/task:0 works 300 µs a step; the average of the 2 servers is 200 µs."
     )
     assert shown(profile, finding) == ["embedding"]
 
@@ -69,4 +69,4 @@ def test_work_of_several_threads_at_once_is_no_longer_than_the_step() -> None:
     """Two ops of 300 us each run side by side on the first server: it works for 300 us of a step of 1,000."""
     at_once = {**run(300, 100), PS0: [("embedding", 1000, 300), ("more", 1000, 300)]}
     finding = only(parameter_servers(ran({**OPS, "more": "MatMul"}, at_once)))
-    assert "works for 300 µs a step, and the 2 servers for 200 µs" in finding.cause
+    assert "works 300 µs a step; the average of the 2 servers is 200 µs" in finding.cause

@@ -13,8 +13,8 @@ def test_a_product_on_the_cpu() -> None:
     profile = ran(OPS, {**on_gpu(("conv", 1000, 898)), CPU: [("lookup", 1000, 100)]})
     finding = only(placement(profile))
     assert finding.cause == (
-        "10% of the op time are products on a CPU, though the steps use an accelerator, which computes them many "
-        "times as fast."
+        "Matrix products and convolutions on a CPU take 10 % of the op time. The steps also use an accelerator, which "
+        "computes them many times as fast."
     )
     assert shown(profile, finding) == ["lookup"]
 

@@ -23,7 +23,7 @@ def test_three_of_thirty_calls_traced() -> None:
     profile = named(*calls(3, 27))
     finding = only(retracing(profile))
     assert finding.cause == (
-        "train was traced in 3 of 30 recorded calls, and tracing takes many times as long as a call."
+        "train was built in 3 of 30 recorded calls, and building takes many times as long as a call."
     )
     assert finding.evidence.options["run_name_regexes"] == [r"train\ \(warm\-up\)"]
     assert shown(profile, finding) == ["_TFProfRoot", "dense"]

@@ -38,6 +38,7 @@ TOLD = {
     "DeviceIdleChecker": (
         f"{percent(waiting.IDLE_SHARE)} of the steps",
         f"gaps from {waiting.ACCELERATOR_GAP_NANOS / 1e6:g} ms on (host: {waiting.HOST_GAP_NANOS / 1e6:g} ms)",
+        f"if shorter ones take {percent(waiting.MORE_IN_SHORT_GAPS)} more",
     ),
     "EagerOpsChecker": (
         f"{percent(waiting.IDLE_SHARE)} of the cell",

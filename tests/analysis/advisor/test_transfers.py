@@ -16,9 +16,7 @@ def test_a_step_that_waits_for_a_tensor() -> None:
     """Of 1,000 us the step waits for the last 300."""
     profile = ran(OPS, on_cpu(("conv", 1000, 700), ("w/read/_1", 1600, 400)))
     finding = only(transfers(profile))
-    assert finding.cause == (
-        "Steps wait for what sends and receives tensors between devices: for 300 µs of 1 ms (30%) nothing else runs."
-    )
+    assert finding.cause == ("A step waits 300 µs of its 1 ms (30 %) for tensors that devices send to each other.")
     assert shown(profile, finding) == ["w/read/_1"]
 
 
@@ -37,7 +35,7 @@ def test_copies_to_an_accelerator() -> None:
     run = {GPU: [("conv", 1000, 1)], "/device:gpu:0/memcpy": copied, STREAM: [*copied, ("conv", 1500, 500)]}
     profile = ran({"conv": "Conv2D"}, run)
     finding = only(transfers(profile))
-    assert "between host and device: for 499 µs of 1 ms (50%) nothing else runs" in finding.cause
+    assert "499 µs of its 1 ms (50 %) for copies between host and device." in finding.cause
     assert shown(profile, finding) == ["conv"]
 
 
@@ -51,7 +49,7 @@ def test_copies_that_are_ops_of_their_own() -> None:
     """As TensorFlow 2 records them: kernels named after the copy."""
     ops = {"conv": "Conv2D", "images": "MemcpyH2D"}
     run = {CPU: [("conv", 1000, 1)], STREAM: [("images", 1001, 299), ("conv", 1300, 700)]}
-    assert "for 299 µs of 1 ms (30%)" in only(transfers(ran(ops, run))).cause
+    assert "299 µs of its 1 ms (30 %)" in only(transfers(ran(ops, run))).cause
 
 
 MICRO = 1000
@@ -73,8 +71,7 @@ def test_an_accelerator_that_waits_for_copies() -> None:
     profile = on_streams(("first", 1000, 300), ("MemcpyH2D", 1300, 300), ("second", 1600, 400))
     finding = only(transfers(profile))
     assert finding.cause == (
-        "/device:gpu:0 waits for copies: for 300 µs of 1 ms (30%) of the steps tensors are copied, and it computes "
-        "nothing."
+        "/device:gpu:0 computes nothing for 300 µs of a step's 1 ms (30 %), while it waits for copies of tensors."
     )
     assert "prefetch_to_device" in finding.fix
     assert not list(device_idle(profile))
@@ -83,8 +80,8 @@ def test_an_accelerator_that_waits_for_copies() -> None:
 def test_accelerators_that_wait_alike_are_one_finding() -> None:
     profile = on_streams(("first", 1000, 300), ("MemcpyH2D", 1300, 300), ("second", 1600, 400), gpus=3)
     assert only(transfers(profile)).cause == (
-        "/device:gpu:0 waits for copies: for 300 µs of 1 ms (30%) of the steps tensors are copied, and it computes "
-        "nothing; 2 others wait for 30% of them or more."
+        "/device:gpu:0 computes nothing for 300 µs of a step's 1 ms (30 %), while it waits for copies of tensors; "
+        "2 other devices wait for 30 % or more."
     )
 
 
@@ -98,4 +95,4 @@ def test_a_gap_beside_a_short_copy_is_idle() -> None:
     """Of a gap of 400 us the copy takes 50, which is too little to be worth a change."""
     profile = on_streams(("first", 1000, 300), ("MemcpyH2D", 1650, 50), ("second", 1700, 300))
     assert not list(transfers(profile))
-    assert only(device_idle(profile)).cause == "For 350 µs of 1 ms (35%) of the steps nothing runs on /device:gpu:0."
+    assert only(device_idle(profile)).cause == "Nothing runs on /device:gpu:0 for 350 µs of a step's 1 ms (35 %)."

@@ -174,8 +174,8 @@ def test_the_task_that_others_wait_for() -> None:
     assert found.straggler is not None
     assert found.straggler.task == WORKER1
     # The server alone waits: 440 - 50, of 525 in all.
-    assert "0.39 ms (± 0.00 ms) of a step of 0.53 ms (74%)" in found.straggler.text
-    assert "Its ops take 0.50 ms a step, theirs 0.10 ms" in found.straggler.text
+    assert "0.39 ms (± 0.00 ms) of a step's 0.53 ms (74 %)" in found.straggler.text
+    assert "Its ops take 0.50 ms a step, and the others' ops 0.10 ms" in found.straggler.text
 
 
 def test_a_late_worker_is_waited_for_though_its_transfer_is_not_recorded() -> None:
@@ -362,7 +362,7 @@ def test_a_straggler_among_many_workers(count: int) -> None:
     assert sorted(link.bytes for link in found.links) == [0] * count + [1000] * count
     assert found.straggler is not None
     assert found.straggler.task == f"/job:worker/replica:0/task:{count - 1}"
-    assert "Its ops take 0.50 ms a step, theirs 0.10 ms" in found.straggler.text
+    assert "Its ops take 0.50 ms a step, and the others' ops 0.10 ms" in found.straggler.text
 
 
 @pytest.mark.parametrize("count", [6, 12, 40])

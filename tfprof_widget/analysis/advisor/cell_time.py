@@ -13,7 +13,7 @@ from tfprof_widget.analysis.advisor.finding import LEAST_OF_CELL, Evidence, Find
 from tfprof_widget.analysis.advisor.patches import one_signature, seldom_called, several_steps, whole_batches
 from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
-from tfprof_widget.lib.text import is_of_library, written_seconds
+from tfprof_widget.lib.text import is_of_library, written_percent, written_seconds
 from tfprof_widget.profiles.cell import BETWEEN, NEXT_BATCH, SAVING, STEP, VALIDATION, CellTimes, CodeLine, FitPhase
 from tfprof_widget.profiles.data import FIRST, ProfileData, kind_of_steps
 
@@ -35,10 +35,16 @@ def of_cell(seconds: float, cell: CellTimes) -> str:
     """A time with that of the cell and its share.
 
     >>> of_cell(0.5, CellTimes.of({"steps": 2 * 10**9}))
-    '500 ms of the 2 s of the cell (25%)'
+    "500 ms of the cell's 2 s (25 %)"
     """
-    share = seconds / cell.seconds
-    return f"{written_seconds(seconds)} of the {written_seconds(cell.seconds)} of the cell ({share:.0%})"
+    share = written_percent(seconds / cell.seconds, 0)
+    return f"{written_seconds(seconds)} of the cell's {written_seconds(cell.seconds)} ({share})"
+
+
+def of_step(steady: SteadySteps, nanos: int, whose: str = "a step's") -> str:
+    """A time of all steps, divided by their number, with the time of a step by the clock and its share."""
+    share = written_percent(steady.of_wall(nanos), 0)
+    return f"{steady.shown(nanos)} of {whose} {steady.shown(steady.clock)} ({share})"
 
 
 def at(line: CodeLine | None, preposition: str = ", mostly at ") -> str:
@@ -67,9 +73,10 @@ def _callbacks(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
         name, _, method = phase.name.rpartition(".")
         line = _line_in(cell, phase)
         yield Finding(
-            f"The callback {name} takes {of_cell(phase.nanos / 1e9, cell)} in {method}{at(line)}: no step runs then.",
+            f"The callback {name} takes {of_cell(phase.nanos / 1e9, cell)} in {method}{at(line)}. No step runs "
+            "meanwhile.",
             _timeline(profile),
-            "Let the callback do less, or do it every so many batches, or at the end of an epoch.",
+            "Let the callback do less, or let it work less often: every 100 batches, or at the end of an epoch.",
             of_cell=phase.nanos / cell.nanos,
             line=line,
             patch=seldom_called(profile.own_code, phase.line, method) if phase.line is not None else None,
@@ -96,13 +103,13 @@ def _line_in(cell: CellTimes, phase: FitPhase) -> CodeLine | None:
 _OF_PHASE = {
     SAVING: (
         "Saving takes",
-        "Save less often (save_freq, or every so many epochs), weights only (save_weights_only=True), or in the "
-        "background, as TensorFlow does with tf.train.CheckpointOptions(enable_async=True).",
+        "Save less often (save_freq, or every few epochs), save weights only (save_weights_only=True), or save in the "
+        "background (tf.train.CheckpointOptions(enable_async=True)).",
     ),
     VALIDATION: (
         "Validation takes",
-        "Validate less often (validation_freq=...), on fewer batches (validation_steps=...), or with larger ones "
-        "(validation_batch_size=...): it keeps nothing for gradients.",
+        "Validate less often (validation_freq=...), on fewer batches (validation_steps=...), or on larger batches "
+        "(validation_batch_size=...), which need less memory than in training.",
     ),
 }
 
@@ -112,8 +119,8 @@ def _phase(profile: ProfileData, cell: CellTimes, name: str, least: float) -> It
     if phase is None or phase.nanos < least * cell.nanos:
         return
     said, fix = _OF_PHASE[name]
-    times = f", {phase.times:,} times" if phase.times > 1 else ", once"
-    cause = f"{said} {of_cell(phase.nanos / 1e9, cell)}{times}."
+    times = f"{phase.times:,} times" if phase.times > 1 else "once"
+    cause = f"{said} {of_cell(phase.nanos / 1e9, cell)}; it runs {times}."
     yield Finding(cause, _timeline(profile), fix, of_cell=phase.nanos / cell.nanos)
 
 
@@ -122,9 +129,9 @@ FIX_OF_CALLS = (
     "compile(steps_per_execution=...)."
 )
 _OF_DOING = {
-    "python": "Do less there: make batches ahead with tf.data, and print, plot, log and save every so many steps only.",
-    "freed": "Leave the loop once and not in every epoch: one iterator over all of them, such as that of "
-    "dataset.repeat(epochs), with .prefetch(tf.data.AUTOTUNE) last; or a smaller buffer in .shuffle().",
+    "python": "Do less there: make batches with tf.data, and print, plot, log and save less often.",
+    "freed": "Loop once over dataset.repeat(epochs), with .prefetch(tf.data.AUTOTUNE) last, instead of over the "
+    "dataset in each epoch; or use a smaller buffer in .shuffle().",
     "calls": FIX_OF_CALLS,
 }
 
@@ -139,10 +146,10 @@ def _between(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
             continue
         place = f", mostly at {time.place}" if time.place else ""
         what = {
-            "freed": f"leaving the loop at {time.place} frees the iterator of its dataset, with all that its shuffle "
-            "buffer holds",
-            "calls": f"Python works in the library's own loop or calls{place}",
-            "python": f"Python is at work between one step and the next{place}",
+            "freed": f"when the loop at {time.place} ends, TensorFlow frees the iterator of its dataset, with all that "
+            "its shuffle buffer holds",
+            "calls": f"Python runs the library's own loop or calls{place}",
+            "python": f"Python runs between one step and the next{place}",
         }[time.doing]
         yield Finding(
             f"No step runs for {of_cell(seconds, cell)}: {what}.",
@@ -158,8 +165,8 @@ FEWEST = 3
 """Two traces are common: for the first batch, and for the last batch of the epoch if it is smaller."""
 
 _FIX_OF_BUILDING = (
-    "Give tensors instead of Python numbers, make batches of one size (drop_remainder=True) or give "
-    "@tf.function an input_signature with None for what varies, and create it outside of loops."
+    "Give tensors instead of Python numbers, make all batches the same size (drop_remainder=True) or give "
+    "@tf.function an input_signature with None for sizes that vary, and create the function outside of loops."
 )
 
 
@@ -175,7 +182,7 @@ def retracing(profile: ProfileData) -> Iterator[Finding]:
             firsts = [re.escape(runs.kind + mark) for mark in FIRST if runs.kind + mark in profile.step_names]
             line = building_line(cell.looks)
             yield Finding(
-                f"{runs.kind} was built {count:,} times in {len(runs):,} calls: to build it again took "
+                f"{runs.kind} was built {count:,} times in {len(runs):,} calls: rebuilding it took "
                 f"{of_cell(seconds, cell)}{at(line)}.",
                 Evidence("scope", {**({"run_name_regexes": firsts} if firsts else {}), "order_by": "micros"}),
                 _FIX_OF_BUILDING,
@@ -202,7 +209,7 @@ def _traced_again(profile: ProfileData, told: set[str]) -> Iterator[Finding]:
         if count >= FEWEST and count >= WORTHWHILE * calls[name] and name not in told:
             firsts = [re.escape(name + mark) for mark in FIRST if name + mark in profile.step_names]
             yield Finding(
-                f"{name} was traced in {count} of {calls[name]} recorded calls, and tracing takes many times as long "
+                f"{name} was built in {count} of {calls[name]} recorded calls, and building takes many times as long "
                 "as a call.",
                 Evidence("scope", {"run_name_regexes": firsts, "order_by": "micros"}),
                 _FIX_OF_BUILDING,
@@ -215,13 +222,13 @@ def _first_step(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
     if runs is None or not len(runs) or int(runs.nanos[0]) < HALF * cell.nanos:
         return
     building = int(runs.building[0]) / 1e9
-    part = f", {written_seconds(building)} of it to build its function" if building else ""
-    later = f"; a later one takes {written_seconds(float(np.median(runs.nanos[1:])) / 1e9)}" if len(runs) > 1 else ""
+    part = f"; building its function takes {written_seconds(building)} of that" if building else ""
+    later = f" A later step takes {written_seconds(float(np.median(runs.nanos[1:])) / 1e9)}." if len(runs) > 1 else ""
     yield Finding(
-        f"The first step of {runs.kind} takes {of_cell(int(runs.nanos[0]) / 1e9, cell)}{part}{later}"
-        f"{at(building_line(cell.looks), '; it is made at ')}.",
+        f"The first step of {runs.kind} takes {of_cell(int(runs.nanos[0]) / 1e9, cell)}{part}"
+        f"{at(building_line(cell.looks))}.{later}",
         Evidence("scope", {"order_by": "micros"}),
-        "TensorFlow builds, optimizes and warms up in the first step: let the cell run more steps to see what a "
-        "training takes, or run one step in a cell before it.",
+        "Run more steps in this cell, or one step in a cell before it, to see what training takes: in the first step "
+        "TensorFlow builds and optimizes the graph.",
         of_cell=int(runs.nanos[0]) / cell.nanos,
     )

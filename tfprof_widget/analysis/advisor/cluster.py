@@ -31,11 +31,11 @@ def cluster(profile: ProfileData) -> Iterator[Finding]:
         yield Finding(
             found.straggler.text,
             _EVIDENCE,
-            "Give it no more work than the other tasks of its job have; if it has no more, look for what else runs on "
-            "its machine."
+            "Give this task no more work than the other tasks of its job have. If it has no more work, look for other "
+            "programs on its machine."
             if found.straggler.works_longer
-            else "It has no more work than the other tasks of its job: look for what it waits for before its ops, such "
-            "as tensors, its input or Python, and for what else runs on its machine.",
+            else "Look for what this task waits for before its ops start (tensors, its input, Python), and for other "
+            "programs on its machine: it has no more work than the other tasks of its job.",
             of_step=found.straggler.nanos / found.wall_nanos,
         )
     if found.slow_link is not None:
@@ -52,20 +52,20 @@ def _slow_link(slow: SlowLink, found: ClusterSummary) -> Iterator[Finding]:
     )
     if took >= WORTHWHILE * found.wall_nanos:
         yield Finding(
-            f"Data from {slow.source} to {slow.target} travels at {_shown(slow.rate)} in the median of {slow.steps} "
-            f"steps, and on the usual link at {_shown(slow.usual)}; most rates are within a factor of "
-            f"{slow.factor:.1f}. It takes {_time(took)} of a step of {_time(found.wall_nanos)}.",
+            f"Data from {slow.source} to {slow.target} travels at {_shown(slow.rate)} (median of {slow.steps} steps), "
+            f"and at {_shown(slow.usual)} on the usual link; most rates are within a factor of {slow.factor:.1f}. "
+            f"Sending it takes {_time(took)} of a step's {_time(found.wall_nanos)}.",
             _EVIDENCE,
-            "Look at the network between the two tasks, and at how busy the source is, which has to copy the tensors "
-            "that it sends; or place the variables or ops so that the two exchange less.",
+            "Check the network between the two tasks, and how busy the sender is, which has to copy the tensors; or "
+            "place the variables or ops so that the two tasks exchange less.",
             of_step=took / found.wall_nanos,
         )
 
 
 def _held_up(held: HeldUpSummary) -> Finding:
     return Finding(
-        f"For {_time(held.nanos)} of a step of {_time(held.wall_nanos)} no task computes while tensors are on their "
-        f"way to {held.task}.",
+        f"No task computes for {_time(held.nanos)} of a step's {_time(held.wall_nanos)}, while tensors travel to "
+        f"{held.task}.",
         _EVIDENCE,
         "Send less (half precision, or larger batches for the same variables), or send earlier; or let the task begin "
         "with ops that need none of these tensors.",
@@ -100,17 +100,16 @@ def parameter_servers(profile: ProfileData) -> Iterator[Finding]:
     held = _Loads.of(profile, profile.nodes.parameters, lambda nodes: int(profile.nodes.parameters[nodes].sum()))
     if held.are_unbalanced and held.most >= FEWEST_PARAMETERS:
         yield Finding(
-            f"Parameter server {held.largest} holds {short_count(held.most)} parameters, and the "
-            f"{len(held.loads)} servers "
-            f"{short_count(round(held.mean))} on average.",
+            f"Parameter server {held.largest} holds {short_count(held.most)} parameters; the average of the "
+            f"{len(held.loads)} servers is {short_count(round(held.mean))}.",
             held.evidence("params"),
             _FIX,
         )
     worked = _Loads.of(profile, steady.nanos, lambda nodes: steady.busy(steady.of_nodes(nodes)))
     if worked.are_unbalanced and steady.of_wall(worked.most) >= WORTHWHILE:
         yield Finding(
-            f"Parameter server {worked.largest} works for {steady.shown(worked.most)} a step, and the "
-            f"{len(worked.loads)} servers for {steady.shown(round(worked.mean))} on average.",
+            f"Parameter server {worked.largest} works {steady.shown(worked.most)} a step; the average of the "
+            f"{len(worked.loads)} servers is {steady.shown(round(worked.mean))}.",
             worked.evidence("micros"),
             _FIX,
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfprof_widget.analysis.account.budget import time_budget
 from tfprof_widget.analysis.account.pipeline import LEAST_SHARE, pipeline_stages
-from tfprof_widget.analysis.advisor.cell_time import at, of_cell
+from tfprof_widget.analysis.advisor.cell_time import at, of_cell, of_step
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding, felt
 from tfprof_widget.analysis.advisor.patches import faster_input, prefetched_loop
 from tfprof_widget.analysis.own_statements import CodeChange
@@ -32,24 +32,24 @@ WAKING_NANOS = 5_000_000
 _PYTHON_STAGE = re.compile(r"Generator(Dataset)?|(Eager|Stateless)?PyFunc\w*|NumpyFunction")
 """The ops of tf.data that run Python: the items of a generator or a keras.utils.Sequence, or a tf.py_function."""
 
-_AHEAD = "end the pipeline in .prefetch(tf.data.AUTOTUNE)"
+_AHEAD = "end the pipeline with .prefetch(tf.data.AUTOTUNE)"
 _FIX = (
-    f"Let tf.data work ahead and on several threads: {_AHEAD}, give its .map() num_parallel_calls=tf.data.AUTOTUNE, "
-    "and .cache() what is the same in every epoch."
+    f"Let tf.data make batches ahead and on several threads: {_AHEAD}, give .map() "
+    "num_parallel_calls=tf.data.AUTOTUNE, and .cache() what is the same in every epoch."
 )
 _FIX_OF_PYTHON = (
-    "Python makes the items, one at a time: let each make more of a batch with less work. Give a "
-    "keras.utils.Sequence or PyDataset several workers (workers=4, use_multiprocessing=True); write what a generator "
-    "or tf.py_function does with ops of TensorFlow, or do it before training; give another loop its items by "
+    "Do less Python for each batch: Python makes the items one at a time. Give a keras.utils.Sequence or PyDataset "
+    "several workers (workers=4, use_multiprocessing=True). Replace the Python of a generator or tf.py_function with "
+    "TensorFlow ops, or run it before training. A loop of your own can read its items from "
     "tf.data.Dataset.from_generator(...).prefetch(tf.data.AUTOTUNE), which makes them while steps run."
 )
 _FIX_OF_ONE_THREAD = (
-    f"Give this stage num_parallel_calls=tf.data.AUTOTUNE, and {_AHEAD}; or .cache() what it makes, if that is the "
+    f"Give this stage num_parallel_calls=tf.data.AUTOTUNE, and {_AHEAD}; or .cache() its results if they are the "
     "same in every epoch."
 )
 _FIX_OF_MANY = (
-    "Several of its calls run at once as it is: let its function do less, do it before training, or .cache() what it "
-    "makes, if that is the same in every epoch; call it for whole batches, after .batch()."
+    "Let the function of this stage do less: several calls of it run at once already. Run it before training, or "
+    ".cache() its results if they are the same in every epoch, or call it on whole batches, after .batch()."
 )
 
 
@@ -81,8 +81,7 @@ def input_bound(profile: ProfileData) -> Iterator[Finding]:
     if steady.of_wall(waited) >= INPUT_SHARE and waited >= least:
         seen = max(stages, key=lambda stage: stage.wall_seconds, default=None)
         yield Finding(
-            f"Steps wait for their input: for {steady.shown(waited)} of {steady.shown(steady.clock)} "
-            f"({steady.of_wall(waited):.0%}) nothing runs but what fetches it.{_slowest_of_few(stages)}",
+            f"A step waits {of_step(steady, waited, 'its')} for the next batch.{_slowest_of_few(stages)}",
             Evidence("timeline", steady.options, steady.costliest(fetches)),
             fix,
             of_step=steady.of_wall(waited),
@@ -96,9 +95,11 @@ def _slowest_of_few(stages: Sequence[PipelineStage]) -> str:
     slowest = max(stages, key=lambda stage: stage.wall_seconds, default=None)
     if slowest is None or slowest.line is None or not slowest.wall_seconds:
         return ""
-    return (
-        f" In the few batches that were recorded, its stage {slowest.stage}{at(slowest.line, ' at ')} took the longest."
-    )
+    return f" The slowest stage of the input is {_with_line(slowest)} (few batches were recorded)."
+
+
+def _with_line(stage: PipelineStage) -> str:
+    return f"{stage.stage}{at(stage.line, ', ')}"
 
 
 def _of_stage(
@@ -107,10 +108,10 @@ def _of_stage(
     budget = time_budget(profile)
     of_steps = budget.step["input"] / budget.step_seconds * budget.cell["steps"] if budget.step_seconds else 0.0
     waited = of_steps + budget.cell["input"]
-    by_clock = f", {written_seconds(stage.wall_seconds)} by the clock" if stage.used > 1 else ""
+    by_clock = f" on all its threads, {written_seconds(stage.wall_seconds)} by the clock" if stage.used > 1 else ""
     yield Finding(
-        f"Steps wait for their input for {of_cell(waited, cell)}. Of its stages {stage.stage}"
-        f"{at(stage.line, ' at ')} takes the longest: {written_seconds(stage.seconds)} for a batch{by_clock}.",
+        f"Steps wait {of_cell(waited, cell)} for their next batch. The slowest stage of the input is "
+        f"{_with_line(stage)}: it takes {written_seconds(stage.seconds)} a batch{by_clock}.",
         Evidence("timeline", SteadySteps.of(profile).options, (stage.node,)),
         _fix_of(stage),
         of_cell=waited / cell.seconds,
@@ -143,7 +144,7 @@ def _of_python(cell: CellTimes, steady: SteadySteps, stages: Sequence[PipelineSt
     if waited is not None and waited.seconds >= INPUT_SHARE * cell.seconds:
         place = f", mostly at {waited.place}" if waited.place else ""
         yield Finding(
-            f"Python waits for the next batch for {of_cell(waited.seconds, cell)}{place}: no step runs then.",
+            f"Python waits {of_cell(waited.seconds, cell)} for the next batch{place}. No step runs meanwhile.",
             Evidence("timeline", steady.options),
             fix,
             of_cell=waited.seconds / cell.seconds,

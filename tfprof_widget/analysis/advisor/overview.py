@@ -89,7 +89,7 @@ def overview(profile: ProfileData, findings: Sequence[Finding] = ()) -> Overview
     >>> [f"{part.name} {part.share} %" for part in shown.step]
     ['forward 30 %', 'backward 39 %', 'update 18 %', 'runtime 13 %']
     >>> shown.sentence
-    'A step takes 365.1 µs, and 84 % of its op time is in the layer layer1, made at train.py:10. To make ...
+    'A step takes 365.1 µs, and 84 % of its op time is spent in the layer layer1, train.py:10. To shorten ...
     """
     budget = time_budget(profile)
     leading = max(findings, key=lambda each: share_of_whole(each, profile), default=None)
@@ -222,7 +222,7 @@ def sentence_on(profile: ProfileData, budget: TimeBudget, leading: Finding | Non
     >>> from tfprof_widget.analysis.account.budget import time_budget
     >>> from tfprof_widget.demo import demo_profile
     >>> sentence_on(demo_profile(), time_budget(demo_profile()), None)
-    'A step takes 365.1 µs, and 84 % of its op time is in the layer layer1, made at train.py:10. To make ...
+    'A step takes 365.1 µs, and 84 % of its op time is spent in the layer layer1, train.py:10. To shorten ...
     """
     return _sentence(profile, budget) if leading is None else _of_finding(leading, profile, budget)
 
@@ -238,7 +238,7 @@ def _sentence(profile: ProfileData, budget: TimeBudget) -> str:
         return f"{nothing}."
     if layer.share >= HEAVY and layer.count >= FEWEST_LAYERS:
         return _of_layer(layer, step)
-    most = f"{layer.name} has the largest part of its op time, {round(100 * layer.share)} %"
+    most = f"its costliest layer is {layer.name}, with {round(100 * layer.share)} % of the op time"
     return f"{nothing}; {most}."
 
 
@@ -250,7 +250,7 @@ def _largest(budget: TimeBudget) -> str:
     said = " and ".join(
         f"{round(100 * seconds / budget.cell_seconds)} % are {CELL_NAMES[part]}" for part, seconds in found if seconds
     )
-    return f"Of the cell, {written_seconds(budget.cell_seconds)}, {said}. "
+    return f"Of the cell's {written_seconds(budget.cell_seconds)}, {said}. "
 
 
 def _of_finding(finding: Finding, profile: ProfileData, budget: TimeBudget) -> str:
@@ -277,10 +277,11 @@ def first_advice(fix: str) -> str:
 
 
 def _without_steps(profile: ProfileData, budget: TimeBudget) -> str:
-    nodes = f"its graph has {len(profile.nodes):,} nodes"
+    count = len(profile.nodes)
+    nodes = f"The graph has {count:,} node{'' if count == 1 else 's'}."
     if not budget.cell_seconds:
-        return f"No step was recorded, so nothing is known of times; {nodes}."
-    return f"The cell took {written_seconds(budget.cell_seconds)}, and no step of it was recorded; {nodes}."
+        return f"No step was recorded, so no times are known. {nodes}"
+    return f"The cell took {written_seconds(budget.cell_seconds)}, but no step of it was recorded. {nodes}"
 
 
 @dataclass(frozen=True)
@@ -297,15 +298,15 @@ class _CostlyLayer:
 
 def _of_layer(layer: _CostlyLayer, step: str) -> str:
     kind = f" ({layer.type})" if layer.type else ""
-    where = f", made at {layer.line.place}" if layer.line is not None else ""
-    said = f"{step}, and {round(100 * layer.share)} % of its op time is in the layer {layer.name}{kind}{where}."
+    where = f", {layer.line.place}" if layer.line is not None else ""
+    said = f"{step}, and {round(100 * layer.share)} % of its op time is spent in the layer {layer.name}{kind}{where}."
+    rest = f"all other layers together take {round(100 * (1 - layer.share))} %"
     if layer.looped:
         return (
-            f"{said} A loop in it runs {layer.looped:,} ops a step one after another. Unroll it, or let a layer do it "
-            "that takes all steps of the sequence at once; no other layer counts for much."
+            f"{said} A loop in this layer runs {layer.looped:,} ops a step, one after another. Unroll the loop, or use "
+            f"a layer that computes all time steps at once: {rest}."
         )
-    rest = f"all others together take {round(100 * (1 - layer.share))} %"
-    return f"{said} To make a step shorter, make that layer smaller: {rest}."
+    return f"{said} To shorten a step, make this layer smaller: {rest}."
 
 
 def _costliest_layer(profile: ProfileData) -> _CostlyLayer | None:

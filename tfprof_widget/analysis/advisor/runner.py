@@ -77,11 +77,11 @@ WORDS: Mapping[str, Words] = {
     "OperationChecker": Words("Faster alternatives", "ops and data formats for which there is a faster one"),
     "ClusterChecker": Words(
         "Waiting for other tasks",
-        "a task that holds the others up, slow links, and transfers that no work hides",
+        "a task that others wait for, slow links, and transfers during which no task computes",
     ),
     "DeviceIdleChecker": Words(
         "Idle devices",
-        "long stretches of a step in which an accelerator, or else the host, does nothing",
+        "long gaps in a step in which nothing runs on an accelerator or, without one, on the host",
     ),
     "EagerOpsChecker": Words(
         "Ops one by one",
@@ -89,14 +89,14 @@ WORDS: Mapping[str, Words] = {
     ),
     "FlopRateChecker": Words(
         "Slow products",
-        "matrix products and convolutions at a small part of the best rate on their device",
+        "matrix products and convolutions that run far below the best rate on their device",
     ),
-    "InitializerChecker": Words("Initializers", "initializers of variables among what was measured"),
+    "InitializerChecker": Words("Initializers", "initializers of variables among the measured ops"),
     "InputBoundChecker": Words(
         "Waiting for input",
-        "steps that wait until their input is there, Python that waits for it, and the slowest stage of tf.data",
+        "steps that wait for the next batch, Python that waits for it, and the slowest stage of tf.data",
     ),
-    "LayoutChecker": Words("Transposing and padding", "time spent to bring tensors into another layout or size"),
+    "LayoutChecker": Words("Transposing and padding", "ops that only change the layout or size of tensors"),
     "ParameterServerChecker": Words(
         "Balance of parameter servers",
         "a server that holds or does much more than the others",
@@ -110,8 +110,8 @@ WORDS: Mapping[str, Words] = {
     "RetracingChecker": Words(
         "Retracing", "functions that are built again and again, and a first step that takes half of the cell"
     ),
-    "TinyKernelChecker": Words("Tiny ops", "steps that spend their time to start ops which are over in a moment"),
-    "TransferChecker": Words("Copies and waits", "steps that wait for tensors on their way between devices and hosts"),
+    "TinyKernelChecker": Words("Tiny ops", "ops that take longer to start than to run"),
+    "TransferChecker": Words("Copies and waits", "steps that wait while tensors travel between devices and hosts"),
 }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from tfprof_widget.analysis.advisor.cell_time import of_step
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding
 from tfprof_widget.analysis.advisor.input_wait import FETCHES
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
@@ -19,7 +20,7 @@ from tfprof_widget.engine.measures import measures
 from tfprof_widget.ingest.flops.node_reader import NodeReader, Shapes
 from tfprof_widget.ingest.parts.nodes import definitions_of
 from tfprof_widget.lib.arrays import Flags
-from tfprof_widget.lib.text import is_of_library, short_units
+from tfprof_widget.lib.text import is_of_library, short_units, written_percent
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
 
@@ -33,16 +34,16 @@ def layout(profile: ProfileData) -> Iterator[Finding]:
     yield from _found(
         steady,
         steady.ops(TRANSPOSES),
-        "to transpose tensors, which computes nothing",
-        "Keep one layout from the input on (data_format of all convolutions and poolings the same), and give "
+        "Transposing tensors takes {} of the op time and computes nothing.",
+        "Use one layout from the input on (the same data_format for all convolutions and poolings), and give "
         "tf.matmul transpose_a or transpose_b instead of a transposed tensor.",
     )
     yield from _found(
         steady,
         _pads_to_avoid(steady),
-        "to pad tensors, and what follows computes on the padding",
-        "Let the convolution pad (padding='SAME'), pad once in the input pipeline, and make batches of sequences "
-        "of similar length: tf.data's bucket_by_sequence_length.",
+        "Padding tensors takes {} of the op time, and later ops compute on the padding.",
+        "Let the convolution pad (padding='SAME'), pad once in the input pipeline, and batch sequences of similar "
+        "length (tf.data's bucket_by_sequence_length).",
     )
 
 
@@ -73,12 +74,16 @@ def _of_step(steady: SteadySteps, nodes: Flags) -> float:
     return steady.of_wall(round(steady.busy(steady.of_nodes(nodes)) * steady.untraced_share))
 
 
-def _found(steady: SteadySteps, nodes: Flags, what: str, fix: str) -> Iterator[Finding]:
+def _share(steady: SteadySteps, nodes: Flags) -> str:
+    return written_percent(steady.share(nodes), 0)
+
+
+def _found(steady: SteadySteps, nodes: Flags, cause: str, fix: str) -> Iterator[Finding]:
     if steady.share(nodes) >= WORTHWHILE:
         options = {**steady.options, "order_by": "micros", "show_name_regexes": steady.op_names(nodes)}
         maker = _maker_of_most(steady, nodes)
         yield Finding(
-            f"{steady.share(nodes):.0%} of the op time is spent {what}.",
+            cause.format(_share(steady, nodes)),
             Evidence("op", options),
             _FIX_OF_LIBRARY.format(maker) if maker else fix,
             of_step=_of_step(steady, nodes),
@@ -86,8 +91,8 @@ def _found(steady: SteadySteps, nodes: Flags, what: str, fix: str) -> Iterator[F
 
 
 _FIX_OF_LIBRARY = (
-    "Most of these ops are made in {} and not by your code, so that no layout of yours avoids them. Larger batches or "
-    "layers make the products weigh more; jit_compile=True lets XLA fuse such ops with others."
+    "Let XLA fuse these ops with others (jit_compile=True), or use larger batches or layers: most of these ops are "
+    "made in {} and not in your code, so you cannot remove them."
 )
 
 _PASSED_ON = re.compile(
@@ -138,19 +143,19 @@ def precision(profile: ProfileData) -> Iterator[Finding]:
     doubles = types == _FLOAT64
     if steady.share(doubles) >= WORTHWHILE:
         yield Finding(
-            f"{steady.share(doubles):.0%} of the op time is spent on float64, which takes twice the time and memory "
-            "of float32, and much more than that on most accelerators.",
+            f"Ops in float64 take {_share(steady, doubles)} of the op time. float64 needs twice the time and memory of "
+            "float32, and far more time on most accelerators.",
             _evidence(steady, doubles),
-            "Cast to tf.float32 where the numbers come in: NumPy makes float64 unless told otherwise.",
+            "Cast the input to tf.float32: NumPy makes float64 by default.",
             of_step=_of_step(steady, doubles),
         )
     singles = (types == _FLOAT32) & steady.ops(PRODUCTS) & _on_accelerator(steady)
     if steady.share(singles) >= FLOAT32_PRODUCTS:
         yield Finding(
-            f"{steady.share(singles):.0%} of the op time are products of float32 on an accelerator, which multiplies "
-            "several times as fast in half precision.",
+            f"Matrix products and convolutions in float32 take {_share(steady, singles)} of the op time. They run on "
+            "an accelerator, which is several times as fast in half precision.",
             _evidence(steady, singles),
-            "Compute in half precision and keep the variables in float32: "
+            "Compute in half precision, and keep the variables in float32: "
             "tf.keras.mixed_precision.set_global_policy('mixed_float16'), or 'mixed_bfloat16' on TPUs.",
             of_step=_of_step(steady, singles),
         )
@@ -230,15 +235,15 @@ def flop_rate(profile: ProfileData) -> Iterator[Finding]:
     for row in _unlike(steady, slowest, np.flatnonzero(compared & is_fast).tolist()):
         name, op = nodes.names[row], nodes.ops[nodes.op[row]]
         yield Finding(
-            f"{name} ({op}) takes {nanos[row] / total:.0%} of the op time at {_written(rate[row])}, while "
-            f"other products on this device reach {_written(best[nodes.device[row]])}.",
+            f"{name} ({op}) takes {written_percent(nanos[row] / total, 0)} of the op time at {_written(rate[row])}. "
+            f"The fastest product on this device reaches {_written(best[nodes.device[row]])}.",
             Evidence(
                 "scope",
                 {**steady.options, "order_by": "micros", "select": ["micros", "float_ops", "input_shapes"]},
                 (name,),
             ),
-            "Look at its shapes, type and layout: if a dimension is one or a few, the device waits for memory (make "
-            "larger batches); the fast kernels may need sizes that are multiples of 8, another type or another layout.",
+            "Check its shapes, type and layout. If a dimension is small, the op waits for memory: use larger batches. "
+            "Fast kernels may need sizes that are multiples of 8, another type or another layout.",
         )
 
 
@@ -311,8 +316,8 @@ def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
     starting = min(most, max(steady.clock - round(others * steady.untraced_share), 0))
     if count >= FEWEST and steady.of_wall(starting) >= MOST_OF_THE_STEP:
         yield Finding(
-            f"A step runs {count:,} ops that take longer to start than to run: of the {steady.shown(steady.clock)} of "
-            f"a step by the clock, up to {steady.shown(starting)} are spent on starting and running them.",
+            f"A step runs {count:,} ops that take longer to start than to run. To start and run them takes up to "
+            f"{of_step(steady, starting)}.",
             Evidence("op", {**steady.options, "order_by": "occurrence", "select": ["occurrence", "micros"]}),
             "Give each op more to do (larger batches, one op in place of a Python loop), or let XLA fuse them: "
             "tf.function(jit_compile=True), or global_jit_level in the config of a session.",
@@ -331,17 +336,19 @@ def initializers(profile: ProfileData) -> Iterator[Finding]:
     hidden = {**steady.options, "hide_name_regexes": [r".*/Initializer(/.*)?"], "account_displayed_op_only": True}
     if steady.share(nodes) >= WORTHWHILE:
         yield Finding(
-            f"{steady.share(nodes):.0%} of the op time are initializers, which run once and not in every step.",
+            f"Initializers take {_share(steady, nodes)} of the op time. They run once, and not in every step.",
             Evidence("scope", {**hidden, "order_by": "micros"}),
-            "Run the initializers before the profiler is on, or give add_step the run metadata of training steps "
-            "only; the view linked here counts without them.",
+            "Run the initializers before profiling starts, or give add_step only the run metadata of training steps; "
+            "the view linked here leaves initializers out.",
         )
     share = _share_of_float_ops(steady, nodes)
     if share >= WORTHWHILE:
         yield Finding(
-            f"{share:.0%} of the float ops are those of initializers, which run once and not in every step.",
+            f"Initializers do {written_percent(share, 0)} of the float operations. They run once, and not in every "
+            "step.",
             Evidence("scope", {**hidden, "order_by": "float_ops", "select": ["float_ops"]}),
-            "Count without them, as the view linked here does: hide_name_regexes and account_displayed_op_only.",
+            "Leave initializers out with hide_name_regexes and account_displayed_op_only, as the view linked here "
+            "does.",
         )
 
 
@@ -364,11 +371,11 @@ def placement(profile: ProfileData) -> Iterator[Finding]:
     misplaced = steady.ops(PRODUCTS) & on_cpu
     if on_accelerator.any() and steady.share(misplaced) >= WORTHWHILE:
         yield Finding(
-            f"{steady.share(misplaced):.0%} of the op time are products on a CPU, though the steps use an "
-            "accelerator, which computes them many times as fast.",
+            f"Matrix products and convolutions on a CPU take {_share(steady, misplaced)} of the op time. The steps "
+            "also use an accelerator, which computes them many times as fast.",
             Evidence("scope", {**steady.options, **_ON_CPU}, steady.costliest(misplaced)),
-            "Look for what put them there: a tf.device('/cpu:0') around them, a type that has no kernel for the "
-            "accelerator (float64, integers), or soft placement; "
+            "Look for what placed them on the CPU: a tf.device('/cpu:0') around them, a type that has no kernel for "
+            "the accelerator (float64, integers), or soft placement; "
             "tf.debugging.set_log_device_placement(True) logs the device of each op.",
             of_step=_of_step(steady, misplaced),
         )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfprof_widget.analysis.advisor.cell_time import FIX_OF_CALLS, of_cell
+from tfprof_widget.analysis.advisor.cell_time import FIX_OF_CALLS, of_cell, of_step
 from tfprof_widget.analysis.advisor.finding import Evidence, Finding, felt
 from tfprof_widget.analysis.advisor.input_wait import FETCHES
 from tfprof_widget.analysis.advisor.patches import as_graph, not_eagerly
@@ -16,7 +16,7 @@ from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
 from tfprof_widget.ingest.parts.names import EAGER_SCOPE
 from tfprof_widget.lib.arrays import Flags
 from tfprof_widget.lib.intervals import Intervals
-from tfprof_widget.lib.text import written_seconds
+from tfprof_widget.lib.text import written_percent, written_seconds
 from tfprof_widget.profiles.cell import CodeLine
 from tfprof_widget.profiles.data import EAGER, ProfileData
 
@@ -75,7 +75,8 @@ def _idle(steady: SteadySteps, rows: Flags, device: str, gaps: Intervals, least:
         gaps = gaps.at_most(steady.wall.length // max(len(steady.steps), 1))
     told = ""
     if steady.untraced_share == 1 and steady.of_wall(whole - gaps.length) >= MORE_IN_SHORT_GAPS:
-        told = f" in gaps of {least / 1e6:g} ms or more, and with shorter ones for {steady.of_wall(whole):.0%}"
+        with_shorter = written_percent(steady.of_wall(whole), 0)
+        told = f" in gaps of {least / 1e6:g} ms or more ({with_shorter} with shorter gaps)"
     return _Idle(device, steady.of_clock(gaps.length, rows), rows, gaps, told)
 
 
@@ -85,11 +86,10 @@ def _idle_found(steady: SteadySteps, most: _Idle, *others: _Idle) -> Finding:
     also = ""
     if others:
         several, least = _of_others(steady, [each.nanos for each in others])
-        also = f", and {least} on {several}"
+        also = f", and on {several} for {least}"
     # Of a step with a graph, eager ops are those of the loop that calls it: between them Python works.
     return Finding(
-        f"For {steady.shown(most.nanos)} of {steady.shown(steady.clock)} ({steady.of_wall(most.nanos):.0%}) "
-        f"of the steps nothing runs on {most.device}{most.told}{also}.",
+        f"Nothing runs on {most.device} for {of_step(steady, most.nanos)}{most.told}{also}.",
         Evidence("timeline", steady.options, around),
         FIX_OF_CALLS if any(name.startswith(f"{EAGER_SCOPE}/") for name in around) else _FIX_OF_IDLE,
         of_step=steady.of_wall(most.nanos),
@@ -98,12 +98,13 @@ def _idle_found(steady: SteadySteps, most: _Idle, *others: _Idle) -> Finding:
 
 def _of_others(steady: SteadySteps, nanos: Sequence[int]) -> tuple[str, str]:
     """How many other devices there are, and the least of their times, the longest of which comes first."""
-    return f"{len(nanos)} other{'s' if len(nanos) > 1 else ''}", f"for {steady.of_wall(nanos[-1]):.0%} of them or more"
+    least = written_percent(steady.of_wall(nanos[-1]), 0)
+    return f"{len(nanos)} other device{'s' if len(nanos) > 1 else ''}", f"{least} or more"
 
 
 _FIX_OF_IDLE = (
-    "Look at what ends where the longest gap begins and what starts where it ends: Python between them "
-    "(callbacks, Python functions of the graph), a wait for input or for another device, or a lock."
+    "Look at the op before the longest gap and at the op after it. Common causes of a gap are Python (callbacks, "
+    "Python functions in the graph), waiting for input or for another device, and locks."
 )
 
 
@@ -145,19 +146,18 @@ def _eager_step(steady: SteadySteps) -> Iterator[Finding]:
     is_eager = count >= FEWEST_EAGER and np.count_nonzero(rows) >= MOSTLY * np.count_nonzero(own)
     if steady.are_steps and is_eager and steady.of_wall(python) >= WORTHWHILE:
         yield Finding(
-            f"A step runs its {count:,} ops one by one: for {steady.shown(python)} of {steady.shown(steady.clock)} "
-            f"({steady.of_wall(python):.0%}) of the steps no op runs, and Python starts the next one.",
+            f"A step runs its {count:,} ops one by one: Python takes {of_step(steady, python)} to start them.",
             Evidence("op", {**steady.options, "order_by": "micros"}),
-            "Compile the model without run_eagerly=True, and leave out tf.config.run_functions_eagerly(True): then a "
-            "step runs as one graph. That saves at most this time of Python.",
+            "Compile the model without run_eagerly=True, and remove tf.config.run_functions_eagerly(True): then a "
+            "step runs as one graph. That saves at most the time that Python takes.",
             of_step=steady.of_wall(python),
             patch=not_eagerly(steady.profile.own_code),
         )
 
 
 _FIX_OF_LIBRARY = (
-    "Call the library's function through tf.function (generate = tf.function(model.generate)), or by the library's own "
-    "option for that (jit_compile=True, or no run_eagerly=True)"
+    "Call the library's function through tf.function (generate = tf.function(model.generate)), or use the library's "
+    "own option for that (jit_compile=True, or no run_eagerly=True)"
 )
 
 
@@ -171,18 +171,18 @@ def _eager_loop(profile: ProfileData) -> Iterator[Finding]:
     if found.seconds < IDLE_SHARE * cell.seconds or found.seconds - ran < WORTHWHILE * cell.seconds:
         return
     if found.by_library:
-        where, fix = f"a loop of the library that is called at {found.place}", _FIX_OF_LIBRARY
+        where, fix = f"a loop of the library called at {found.place}", _FIX_OF_LIBRARY
     elif found.function:
         where, fix = f"the function {found.function} at {found.place}", "Decorate this function with @tf.function"
     else:
         where = f"the loop at {found.place}"
-        fix = "Make what this loop repeats a function, decorated with @tf.function"
+        fix = "Move the body of this loop into a function, decorated with @tf.function"
     yield Finding(
         f"Ops run one by one for {of_cell(found.seconds, cell)}, mostly in {where}. The ops themselves take "
-        f"some {written_seconds(ran)} of that; the rest is Python, which starts each op.",
+        f"about {written_seconds(ran)} of that; Python, which starts each op, takes the rest.",
         Evidence("op", {"run_name_regexes": [re.escape(EAGER)], "order_by": "micros"}),
         f"{fix}: TensorFlow then runs its ops as one graph. That saves at most the "
-        f"{written_seconds(found.seconds - ran)} of Python.",
+        f"{written_seconds(found.seconds - ran)} that Python takes.",
         of_cell=(found.seconds - ran) / cell.seconds,
         line=CodeLine(found.file, found.line, found.function),
         patch=as_graph(profile.own_code, found.file, found.line) if found.function else None,
@@ -212,15 +212,15 @@ def transfers(profile: ProfileData) -> Iterator[Finding]:
         steady,
         steady.of_nodes(steady.ops(COPIES)) | _on_copying_lines(steady),
         "copies between host and device",
-        "Keep tensors where they are used: place both ends of the copy on one device, feed by tf.data with "
-        "tf.data.experimental.prefetch_to_device, and fetch results every so many steps only.",
+        "Keep tensors on the device that uses them: place the op that makes a tensor and the op that reads it on one "
+        "device, end the pipeline with tf.data.experimental.prefetch_to_device, and fetch results less often.",
     )
     yield from _transfers_found(
         steady,
         steady.of_nodes(steady.ops(WAITS)),
-        "what sends and receives tensors between devices",
-        "Send less, or earlier: put ops beside the variables that they read, spread or shard what one device "
-        "sends to all, and let other work overlap with the wait.",
+        "tensors that devices send to each other",
+        "Send less, or send earlier: place ops on the device of the variables that they read, shard what one device "
+        "sends to all others, and let other ops run while tensors are sent.",
     )
 
 
@@ -241,10 +241,9 @@ def _copies_found(steady: SteadySteps) -> Iterator[Finding]:
         also = ""
         if others:
             several, least = _of_others(steady, [nanos for nanos, _ in others])
-            also = f"; {several} wait{'s' if len(others) == 1 else ''} {least}"
+            also = f"; {several} wait{'s' if len(others) == 1 else ''} for {least}"
         yield Finding(
-            f"{device} waits for copies: for {steady.shown(waited)} of {steady.shown(steady.clock)} "
-            f"({steady.of_wall(waited):.0%}) of the steps tensors are copied, and it computes nothing{also}.",
+            f"{device} computes nothing for {of_step(steady, waited)}, while it waits for copies of tensors{also}.",
             Evidence("timeline", steady.options),
             fix,
             of_step=steady.of_wall(waited),
@@ -252,13 +251,13 @@ def _copies_found(steady: SteadySteps) -> Iterator[Finding]:
 
 
 _FIX_OF_COPIES = (
-    "Copy the next batch while this one is computed: end the pipeline in "
-    "tf.data.experimental.prefetch_to_device(device), or in .prefetch(2) under a tf.distribute strategy; "
-    "feed smaller types (uint8 pictures), and fetch results every so many steps only."
+    "Copy the next batch while the current one is computed: end the pipeline with "
+    "tf.data.experimental.prefetch_to_device(device), or with .prefetch(2) under a tf.distribute strategy; "
+    "feed smaller types (uint8 images), and fetch results less often."
 )
 _FIX_OF_OWN_COPIES = (
-    "The program copies by ops of its own, and waits for them: keep in the device's memory what is soon used again, "
-    "offload less to the host's, and let other ops run between the start of a copy and its end."
+    "Copy less between the memories of device and host: the program's own ops make these copies. Keep on the device "
+    "what is soon used again, and let other ops run between the start of a copy and its end."
 )
 """What to do where kernels or ops of XLA, such as `copy-done`, take most of the time in which data are copied."""
 
@@ -271,8 +270,7 @@ def _transfers_found(steady: SteadySteps, moves: Flags, what: str, fix: str) -> 
         nodes = np.zeros(len(steady.profile.nodes), np.bool_)
         nodes[steady.node[moves]] = True
         yield Finding(
-            f"Steps wait for {what}: for {steady.shown(waited)} of {steady.shown(steady.clock)} "
-            f"({steady.of_wall(waited):.0%}) nothing else runs.",
+            f"A step waits {of_step(steady, waited, 'its')} for {what}.",
             Evidence("timeline", steady.options, steady.costliest(nodes)),
             fix,
             of_step=steady.of_wall(waited),

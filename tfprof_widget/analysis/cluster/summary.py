@@ -26,6 +26,7 @@ from tfprof_widget.analysis.cluster.routes import (
 from tfprof_widget.analysis.cluster.tasks import Balance, HeldVariables, Tasks, balance, held, may_be_cluster
 from tfprof_widget.analysis.cluster.waits import Activity, Overlap, Waits, held_up, overlaps, waited_for
 from tfprof_widget.lib.arrays import Integers
+from tfprof_widget.lib.text import written_percent
 from tfprof_widget.profiles.data import EAGER, FIRST, ProfileData
 from tfprof_widget.profiles.devices import job_of_task
 
@@ -261,9 +262,9 @@ def _described(late: Straggler, tasks: Sequence[TaskSummary], wall: int) -> Stra
     return StragglerSummary(
         task.task,
         late.beyond_nanos,
-        f"Others wait for {task.task} {_millis(late.beyond_nanos)} (± {_millis(late.spread_nanos)}) of a step of "
-        f"{_millis(wall)} ({late.beyond_nanos / max(wall, 1):.0%}) longer than for the others of its job. "
-        f"Its ops take {_millis(task.operation_nanos)} a step, theirs {_millis(usual)} on average.",
+        f"Other tasks wait for {task.task} {_millis(late.beyond_nanos)} (± {_millis(late.spread_nanos)}) of a step's "
+        f"{_millis(wall)} ({written_percent(late.beyond_nanos / max(wall, 1), 0)}) longer than for the others of its "
+        f"job. Its ops take {_millis(task.operation_nanos)} a step, and the others' ops {_millis(usual)} on average.",
         2 * (task.operation_nanos - usual) >= late.beyond_nanos,
     )
 

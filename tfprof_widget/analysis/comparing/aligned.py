@@ -24,10 +24,10 @@ NO_LINE = "no line known"
 
 @dataclass(frozen=True, eq=False)
 class AlignedRows:
-    """Rows of ops, or of groups of ops, with what each took in a usual step of each run, in nanoseconds.
+    """Rows of ops, or of groups of ops, with the nanoseconds that each took in a usual step of each run.
 
-    `before_names` and `after_names` are what a row is called on either side, empty where it is not; `rungs` says how
-    the two were found to be the same.
+    `before_names` and `after_names` are the names of a row before and after the change, empty if the row is not there;
+    `rungs` says how the two names were matched.
     """
 
     before_names: tuple[str, ...]
@@ -37,7 +37,7 @@ class AlignedRows:
 
 
 class AlignedRuns:
-    """The ops of runs before and after a change, and of groups of further runs, in common rows.
+    """The ops of runs before and after a change, and of groups of other runs, with one row for the same op.
 
     >>> from tfprof_widget.analysis.comparing.keeping import kept_run
     >>> from tfprof_widget.demo import demo_profile
@@ -60,7 +60,7 @@ class AlignedRuns:
 
     @cached_property
     def _nanos(self) -> Floats:
-        """What each op took in each run, NaN where it did not run."""
+        """The nanoseconds of each op in each run, NaN where the op did not run."""
         found = np.full((self._count, len(self.runs)), np.nan)
         known: list[tuple[GraphOps, GraphOps, Indices]] = []
         for column, (run, group) in enumerate(zip(self.runs, self.group.tolist(), strict=True)):
@@ -84,7 +84,7 @@ class AlignedRuns:
         return found
 
     def rows(self, by: By) -> AlignedRows:
-        """The rows of a table that ran in any of the runs that are compared."""
+        """The rows of a table, without those that ran in none of the compared runs."""
         if by == "op":
             rows = np.flatnonzero(self._ran).tolist()
             names = self._labels(lambda ops: ops.names)
@@ -102,13 +102,13 @@ class AlignedRuns:
         return self._rung_of[before] if before != ABSENT else None
 
     def _labels(self, of: Callable[[GraphOps], Sequence[str]]) -> tuple[list[str], list[str]]:
-        """What the op of each row is called before and after; empty where it is not."""
+        """The label of each row's op before and after the change; empty if the op is not there."""
         before, after = [*of(self._before), ""], of(self._after)
         more = [""] * (self._count - len(after))
         return [before[row] for row in self._before_row.tolist()], [*after, *more]
 
     def _grouped(self, before: list[str], after: list[str], *, nested: bool) -> AlignedRows:
-        """The rows with the same label added up; what a label was called before is said by most of its ops."""
+        """Add up the rows with the same label; the label before the change is the one that most of its ops had."""
         told: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for (own, other), count in Counter(zip(before, after, strict=True)).items():
             if own and other:
@@ -136,12 +136,12 @@ class AlignedRuns:
 
 
 def _last_ops(runs: Sequence[KeptRun]) -> GraphOps:
-    """The ops of the last run that has some."""
+    """The ops of the last run that has any."""
     return next((run.ops for run in reversed(runs) if len(run.ops)), runs[-1].ops)
 
 
 def _rows_in(reference: GraphOps, ops: GraphOps, known: list[tuple[GraphOps, GraphOps, Indices]]) -> Indices:
-    """The row in the reference of each op of a graph; graphs that were looked at before are not matched again."""
+    """The row in the reference of each op of a graph; `known` has the graphs that were matched before."""
     for one, other, rows in known:
         if one is reference and (other is ops or other.same_as(ops)):
             return rows
@@ -151,7 +151,7 @@ def _rows_in(reference: GraphOps, ops: GraphOps, known: list[tuple[GraphOps, Gra
 
 
 def _levels(label: str, nested: bool) -> Iterable[str]:
-    """The label, and if it is a path all paths above it, the outermost first."""
+    """The label; with `nested`, all paths above it too, the outermost first."""
     if not nested:
         return (label,)
     parts = label.split("/")
@@ -159,7 +159,7 @@ def _levels(label: str, nested: bool) -> Iterable[str]:
 
 
 def _under_new_name(label: str, renamed: dict[str, str], nested: bool) -> str:
-    """What a label is called after the change; of a path that is gone, what is above it."""
+    """The label after the change; for a path that was removed, the new name of the nearest scope above it."""
     rest = ""
     while nested and label and label not in renamed:
         label, _, last = label.rpartition("/")
@@ -186,7 +186,7 @@ def _scope_names(ops: GraphOps) -> list[str]:
 
 
 def _line_names(ops: GraphOps) -> list[str]:
-    """The lines by their text, as their numbers change when lines are put in above."""
+    """The lines by their text, because their numbers change when lines are inserted above."""
     names = [*map(_line_name, ops.lines), NO_LINE]  # the last one for ABSENT
     return [names[code] for code in ops.line.tolist()]
 

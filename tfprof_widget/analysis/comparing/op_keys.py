@@ -1,4 +1,4 @@
-"""Gives ops keys by which they are found in another graph, and aligns sequences whose items have keys."""
+"""Gives each op keys by which the same op is found in another graph, and aligns sequences by their keys."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tfprof_widget.lib.arrays import ABSENT, Floats
 from tfprof_widget.profiles.kept_run import GraphOps
 
 MOST_COMPARED = 250_000
-"""So many pairs of items are compared one by one where no item is unlike all others."""
+"""The most pairs of items to compare one by one, if no item has a key of its own."""
 
 Keys = Sequence[int]
 
 
 def best_in_order(likeness: Floats) -> list[tuple[int, int]]:
-    """The pairs of rows and columns, rising in both, that are most alike together.
+    """The pairs of rows and columns, rising in both, whose likeness adds up to the most.
 
     >>> best_in_order(np.array([[2.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
     [(0, 0), (1, 2)]
@@ -47,7 +47,7 @@ def best_in_order(likeness: Floats) -> list[tuple[int, int]]:
 
 
 def only_ones(keys: Keys, rows: Iterable[int]) -> dict[int, int]:
-    """The rows whose key no other of these rows has, by key.
+    """The rows with a key that none of the other rows has, by key.
 
     >>> only_ones([7, 8, 7], range(3))
     {8: 1}
@@ -79,9 +79,9 @@ def longest_rising(values: Sequence[int]) -> list[int]:
 
 
 def align(left: list[int], right: list[int], own: Keys, others: Keys, take: Callable[[int, int], bool]) -> None:
-    """Take rows with equal keys in order: from both ends, then around those unlike all others, and so on between.
+    """Pair rows with equal keys, in order: from both ends, then at rows whose key is unique, then between these.
 
-    A pair that `take` refuses is passed over.
+    `take` gets each pair; a pair for which it returns False is skipped.
 
     >>> taken = {}
     >>> align([0, 1, 2], [0, 1, 2, 3], [5, 6, 7], [5, 9, 6, 7], lambda row, other: taken.update({row: other}) is None)
@@ -150,14 +150,14 @@ _COUNTER = re.compile(r"_\d+(?=[/_]|$)")
 _BACKWARD = re.compile(r"(^|/)(gradient_tape/|gradients/)|_grad(?=/|$)")
 
 REACH = 6
-"""So far away neighbours are looked at: the scalars of an optimizer are so far from what tells their variable."""
+"""How many edges away neighbours count: this far, the scalars of an optimizer still reach the op of their variable."""
 
 Token = tuple[str, str]
 """A scope of a name: the path to it without counters, and its own name."""
 
 
 def without_counters(name: str) -> str:
-    """A name without the numbers that Keras and TensorFlow put behind names to tell them apart.
+    """A name without the numbers that Keras and TensorFlow append to make names distinct.
 
     >>> without_counters("model_1/dense_12/MatMul_3")
     'model/dense/MatMul'
@@ -166,7 +166,7 @@ def without_counters(name: str) -> str:
 
 
 class OpKeys:
-    """The keys of the ops of a graph: numbers, the same for the same thing in all graphs that share `numbers`."""
+    """The keys of the ops of a graph. Keys are numbers; graphs that share `numbers` have equal keys for equal ops."""
 
     def __init__(self, ops: GraphOps, numbers: dict[Hashable, int]) -> None:
         self._ops, self._numbers = ops, numbers
@@ -186,27 +186,27 @@ class OpKeys:
 
     @cached_property
     def loose(self) -> Keys:
-        """By name without counters and type."""
+        """By type, and by name without counters."""
         return self._keys(self.bases, self.types)
 
     @cached_property
     def firm(self) -> Keys:
-        """By that, shape, and the text of the source line."""
+        """As `loose`, and by shape and the text of the source line."""
         return self._keys(self.loose, self.shapes, self._texts)
 
     @cached_property
     def strict(self) -> Keys:
-        """By that and all neighbours."""
+        """As `firm`, and by all neighbours."""
         return self._keys(self.firm, self._around)
 
     @cached_property
     def near(self) -> Keys:
-        """As strict, whatever the text of the source line: a line may be edited elsewhere."""
+        """As `strict`, but without the text of the source line, which may have been edited."""
         return self._keys(self.loose, self.shapes, self._around)
 
     @cached_property
     def signature(self) -> Keys:
-        """By type, shape, source line and neighbours, whatever the name."""
+        """By type, shape, source line and neighbours, but not by name."""
         return self._keys(self.kind, self._texts, self._around)
 
     @cached_property
@@ -266,14 +266,14 @@ class OpKeys:
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Other numbers, different for different ones, whose sums tell much of what was added."""
+    """Hash each number, so that the sum of hashes depends on every number in it."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
 
 
 def scope_tokens(scope: str) -> list[Token]:
-    """The scopes within a scope, from the outermost on; those of a backward pass are the layers'.
+    """The scopes within a scope, the outermost first; scopes of the backward pass are named as those of the layers.
 
     >>> scope_tokens("gradient_tape/model/dense_1")
     [('/model', 'model'), ('/model/dense', 'dense_1')]

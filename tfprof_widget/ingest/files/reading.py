@@ -74,7 +74,7 @@ _NAMED_AS_PROFILES = re.compile(
 
 
 def content_of(file: File) -> Content | None:
-    """The content of a file; None if it was only found in a directory, and nothing says that it is of a profile."""
+    """The content of a file; None if it was found in a directory, and neither content nor name is a profile's."""
     data = file.read()
     try:
         return recognise(data, file.name)
@@ -88,7 +88,7 @@ def content_of(file: File) -> Content | None:
 
 @dataclass(frozen=True)
 class DamagedFiles:
-    """What becomes of files that cannot be loaded: their errors are raised, or kept in `skipped`.
+    """What to do with files that cannot be loaded: raise their errors, or keep these in `skipped`.
 
     >>> damaged = DamagedFiles("skip")
     >>> with damaged.passed_over():
@@ -102,7 +102,7 @@ class DamagedFiles:
 
     def __post_init__(self) -> None:
         if self.errors not in ("raise", "skip"):
-            raise value_error(f"errors: {self.errors!r} is no way to treat damaged files; give 'raise' or 'skip'")
+            raise value_error(f"errors is {self.errors!r}, but must be 'raise' or 'skip'")
 
     @contextmanager
     def passed_over(self) -> Iterator[None]:
@@ -133,7 +133,7 @@ Advance = Callable[[str, int], None]
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Advance]:
-    """Show progress; gives a function that takes what is being done, and how many of `total` bytes that adds.
+    """Show progress; gives a function that takes the current action, and how many of the `total` bytes it has done.
 
     >>> with progress("loading", 10) as advance:
     ...     advance("reading profile_0", 5)
@@ -178,16 +178,16 @@ def _is_watched() -> bool:
 BATCHES_A_THREAD = 4
 MOST_BYTES_A_BATCH = 2**26
 IDLE_SECONDS = 60.0
-"""If no batch comes for so long, it is asked whether the cluster has workers at all."""
+"""If no batch comes for this long, the client checks that the cluster has workers."""
 
 _PACKAGE = "tfprof-widget[distributed]"
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a worker found in some files: runs as columns with one list of names, and only the kinds of other files.
+    """The content of some files, read by a worker: runs as columns with one list of names, and the kind of other files.
 
-    `skipped` says which files it could not read, and why.
+    `skipped` has the error of each file that the worker could not read.
     """
 
     parts: list[FilePart]
@@ -216,7 +216,7 @@ def read_on_dask(
 
 
 def _finished(futures: Iterable[Any], client: Any, distributed: Any) -> Iterator[Any]:
-    """The futures in the order in which they finish; Dask would wait for ever for the first worker of a cluster."""
+    """The futures in the order in which they finish; Dask itself waits for ever if a cluster has no worker."""
     left = set(futures)
     while left:
         try:
@@ -264,7 +264,7 @@ def _joined(batches: Sequence[Batch], names: NodeNames, damaged: DamagedFiles) -
 
 
 def _batches(files: Sequence[File], threads: int) -> Iterator[list[File]]:
-    """The files in batches: several for each thread, so that a slow one delays little, none too large for memory."""
+    """The files in batches that fit in memory, several for each thread, so that a slow batch delays the end little."""
     most = max(len(files) // (BATCHES_A_THREAD * max(threads, 1)), 1)
     batch: list[File] = []
     size = 0

@@ -1,4 +1,4 @@
-"""Finds the events of the host that say what ran, by the form of their names, and reads errors and warnings."""
+"""Finds events of ops, iterators and allocations on the host by their names, and reads errors and warnings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Kind(IntEnum):
-    """What an event of the host says."""
+    """The kinds of events on the host."""
 
     OP = 0
     ASYNC_OP = 1
@@ -36,7 +36,7 @@ class Kind(IntEnum):
 
 
 _HAS_SHAPE = np.isin(np.arange(len(Kind)), (Kind.OP, Kind.ASYNC_OP, Kind.EAGER_RUN))
-"""Of which kinds of events the shapes of inputs are read."""
+"""For each kind of event, whether the shapes of its inputs are read."""
 
 HOST_PLANE = "/host:CPU"
 
@@ -62,10 +62,10 @@ _DROPPED = re.compile(r"(?<!\d)(\d{1,18})(?!\d)\D{0,99}\bdropped\b|\bdropped\b\D
 
 
 class Memory(NamedTuple):
-    """What allocators say, in the order of the events: addresses, bytes asked for, and bytes in use and reserved.
+    """Allocations and releases in the order of the events: addresses, requested bytes, bytes in use and reserved.
 
-    `event` are rows of the events. `op` and `allocator` are indices into texts, ABSENT if there is none; `run` tells
-    runs of an op apart. `device` are indices into the accelerators, ABSENT if it is memory of the host.
+    `event` has rows of HostEvents. `op` and `allocator` are indices into texts, ABSENT if there is none; `run` is a
+    number of the op's run. `device` has indices into the accelerators, ABSENT for memory of the host.
     """
 
     event: Integers
@@ -83,11 +83,11 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HostEvents:
-    """The events of the host that say what ran, thread by thread, in order of time, outer ones first.
+    """The events of the host by thread and then by time, outer events first.
 
-    `name` are indices into `names`, which are names with op types, and `shape` indices into `shapes`, ABSENT if that of
-    an event is not known. Times are in nanoseconds since the epoch. `thread` are indices into `threads`. `is_call` is
-    whether Python called a function.
+    `name` has indices into `names`, which are pairs of name and op type. `shape` has indices into `shapes`, ABSENT if
+    the shape is not known, and `thread` indices into `threads`. Times are in nanoseconds since the epoch. `is_call`
+    says whether an event is Python's call of a function.
     """
 
     kind: Integers
@@ -187,7 +187,7 @@ class _HostReader:
         return ABSENT if op in MOVING else self._names.setdefault((name, op), len(self._names))
 
     def _read_names(self, events: Events, kind: Integers, name: Integers) -> None:
-        """Put in the names that events tell as stats."""
+        """Fill in the names that events have as stats."""
         for which, *stats in ((Kind.ASYNC_OP, "name", "kernel_type"), (Kind.EAGER_OP, "eager_op", "eager_op")):
             rows = np.flatnonzero(kind == which)
             known: dict[str, int] = {}
@@ -198,7 +198,7 @@ class _HostReader:
             name[rows] = np.array(codes, np.int64)[number]
 
     def _read_memory(self, events: Events, rows: Integers, kind: Integers, before: int) -> Memory:
-        """What allocators say in these rows, before which there were so many other events."""
+        """The allocations and releases in these rows; `before` is the number of events in earlier planes."""
         of_memory = np.flatnonzero(kind >= Kind.ALLOCATION)
         told = rows[of_memory]
         regions = {"output": 0}
@@ -254,13 +254,13 @@ class _HostReader:
 
 
 def _joined(parts: Sequence[tuple[NDArray[Any], ...]]) -> Sequence[NDArray[Any]]:
-    """The columns of all parts, which are not copied if only one has rows."""
+    """The columns of all parts; they are not copied if only one part has rows."""
     with_rows = [part for part in parts if len(part[0])] or parts[:1]
     return with_rows[0] if len(with_rows) == 1 else [np.concatenate(each) for each in zip(*with_rows, strict=True)]
 
 
 def _coded(events: Events, stat: str, rows: Integers, known: dict[str, int]) -> Integers:
-    """The texts of these events' stat, as indices into the known ones, to which new ones are added; ABSENT: none."""
+    """The texts of a stat as indices into `known`, which takes new texts; ABSENT for events without the stat."""
     place, values = events.values(stat, rows)
     codes = [known.setdefault(text, len(known)) if (text := str(value)) else ABSENT for value in values]
     return np.array([*codes, ABSENT], np.int64)[place]
@@ -292,7 +292,7 @@ def tells_of_dropped(text: str) -> bool:
 
 
 def _kind(name: str) -> tuple[Kind, str, str] | None:
-    """The kind of an event with this name, and the op that it names; None for useless events, as most are."""
+    """The kind of an event with this name, and the op that it names; None for other events, which are most."""
     fixed = _FIXED.get(name)
     if fixed is not None:
         return fixed, "", ""
@@ -345,7 +345,7 @@ def once_each(notes: Iterable[str]) -> tuple[str, ...]:
 
 
 def notes_on(told: Iterable[str], compiled: Collection[str]) -> tuple[str, ...]:
-    """The notes that traces have, and one on the functions in them that XLA compiled.
+    """The notes of traces, and a note on the functions in them that XLA compiled.
 
     >>> notes_on([], ["train_step"])[0].partition(",")[0]
     "XLA compiled 'train_step' to one op"
@@ -358,8 +358,8 @@ def notes_on(told: Iterable[str], compiled: Collection[str]) -> tuple[str, ...]:
     each = " each" if len(names) > 1 else ""
     return (
         *notes,
-        f"XLA compiled {said} to one op{each}, which has all the time: the ops within show none. "
-        "To see theirs, profile with jit_compile=False, which Keras's compile takes too",
+        f"XLA compiled {said} to one op{each}, so the ops inside show no time. "
+        "To see the time of each op, profile with jit_compile=False, which Keras's compile takes too",
     )
 
 

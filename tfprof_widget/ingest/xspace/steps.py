@@ -1,4 +1,4 @@
-"""Finds the steps of an XSpace and the step of each moment, and how the stages of tf.data were set."""
+"""Finds the steps of an XSpace, the step of each moment, and the settings of tf.data's stages."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _LARGEST_STEP = 10**9
 class Step:
     """A step of the program: what runs from its start (nanoseconds since the epoch) to the start of the next step.
 
-    A step that `is_eager` has only the ops that Python ran one by one between other steps: functions and iterators that
-    still run then belong to the step before. Several steps may have one number.
+    If `is_eager`, the step has only the ops that Python ran one by one between other steps; functions and iterators
+    that still run then belong to the step before. Several steps may share a number.
     """
 
     number: int
@@ -62,10 +62,10 @@ class _Span(NamedTuple):
 def read_steps(xspace: Any) -> tuple[Step, ...]:
     """The steps in an XSpace, if it has any; what ran before the first one is another step.
 
-    Accelerators have lines of steps, if TensorFlow grouped what belongs together. Else steps are marked by
-    `tf.profiler.experimental.Trace` with a `step_num`, as Keras and its TensorBoard callback do; else they are the
-    programs of XLA that an accelerator ran, or else the functions that Python called. They keep their numbers unless
-    several have the same number.
+    The first of these sources that has steps is used: the lines of steps that accelerators have if TensorFlow grouped
+    events; marks by `tf.profiler.experimental.Trace` with a `step_num`, as Keras and its TensorBoard callback make; the
+    XLA programs that an accelerator ran; the functions that Python called. Steps keep their numbers unless several
+    steps have the same number.
     """
     space = read_space(xspace)
     found = _by_start(_spans(space))
@@ -88,9 +88,9 @@ def _by_start(spans: Iterable[_Span]) -> list[_Span]:
 
 
 def _grouped(space: ReadSpace) -> Iterator[_Span]:
-    """The steps of accelerators' lines of steps, if there are several; a step begins with the first event of its group.
+    """The steps of accelerators' lines of steps, if there are several.
 
-    The host prepares a step before the accelerator begins it.
+    A step begins with the first event of its group, because the host prepares it before the accelerator begins.
     """
     names: dict[int, str] = {}
     for plane in space.planes:
@@ -118,7 +118,7 @@ def _grouped(space: ReadSpace) -> Iterator[_Span]:
 
 
 def _programs(space: ReadSpace) -> Iterator[_Span]:
-    """The programs of XLA in the order in which accelerators ran them, each on all of them at once.
+    """The XLA programs in the order in which accelerators ran them; the same run on several accelerators is one span.
 
     >>> list(_programs(read_space(b"")))
     []
@@ -205,7 +205,7 @@ def numbers_at(moments: Integers, steps: Sequence[Step]) -> Integers:
 
 
 def stages_in(space: ReadSpace) -> Iterator[StageSettings]:
-    """The settings of each stage that has any: the largest that its events tell, as they may be tuned meanwhile.
+    """The settings of each stage that has some: the largest in its events, because TensorFlow may tune them meanwhile.
 
     >>> from tfprof_widget.ingest.xspace.space import read_space
     >>> from tfprof_widget.lib.messages import XSpace

@@ -132,7 +132,7 @@ function whyEmpty(store: Store, metric: Metric): string {
     return "No node has a FLOP formula or a known shape.";
   }
   if (!store.evaluation.value.view?.kept) return "No row is shown: the table says why.";
-  return "No row that is shown has a cost of its own: what has is below rows that are hidden.";
+  return "No shown row has a cost of its own: the costs are in hidden rows.";
 }
 
 /** Where in the model the cost is. */

@@ -108,7 +108,7 @@ test("without a kernel the comparison that was saved stays, and others are told 
   const state = new HistoryState(model);
   state.listen();
   state.choose("after", [1]);
-  expect(state.shown.value.problem).toMatch(/takes the kernel/);
+  expect(state.shown.value.problem).toMatch(/needs a kernel/);
   state.before.value = [0, 1];
   state.choose("after", [2]);
   expect(state.shown.value.comparison?.sentence).toEqual([["saved", true]]);

@@ -32,9 +32,8 @@ export function HistoryPanel({ store }: { readonly store: Store }) {
 }
 
 const HELP =
-  "A click on a run takes it for the side after, with Shift for the side before; with Ctrl or ⌘ too it joins those there, or leaves them.";
-const NO_RUNS =
-  "No runs are kept of this: cells under %%tfprof are, in their kernel, each time that they run.";
+  "Click a run to compare it as the side after; Shift-click for the side before. Ctrl-click (⌘-click) adds it to a side, or removes it.";
+const NO_RUNS = "No runs are kept of this. The kernel keeps each run of a cell under %%tfprof.";
 const ONE_RUN =
   "This cell ran once in this kernel. Change it, run it again, and this page tells whether it became faster.";
 
@@ -65,7 +64,7 @@ function Answer({ comparison }: { readonly comparison: RunComparison }) {
   return (
     <>
       {comparison.notes.length > 0 && (
-        <ul class="history-notes" aria-label="what differs beside the code">
+        <ul class="history-notes" aria-label="what else differs">
           {comparison.notes.map((note) => (
             <li key={note}>{note}</li>
           ))}

@@ -27,7 +27,7 @@ interface Said extends Partial<Race> {
 }
 
 const NO_KERNEL =
-  "To compare other runs takes the kernel, and this page has none: in the notebook, run the cell again.";
+  "Comparing other runs needs a kernel, and this page has none: run the cell again in the notebook.";
 
 /** The groups that are compared, and their comparison. */
 export class HistoryState {

@@ -145,7 +145,7 @@ function shareColumn({ view, own, total, all }: Listing): TableColumn {
   return {
     key: "share",
     title: "share",
-    help: "part of what all nodes cost that are accounted",
+    help: "share of the cost of all accounted nodes",
     width: 62,
     order: null,
     text: (row) => share(part[row] as number, all),

@@ -138,8 +138,8 @@ test("there is nothing to say of a slice that there is not", () => {
 });
 
 test.each([
-  ["no run", executionsOf([]), "No run was recorded: the profile knows the graph, but not when its ops ran."],
-  ["no start times", executionsOf([{ drawn: "" }]), "None of the executions recorded has a start time."],
+  ["no run", executionsOf([]), "No run was recorded: the profile has the graph, but no times."],
+  ["no start times", executionsOf([{ drawn: "" }]), "No recorded execution has a start time."],
   [
     "another step",
     executionsOf([{ drawn: "a", step: 1 }]),

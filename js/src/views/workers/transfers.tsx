@@ -39,9 +39,7 @@ export function LinkTable({ cluster: { links, tasks } }: { readonly cluster: Clu
     <section aria-label="links">
       <header>
         <h3>Between tasks</h3>
-        <span class="dim">
-          bytes a step · rate · how long the one who got it stood still before it was on its way
-        </span>
+        <span class="dim">bytes a step · rate · how long the receiver waited before it was sent</span>
       </header>
       <ScrollSideways label="matrix of links">
         <table class="figures matrix">
@@ -101,7 +99,7 @@ const COLUMNS: readonly (readonly [column: TransferColumn, title: string, help: 
   ["bytes", "bytes", "bytes a step"],
   ["time", "time", "how long it was on its way"],
   ["rate", "rate", "bytes over that time"],
-  ["wait", "waits", "how long the one who got it stood still before it was on its way"],
+  ["wait", "waits", "how long the receiver waited before it was sent"],
 ];
 const SHOWN_AT_FIRST = 12;
 

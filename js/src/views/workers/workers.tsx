@@ -55,17 +55,17 @@ const FIGURES: readonly Figure[] = [
   { title: "received", help: "bytes that it got", text: (task) => shortBytes(task.receivedBytes) },
   {
     title: "transfers",
-    help: "the time in which anything was on its way to it",
+    help: "the time in which tensors were on their way to it",
     text: (task) => time(task.transferNanos),
   },
   {
     title: "waits",
-    help: "how long it stood still for what was not on its way yet",
+    help: "how long it waited for tensors that were not sent yet",
     text: (task) => time(task.waitNanos),
   },
   {
     title: "overlap",
-    help: "the part of its transfers' time in which it computed",
+    help: "the share of its transfer time in which it computed",
     text: (task) => percent(task.overlap),
   },
   {
@@ -75,7 +75,7 @@ const FIGURES: readonly Figure[] = [
   },
   {
     title: "clock",
-    help: "how far its clock is ahead of the first task's, as transfers tell",
+    help: "how far its clock is ahead of the first task's, estimated from transfers",
     text: (task) => offset(task.offsetNanos, task.offsetErrorNanos),
   },
 ];
@@ -224,7 +224,7 @@ function jobOf(task: string): string {
 const PARTS = ["compute", "collectives", "copies", "idle"] as const;
 const HELP = [
   "a kernel runs that computes",
-  "accelerators exchange what each of them has, and nothing computes",
+  "accelerators exchange data, and nothing computes",
   "data are copied to or from it, and nothing else runs",
   "nothing runs on it",
 ];
