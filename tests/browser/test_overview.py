@@ -105,6 +105,18 @@ def test_sliders_are_live_and_a_layer_leads_to_its_row(open_file: Opening, fit_f
     expect(screen.tab("layers")).to_have_attribute("aria-selected", "true")
 
 
+def test_the_layers_tab_has_each_pass_and_orders_by_it(open_file: Opening, fit_file: Path) -> None:
+    screen = open_file(fit_file).look_at("layers")
+    headers = screen.grid.get_by_role("columnheader").all_inner_texts()
+    assert headers[1:6] == ["own", "total time ▾", "forward", "share", "runs"]
+    expect(screen.row("out")).to_contain_text("Dense")
+    expect(screen.cell("out", "forward")).to_have_text("80 ms")
+    screen.root.get_by_role("button", name="name", exact=True).click()
+    screen.grid.get_by_role("button", name="forward").click()
+    expect(screen.grid.get_by_role("columnheader", name="forward")).to_have_attribute("aria-sort", "descending")
+    assert screen.names()[1:] == ["out", "mid", "in"]
+
+
 def test_parts_and_findings_lead_to_what_they_are_made_of(open_file: Opening, fit_file: Path) -> None:
     screen = open_file(fit_file)
     screen.root.get_by_role("button", name="forward, 180 ms, 90 %").click()

@@ -19,7 +19,7 @@ export const OPTION_HELP: Readonly<Record<keyof Options, string>> = {
   runNameRegexes: "Let step -1 be the mean of the runs whose name matches.",
   workerRegexes: "Count the steps of the workers whose name matches one of these.",
   acrossWorkers: "Show of several workers the mean, the sum of what each takes a step, or the slowest.",
-  orderBy: "Order the rows under one parent by this, largest first.",
+  orderBy: "Order the rows under one parent by this, largest first; a pass in the layers view.",
   accountTypeRegexes: "Count the nodes of which a type matches one of these.",
   startNameRegexes: "Start to show at the nodes whose name matches one of these.",
   trimNameRegexes: "Show nothing below the nodes whose name matches one of these.",
