@@ -6,7 +6,7 @@ import type { Indices, Numbers } from "../../engine/columns.ts";
 import { layerTypes } from "../../engine/layers.ts";
 import { BYTES, isMeasure, isPass, type Measure, type Summed } from "../../engine/measures.ts";
 import { inputShapes, type View } from "../../engine/view.ts";
-import { exact, share, short, visible } from "../../lib/format.ts";
+import { exact, plainType, share, short, visible } from "../../lib/format.ts";
 import type { Listing } from "../../state/listing.ts";
 
 /** A column: its header, and its cell of a row as shown, in full, and as a number alone. */
@@ -255,8 +255,10 @@ export function description(view: View, row: number, column: SelectColumn): stri
 /** What tells a row from its neighbours and its name does not say: its op type, its device. */
 export function secondary(view: View, row: number): string {
   const { nodes } = view.profile;
-  if (view.kind === "op")
-    return view.options.select.includes("occurrence") ? "" : counted(view.memberCount[row] as number);
+  if (view.kind === "op") {
+    const count = view.options.select.includes("occurrence") ? "" : counted(view.memberCount[row] as number);
+    return [kernelOf(view.name(row)), count].filter(Boolean).join(" · ");
+  }
   if (view.kind === "layers") {
     const type = layerTypes(view)[row] ?? "";
     return type === "scope" ? "" : visible(type);
@@ -265,9 +267,15 @@ export function secondary(view: View, row: number): string {
   if (node < 0) return "";
   const name = view.name(row);
   const type = nodes.ops[nodes.op[node] as number] ?? "";
-  const isSaid = name.slice(name.lastIndexOf("/") + 1).startsWith(type);
+  const plain = plainType(type);
+  const isSaid = name.slice(name.lastIndexOf("/") + 1).startsWith(plain);
   const device = nodes.devices.length > 1 ? deviceOf(view, node) : "";
-  return visible([isSaid ? "" : type, device].filter(Boolean).join(" · "));
+  return visible([isSaid ? "" : plain, kernelOf(type), device].filter(Boolean).join(" · "));
+}
+
+/** The type itself where it is the name of a kernel; the plain one is told before it. */
+function kernelOf(type: string): string {
+  return plainType(type) === type ? "" : visible(type);
 }
 
 function counted(count: number): string {
