@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import subprocess
+from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 LAST = 3000
 """So many characters of a process's standard error are shown."""
 
-SHARING = ("tests/browser/", "tests/notebooks/", "tests/packaging/", "tests/parallel/")
+SHARING = ("tests/notebooks/", "tests/packaging/", "tests/parallel/")
 """Folders with a fixture that takes long to set up, and which all their tests share."""
+
+FIRST = ("tests/browser/", *SHARING, "tests/pages/", "tests/slow/", "tests/analysis/cluster/", "tests/cli/")
+"""Folders that take longest, which are begun with: so that at the end no worker waits long for the other."""
 
 # The same examples in every run, however slow the machine; `pytest --hypothesis-profile=default` looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -42,6 +46,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give each worker a file at a time, or a folder whose tests share a browser, a kernel, a cluster or a build."""
     from xdist.scheduler import LoadScopeScheduling
 
+    config.option.loadscopereorder = False  # the order is that of `pytest_collection_modifyitems`
     scheduler = LoadScopeScheduling(config, log)
     scheduler._split_scope = file_or_folder
     return scheduler
@@ -50,10 +55,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def file_or_folder(test: str) -> str:
     """The tests that a worker gets together with this one.
 
-    >>> file_or_folder("tests/browser/test_tree.py::test_rows"), file_or_folder("tests/test_demo.py::test_rows")
-    ('tests/browser/', 'tests/test_demo.py')
+    >>> file_or_folder("tests/parallel/test_runs.py::test_a"), file_or_folder("tests/test_demo.py::test_a")
+    ('tests/parallel/', 'tests/test_demo.py')
     """
     return next((folder for folder in SHARING if test.startswith(folder)), test.partition("::")[0])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order the tests for workers of pytest-xdist: folders that take longest first, then the files with most tests."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        scopes = [file_or_folder(item.nodeid) for item in items]
+        sizes = Counter(scopes)
+        order = sorted(range(len(items)), key=lambda at: (rank(scopes[at]), -sizes[scopes[at]], scopes[at], at))
+        items[:] = [items[at] for at in order]
+
+
+def rank(scope: str) -> int:
+    """The place of a file or folder among those that are begun with.
+
+    >>> rank("tests/browser/test_tree.py") < rank("tests/parallel/") < rank("tests/test_demo.py")
+    True
+    """
+    return next((place for place, folder in enumerate(FIRST) if scope.startswith(folder)), len(FIRST))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.capturing.tallies import Choice, KindTally
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.profiles.cell import FIRST_RUN, TRACED
+from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns
 from tfprof_widget.profiles.data import EAGER, EARLY, FIRST_PART, PARTIAL, SHORTER, WARM_UP
 
 
@@ -39,6 +40,16 @@ def test_a_thread_that_waits_for_room_in_a_queue_does_no_work() -> None:
     assert capture.profile.main_kind == "train"
     assert "shown train, 7 % of the cell · " in capture.measurement.sentence()
     assert capture.view().options.run_name_regexes == ("train",)
+
+
+def test_no_note_tells_to_trace_a_thread_that_waits() -> None:
+    """An enqueue that ends in an exception, as it does with the cell, leaves no trace, and took no time of the cell."""
+    tables = profile_of("m = MatMul() 10000us").having(step_names=("train",))
+    kinds = (kind("enqueue", 1, 9.0, traced=0), kind("train", 60, 0.7))
+    recorded = Recording((GraphRecording(tables, kinds),), 10.0, 0.0, 0, ())
+    assert "enqueue took" in "".join(Capture.of(recorded).measurement.warnings)
+    of_cell = replace(recorded, runs=(CellRuns.of("train", [0], [7 * 10**8]),))
+    assert "enqueue took" not in "".join(Capture.of(of_cell).measurement.warnings)
 
 
 def test_eager_work_competes_with_functions() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.bench.finding import Finding
 from tests.bench.target import AtMost
+from tests.browser.watched import program
 
 SIZES = (2_000, 100_000)
 MOVES = 80
@@ -101,7 +101,7 @@ def moves(page: Page, option: str) -> list[float]:
 def opened(path: Path) -> Iterator[Page]:
     """The page in a browser, once it is drawn."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=program(), args=list(FLAGS))
         try:
             page = browser.new_page(viewport={"width": 1400, "height": 800})
             page.add_init_script(_WATCH)

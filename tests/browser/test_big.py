@@ -20,9 +20,16 @@ from tfprof_widget.widget.cut import cut
 NODES, STEPS = 128_000, 3
 """More nodes than the 100,000 that the browser takes, and of its 200,000 executions more than half in each step."""
 
+SMALLER = 10
+"""The notebook's profile and the limits of its widget are so many times smaller: each test has it cut anew."""
+
 CELL = f"""
 from tests.bench.big import big_profile
-profile = big_profile({NODES}, {STEPS})
+from tfprof_widget.widget.cut import cut
+from tfprof_widget.widget.cut_plan import BROWSER
+vars(BROWSER).update({{name: most // {SMALLER} for name, most in vars(BROWSER).items()}})
+profile = big_profile({NODES // SMALLER}, {STEPS})
+small = cut(profile).profile.nodes.names
 w = profile.widget()
 w
 """
@@ -61,8 +68,8 @@ def notes_of(screen: Screen) -> str:
 
 
 def test_the_head_says_how_much_is_here(widget: Screen) -> None:
-    assert notes_of(widget).startswith("128,000 nodes: the ")
-    kept = "312,000 executions: 104,000 are here, all of step 0; choose a step to see its executions"
+    assert notes_of(widget).startswith("12,800 nodes: the ")
+    kept = "31,200 executions: 10,400 are here, all of step 0; choose a step to see its executions"
     assert kept in notes_of(widget)
 
 
@@ -101,7 +108,6 @@ def test_what_is_put_together_is_shown_when_asked_for(
     notebook: Page, widget: Screen, open_row: Callable[[Screen, str], None]
 ) -> None:
     """The nodes of one row, of which the kernel's own columns have the names."""
-    run(notebook, "from tfprof_widget.widget.cut import cut\nsmall = cut(profile).profile.nodes.names")
     row = value(notebook, "next(name for name in small if name.endswith(' more MatMul)'))")
     scope = row.rpartition("/")[0]
     run(notebook, f"w.selection = [{row!r}]")
@@ -117,15 +123,14 @@ def test_what_is_put_together_is_shown_when_asked_for(
 
 def test_a_step_that_is_chosen_brings_its_executions(notebook: Page, widget: Screen) -> None:
     run(notebook, "w.step = 1")
-    widget.until(lambda: "104,000 are here, all of step 1" in notes_of(widget), True)
+    widget.until(lambda: "10,400 are here, all of step 1" in notes_of(widget), True)
     widget.look_at("timeline")
     expect(widget.root.get_by_role("listbox", name="slices")).to_be_visible()
 
 
 def test_nodes_whose_names_match_are_brought(notebook: Page, widget: Screen) -> None:
     """A node that is among those put together."""
-    run(notebook, "from tfprof_widget.widget.cut import cut\nsmall = set(cut(profile).profile.nodes.names)")
-    name = value(notebook, "next(name for name in profile.nodes.names if name not in small)")
+    name = value(notebook, "kept = set(small)\nnext(name for name in profile.nodes.names if name not in kept)")
     widget.type_regexes("show_name_regexes", name)
     widget.until(lambda: name in widget.names(), True)
 

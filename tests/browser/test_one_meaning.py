@@ -132,11 +132,24 @@ def prof(request: pytest.FixtureRequest, captured: Callable[[str], Capture]) -> 
     return captured(request.param)
 
 
+@pytest.fixture(scope="module")
+def page_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Capture], Path]:
+    """The page of a capture in a file, written once."""
+    folder, written = tmp_path_factory.mktemp("pages"), dict[int, Path]()
+
+    def page(prof: Capture) -> Path:
+        if id(prof) not in written:
+            written[id(prof)] = folder / f"{len(written)}.html"
+            prof.save_report(written[id(prof)])
+        return written[id(prof)]
+
+    return page
+
+
 @pytest.fixture
-def screen(prof: Capture, open_file: Opening, tmp_path: Path) -> Screen:
+def screen(prof: Capture, open_file: Opening, page_of: Callable[[Capture], Path]) -> Screen:
     """Its page at the scope view, with all that comes after the first paint."""
-    prof.save_report(tmp_path / "page.html")
-    screen = open_file(tmp_path / "page.html").look_at("scope")
+    screen = open_file(page_of(prof)).look_at("scope")
     expect(screen.choice("step")).to_be_visible()
     return screen
 
@@ -273,11 +286,10 @@ def test_the_head_line_follows_the_steps_chosen(prof: Capture, screen: Screen) -
 
 
 def test_the_head_line_follows_the_graph_chosen(
-    captured: Callable[[str], Capture], open_file: Opening, tmp_path: Path
+    captured: Callable[[str], Capture], open_file: Opening, page_of: Callable[[Capture], Path]
 ) -> None:
     prof = captured("graphs")
-    prof.save_report(tmp_path / "page.html")
-    screen = open_file(tmp_path / "page.html")
+    screen = open_file(page_of(prof))
     shown = [prof.profile, *(each for each in prof.profiles if each is not prof.profile)]
     assert len(shown) == 2
     for number, profile in enumerate(shown):
@@ -326,11 +338,10 @@ def test_the_peak_of_what_is_selected_is_that_of_the_memory_tab(prof: Capture, s
 
 
 def test_a_gradient_shows_the_forward_line_first(
-    captured: Callable[[str], Capture], open_file: Opening, tmp_path: Path
+    captured: Callable[[str], Capture], open_file: Opening, page_of: Callable[[Capture], Path]
 ) -> None:
     prof = captured("functions")
-    prof.save_report(tmp_path / "page.html")
-    screen = open_file(tmp_path / "page.html")
+    screen = open_file(page_of(prof))
     gradient = next(name for name in prof.view("scope").names if name.startswith("gradient_tape/") and "MatMul" in name)
     screen.look_at("scope").unfold_all()
     screen.row(gradient).click()

@@ -189,10 +189,10 @@ def test_no_rule_of_axe_is_broken_and_nothing_is_lost_in_a_narrow_cell(
     screen = open_file(fit_file, color_scheme=scheme)
     expect(screen.root.get_by_role("figure", name="Time by op type")).to_be_visible()
     screen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert violations(screen.page) == []
+    assert violations(screen.page, scheme) == []
     screen.page.set_viewport_size({"width": 320, "height": 800})
     screen.until_painted()
-    assert violations(screen.page) == []
+    assert violations(screen.page, scheme) == []
     wider = screen.root.evaluate(
         "root => [...root.querySelectorAll('.glance *')].filter(each => each.getBoundingClientRect().right > 321)"
         ".filter(each => !each.closest('.stacked ul, .chart')).map(each => each.className || each.tagName)"

@@ -25,17 +25,33 @@ from tfprof_widget.widget.shown import Shown, ShownGraph, starting_options
 
 
 def test_memory_tells_the_peak_and_whose_it_was(demo: Screen) -> None:
-    """At the peak layer1's gradient held 784 x 128 floats, 401,408 bytes."""
+    """At the peak layer1's gradient held 784 x 128 floats, 401,408 bytes, and its weights as much."""
     demo.look_at("memory")
-    expect(demo.root.get_by_role("region", name="memory over time")).to_contain_text("peak 440.1 kB")
+    expect(demo.root.get_by_role("region", name="memory over time")).to_contain_text("peak 847.2 kB")
     expect(demo.root.locator(".memory svg").first).to_be_visible()
     holders = demo.root.get_by_role("table", name=re.compile("Alive at the peak"))
     first = holders.locator("tbody tr").first
     expect(first).to_contain_text("gradients/layer1/MatMul_grad/MatMul_1")
     expect(first.get_by_role("cell", name="401.4 kB")).to_have_attribute("title", "401,408 B")
-    first.get_by_role("button").click()
+    first.get_by_role("button").first.click()
     demo.look_at("scope")
     expect(demo.row("gradients/layer1/MatMul_grad/MatMul_1")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_click_on_the_curve_tells_what_is_alive_then(demo: Screen) -> None:
+    """Before the first op the weights are alive: 101,770 floats of 4 bytes."""
+    demo.look_at("memory")
+    moments = demo.root.get_by_role("listbox", name=re.compile("Memory over time"))
+    moments.get_by_role("option").first.click()
+    kinds = demo.root.get_by_role("list", name="held for")
+    expect(kinds).to_have_text("weights 407.1 kB 100.0 %")
+    expect(demo.root.get_by_role("table", name=re.compile("Alive at 0")).locator("tbody tr")).to_have_count(4)
+    moments.get_by_role("option").last.focus()
+    demo.page.keyboard.press("ArrowLeft")
+    demo.page.keyboard.press("Enter")
+    expect(kinds).to_contain_text("gradients")
+    demo.root.get_by_role("button", name="back to the peak").click()
+    expect(demo.root.get_by_role("table", name=re.compile("Alive at the peak"))).to_be_visible()
 
 
 def test_memory_is_that_of_the_runs_that_are_chosen(open_profile: Opening) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -10,6 +11,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
 from tests.sketches import profile_of
+from tfprof_widget.profiles.cell import CellRuns, CellTimes, FitPhase, PhaseStretches
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def test_wheel_zooms_and_dragging_pans(timeline: Screen) -> None:
 
 
 def test_hover_tells_and_a_click_selects(open_profile: Opening) -> None:
-    """One op of 4 µs fills its lane, so the middle of the lane is it."""
+    """One op of 4 µs fills its lane, so the middle of the lane is it; above it is the lane of its layer."""
     screen = open_profile(profile_of("scope/a = MatMul() 4us"), view="timeline")
     box = stage(screen).bounding_box()
     assert box
@@ -143,7 +145,7 @@ def test_hover_tells_and_a_click_selects(open_profile: Opening) -> None:
     for y in heights:
         screen.page.mouse.move(x, y)
         screen.until_painted()
-        if card.count():
+        if card.count() and "scope/a" in card.inner_text():
             break
     expect(card).to_contain_text("scope/a")
     expect(card).to_contain_text("4 µs")
@@ -180,3 +182,91 @@ def test_steps_are_walked_through(open_profile: Opening) -> None:
     screen.until(lambda: painted(screen) != whole, True)
     screen.root.get_by_role("combobox", name="step").select_option("=1")
     expect(screen.root.get_by_role("img", name=re.compile("1 executions in 1 step"))).to_have_count(1)
+
+
+def test_facts_lead_to_rows_types_layers_and_lines(timeline: Screen) -> None:
+    timeline.root.get_by_role("searchbox").fill("matmul_1")
+    timeline.root.get_by_role("button", name="next found or selected").click()
+    facts = said(timeline).locator("dl > div")
+    expect(facts.filter(has_text=re.compile("^(layer|shapes|FLOPs|source)"))).to_have_count(4)
+    facts.filter(has_text=re.compile("^layer")).get_by_role("button").click()
+    expect(timeline.root.get_by_role("tab", name="layers")).to_have_attribute("aria-selected", "true")
+    timeline.look_at("timeline")
+    facts.filter(has_text=re.compile("^source")).get_by_role("button").click()
+    expect(timeline.root.get_by_role("tab", name="code")).to_have_attribute("aria-selected", "true")
+    expect(timeline.root.get_by_role("region", name="selection")).to_contain_text("Selected: ")
+
+
+def test_a_marked_range_is_added_up_by_type_layer_and_thread(timeline: Screen) -> None:
+    """All is marked: 30 ops, of which the two MatMul_1 and others are counted by their type."""
+    box = stage(timeline).bounding_box()
+    assert box
+    mouse, y = timeline.page.mouse, box["y"] + box["height"] - 3
+    timeline.page.keyboard.down("Shift")
+    mouse.move(box["x"] + 2, y)
+    mouse.down()
+    mouse.move(box["x"] + box["width"] + 9, y, steps=3)
+    mouse.up()
+    timeline.page.keyboard.up("Shift")
+    for kind in ("op type", "layer", "thread"):
+        table = said(timeline).get_by_role("table", name=f"marked, by {kind}")
+        counts = table.locator("tbody td:last-child").all_inner_texts()
+        assert sum(map(int, counts)) == 30, kind
+
+
+def test_slices_are_coloured_by_pass_or_by_op_type(timeline: Screen) -> None:
+    legend = timeline.root.get_by_role("list", name="colours")
+    expect(legend).to_contain_text("backward")
+    by_pass = painted(timeline)
+    timeline.root.get_by_role("radio", name="op type").check()
+    expect(legend).to_contain_text("elementwise, reduction")
+    timeline.until(lambda: painted(timeline) != by_pass, True)
+
+
+@pytest.mark.parametrize("height", [400, 900])
+def test_the_card_stands_beside_the_pointer_and_covers_no_control(open_profile: Opening, height: int) -> None:
+    screen = open_profile(
+        profile_of("scope/a = MatMul() 4us"), view="timeline", viewport={"width": 900, "height": height}
+    )
+    stage(screen).scroll_into_view_if_needed()
+    box = stage(screen).bounding_box()
+    assert box
+    card = screen.root.locator(".card")
+    for offset in range(6, int(box["height"]), 6):
+        screen.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + offset)
+        screen.until_painted()
+        if card.count():
+            break
+    covering = card.bounding_box()
+    assert covering
+    for control in screen.root.locator(".tools :is(button, input)").all():
+        place = control.bounding_box()
+        assert place
+        assert place["y"] + place["height"] <= covering["y"]
+    assert not covering["x"] <= box["x"] + box["width"] / 2 <= covering["x"] + covering["width"]
+
+
+def test_the_whole_cell_is_shown_with_its_steps_where_they_were(open_profile: Opening) -> None:
+    """Two steps of 4 µs in a cell, the first of which began at 5 µs; after it a callback went on for 20 µs."""
+    profile = profile_of("a = MatMul() 4us;4us")
+    entered = int(profile.executions.start_nanos.min()) - 5_000
+    later = int(profile.executions.start_nanos.max()) - entered
+    cell = CellTimes.of(
+        {"steps": later + 10_000},
+        entered=entered,
+        runs=(CellRuns.of("train", [4_000, later], [6_000, 6_000]),),
+        phases=(FitPhase("Slow.on_batch_end", 20_000, 1),),
+        stretches=PhaseStretches.of([0], [11_000], [20_000]),
+    )
+    screen = open_profile(replace(profile, cells=(cell,)), view="timeline")
+    expect(screen.root.get_by_role("radio", name="whole cell")).to_be_checked()
+    stage(screen).press("ArrowRight")
+    expect(said(screen)).to_contain_text("MatMul")
+    stage(screen).press("ArrowUp")
+    expect(said(screen)).to_contain_text("train")
+    stage(screen).press("ArrowUp")
+    expect(said(screen)).to_contain_text("Slow.on_batch_end")
+    expect(said(screen)).to_contain_text("20 µs")
+    whole = painted(screen)
+    screen.root.get_by_role("radio", name="steps").check()
+    screen.until(lambda: painted(screen) != whole, True)

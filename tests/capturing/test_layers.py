@@ -144,3 +144,68 @@ def test_a_module_whose_ops_have_no_scope() -> None:
     assert body_row["type"] == "Body"
     assert body_row["forward_micros"] > 0
     assert view.own["micros"].sum() == prof.profile.view("op").own["micros"].sum()
+
+
+class Autoencoder(keras.Model):  # type: ignore[misc]
+    """A model whose `train_step` calls the models in it, and never the model itself, as those of VAEs and GANs do."""
+
+    def __init__(self) -> None:
+        super().__init__(name="whole")
+        self.encoder = keras.Sequential([keras.Input([8]), DENSE(64, name="lower")], name="encoder")
+        self.decoder = keras.Sequential([keras.Input([64]), DENSE(8, name="upper"), DENSE(8)], name="decoder")
+
+    def train_step(self, data: tuple[tf.Tensor, tf.Tensor]) -> dict[str, tf.Tensor]:
+        with tf.GradientTape() as tape:
+            loss = keras.ops.mean(keras.ops.square(self.decoder(self.encoder(data[0])) - data[0]))
+        weights = self.trainable_weights
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        return {"loss": loss}
+
+
+def test_layers_that_a_train_step_calls_without_their_model_have_their_ops() -> None:
+    model = Autoencoder()
+    model.compile("adam")
+    rows = np.ones([32, 8], np.float32)
+    with tfprof.capture(trace_all=True) as prof:
+        model.fit(rows, rows, batch_size=8, epochs=2, verbose=0)
+    found = rows_of(prof.profile.view("layers"))
+    for layer in ("encoder", "lower", "decoder", "upper"):
+        assert min(found[layer][f"total_{each}_micros"] for each in ("forward", "backward", "update")) > 0, layer
+    nodes = prof.profile.view("scope", max_depth=100, account_displayed_op_only=False)
+    micros = dict(zip(nodes.names, (nodes.own["micros"] / nodes.time_scale).tolist(), strict=True))
+    products = sum(took for node, took in micros.items() if "MatMul" in node)
+    assert products == pytest.approx(
+        sum(took for node, took in micros.items() if "MatMul" in node and "whole/" in node)
+    )
+
+
+class Chain(keras.Model):  # type: ignore[misc]
+    """A model of two layers with a step of its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name)
+        self.lower, self.upper = DENSE(16, name="lower"), DENSE(8, name="upper")
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        return self.upper(self.lower(x))
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def predicted(self, x: tf.Tensor) -> tf.Tensor:
+        return self(x)
+
+
+@tf.function  # type: ignore[untyped-decorator]
+def predicted(model: keras.Model, x: tf.Tensor) -> tf.Tensor:
+    return model(x)
+
+
+@pytest.mark.parametrize("is_method", [True, False])
+def test_layers_of_a_model_that_a_function_is_given_or_is_a_method_of(is_method: bool) -> None:
+    model = Chain("taken")
+    step = model.predicted if is_method else lambda x: predicted(model, x)
+    with tfprof.capture(trace_all=True) as prof:
+        for _ in range(3):
+            step(tf.ones([4, 8]))
+    found = rows_of(prof.profile.view("layers"))
+    assert {found["lower"]["type"], found["upper"]["type"]} == {"Dense"}
+    assert min(found[layer]["total_forward_micros"] for layer in ("lower", "upper")) > 0

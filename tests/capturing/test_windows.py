@@ -72,13 +72,38 @@ def test_window_closes_when_nothing_runs() -> None:
     x = tf.constant(2.0)
     tf.square(x)
     with capturing(eager_seconds=0.5) as captured:
+        captured.recorder.windows.may_go_on = lambda: False
         tf.square(x)
-        for watch in (thread for thread in threading.enumerate() if thread.name == "tfprof_widget"):
-            watch.join(60)
+        assert captured.recorder.windows._closed.wait(60)
         tf.sin(x)
     assert captured.nodes(EAGER) == {"eager/Square": 1}
-    assert captured.recorded.warnings == ("ops outside of steps were recorded for 0.5 s at most",)
+    assert captured.recorded.warnings == ("ops outside of steps were recorded for 0.5 s at a time",)
+    for watch in (thread for thread in threading.enumerate() if thread.name == "tfprof_widget"):
+        watch.join(60)
     assert "tfprof_widget" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_eager_ops_are_recorded_again_when_twice_the_time_has_passed() -> None:
+    """What a cell of eager ops does in its first second may only make its model."""
+    x = tf.constant(2.0)
+    tf.square(x)
+    with capturing(eager_seconds=0.2) as captured:
+        tf.square(x)
+        watches = [thread for thread in threading.enumerate() if thread.name == "tfprof_widget"]
+        for watch in watches:
+            watch.join(60)  # it ends when another window is open
+        tf.sin(x)
+    assert captured.nodes(EAGER) == {"eager/Square": 1, "eager/Sin": 1}
+
+
+def test_eager_ops_are_not_recorded_again_once_a_step_has_run() -> None:
+    """Then steps are what is recorded, and windows of their own follow each other."""
+    x = tf.constant(2.0)
+    with capturing() as captured:
+        recorder = captured.recorder
+        assert recorder.windows.may_go_on()
+        tf.function(tf.square)(x)
+        assert not recorder.windows.may_go_on()
 
 
 def test_first_call_is_recorded_after_eager_ops_that_took_longer_than_a_window_of_steps() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -147,3 +148,91 @@ def test_rows_add_up_to_the_time_of_all_ops(timing: str) -> None:
     profile = demo_profile()
     view = profile.view("layers", timing=timing)
     assert view.own["micros"].sum() == profile.view("op", timing=timing).own["micros"].sum()
+
+
+def training_in(scope: str) -> str:
+    """The training above, built in a scope, as that of a net or of a replica, with its gradients in the scope too."""
+    inside = re.sub(r"(?<![\w/])(?=(gradients|lower|upper)/)", scope, TRAINING)
+    return re.sub(r"(?<=gradients/)(?=(lower|upper)/)", scope, inside)
+
+
+def test_a_scope_around_the_whole_model_is_no_layer() -> None:
+    """As those of slim's nets, of tf.name_scope("Train") and of towers are."""
+    found = rows(profile_of(training_in("tower/net/")))
+    assert ("lower", "scope", 12.0, 24.0, 5.0, 41.0) in found
+    assert ("upper", "scope", 7.0, 17.0, 6.0, 30.0) in found
+
+
+def test_scopes_in_the_scope_of_a_model_are_layers_though_one_takes_nearly_all_time() -> None:
+    """As a recurrent layer between two others: what is in the layer is not layers of the model."""
+    profile = profile_of("""
+        x = Placeholder()
+        model/embedding/GatherV2 = GatherV2(x) 2us
+        model/gru/while/cell/MatMul = MatMul(model/embedding/GatherV2) 90us
+        model/gru/while/cell/Tanh = Tanh(model/gru/while/cell/MatMul) 7us
+        model/top/MatMul = MatMul(model/gru/while/cell/Tanh) 1us
+    """)
+    assert [(row[0], row[-1]) for row in rows(profile)][:4] == [
+        ("embedding", 2.0),
+        ("gru", 97.0),
+        ("top", 1.0),
+        ("no layer", 0.0),
+    ]
+
+
+def test_an_op_that_runs_within_another_is_a_layer_by_its_gradient() -> None:
+    """In a session's graph a product, the sum behind it and its activation are one kernel, which is named as the last.
+
+    The gradients are kernels of their own.
+    """
+    profile = profile_of("""
+        x = Placeholder()
+        MatMul = MatMul(x)
+        Relu = Relu(MatMul) 12us
+        gradients/Relu_grad/ReluGrad = ReluGrad(Relu) 4us
+        gradients/MatMul_grad/MatMul_1 = MatMul(x, gradients/Relu_grad/ReluGrad) 20us
+    """)
+    found = {row[0]: row[-1] for row in rows(profile)}
+    assert (found["MatMul"], found["Relu"]) == (20.0, 16.0)
+
+
+def test_a_layer_that_takes_nearly_all_time_stays_one() -> None:
+    """Its ops are not layers of a model, nor are the scopes of one of them."""
+    profile = profile_of("""
+        x = Placeholder()
+        rnn/while/cell/MatMul = MatMul(x) 90us
+        rnn/while/cell/Tanh = Tanh(rnn/while/cell/MatMul) 9us
+        top/MatMul = MatMul(rnn/while/cell/Tanh) 1us
+    """)
+    assert [(row[0], row[-1]) for row in rows(profile)] == [
+        ("rnn", 99.0),
+        ("top", 1.0),
+        ("no layer", 0.0),
+        ("other", 0.0),
+    ]
+
+
+def test_ops_without_a_scope_are_layers_where_they_take_most_of_the_time() -> None:
+    """As in a graph of TensorFlow 1 in which nobody named anything; fetches and what makes variables are no layers."""
+    profile = profile_of("""
+        x = Placeholder()
+        random_normal/mul = Mul() 50us
+        Variable = VariableV2() 4x4 +_trainable_variables
+        Variable/Assign = Assign(Variable, random_normal/mul) 1us
+        Variable/read = Identity(Variable)
+        MatMul = MatMul(x, Variable/read) 10us
+        Relu = Relu(MatMul) 2us
+        softmax/Sum = Sum(Relu) 1us
+        gradients/softmax/Sum_grad/Tile = Tile(softmax/Sum) 3us
+        gradients/Relu_grad/ReluGrad = ReluGrad(gradients/softmax/Sum_grad/Tile, Relu) 4us
+        gradients/MatMul_grad/MatMul_1 = MatMul(x, gradients/Relu_grad/ReluGrad) 20us
+        descent/update = ApplyGradientDescent(Variable, gradients/MatMul_grad/MatMul_1) 5us
+        _retval_softmax/Sum_0_0 = _Retval(softmax/Sum) 1us
+    """)
+    found = rows(profile)
+    assert found[:3] == [
+        ("MatMul", "MatMul", 10.0, 20.0, 5.0, 35.0),
+        ("Relu", "Relu", 2.0, 4.0, 0.0, 6.0),
+        ("softmax", "scope", 1.0, 3.0, 0.0, 4.0),
+    ]
+    assert [row[0] for row in found[3:]] == ["no layer", *(row[0] for row in found[4:])]

@@ -40,6 +40,13 @@ import tfprof_widget
 reveal_type(tfprof_widget.load("profile").view("op"))
 """
 
+READS_THE_PACKAGE_ONLY = """
+[mypy]
+follow_imports = skip
+[mypy-tfprof_widget.*]
+follow_imports = silent
+"""
+
 
 def test_import_waits_with_everything_slow(installed: Path, tmp_path: Path) -> None:
     assert run(str(installed), "-c", LISTS_IMPORTS, cwd=tmp_path) == "[]\n"
@@ -53,7 +60,8 @@ def test_profile_without_tensorflow(installed: Path, tmp_path: Path) -> None:
 
 def test_users_get_the_types(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "asks.py").write_text(ASKS_FOR_TYPES)
-    options = (f"--python-executable={installed}", f"--cache-dir={tmp_path}", "--follow-imports=silent")
+    (tmp_path / "mypy.ini").write_text(READS_THE_PACKAGE_ONLY)
+    options = (f"--python-executable={installed}", f"--cache-dir={tmp_path}", "--config-file=mypy.ini")
     printed = run(sys.executable, "-m", "mypy", *options, "asks.py", cwd=tmp_path)
     assert 'Revealed type is "tfprof_widget.api.view.View"' in printed
 

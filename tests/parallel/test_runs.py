@@ -67,12 +67,17 @@ def ran(shell: InteractiveShell, line: str, code: str) -> Capture:
     return kept
 
 
+def steady_names(profile: Profile) -> list[str]:
+    """The names of the steps without what a busy machine adds to some."""
+    return [name.removesuffix(SHORTER).removesuffix(EARLY) for name in profile.step_names]
+
+
 def told(profile: Profile) -> Any:
     """All of a profile that does not depend on a clock."""
     nodes, totals = profile.nodes, profile.step_totals
     return (
         profile.steps,
-        profile.step_names,
+        steady_names(profile),
         profile.step_workers,
         nodes.names,
         [nodes.ops[op] for op in nodes.op],
@@ -102,8 +107,9 @@ def test_a_session_cell_gives_what_two_local_runs_merged_give(shell: Interactive
 
 def test_a_function_is_counted_on_each_engine(shell: InteractiveShell) -> None:
     found = ran(shell, "--engines rc --all", FUNCTION)
-    names = [name.removesuffix(SHORTER).removesuffix(EARLY) for name in found.profile.step_names]  # by the load
-    counted = Counter(step for step in zip(names, found.profile.step_workers, strict=True) if step[0] != EAGER)
+    counted = Counter(
+        step for step in zip(steady_names(found.profile), found.profile.step_workers, strict=True) if step[0] != EAGER
+    )
     assert counted == Counter(
         {(name, engine): count for name, count in COUNTS.items() for engine in ("engine 0", "engine 1")}
     )

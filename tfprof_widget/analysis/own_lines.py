@@ -7,8 +7,9 @@ import linecache
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -150,20 +151,38 @@ def _down_to_several_lines(seen: Mapping[tuple[Line, ...], int]) -> list[Counter
     return found
 
 
-def _blocks(file: str) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A loop or a function in a file, from its first to its last line; `body` is where that of a `for` begins."""
+
+    lineno: int
+    end_lineno: int
+    is_loop: bool
+    body: int = 0
+
+
+def _blocks(file: str) -> tuple[_Block, ...]:
     """The loops and functions of a file, outer ones before those in them; none if there is no source."""
+    return _parsed("".join(linecache.getlines(file)))
+
+
+@lru_cache(maxsize=32)  # a file of thousands of lines takes some tenths of a second
+def _parsed(source: str) -> tuple[_Block, ...]:
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
+        tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
-        return []
-    found: list[Any] = [node for node in ast.walk(tree) if isinstance(node, (*_LOOPS, *_FUNCTIONS))]
-    return sorted(found, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
+        return ()
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, (*_LOOPS, *_FUNCTIONS)):
+            body = node.body[0].lineno if isinstance(node, ast.For | ast.AsyncFor) else 0
+            found.append(_Block(node.lineno, node.end_lineno or node.lineno, isinstance(node, _LOOPS), body))
+    return tuple(sorted(found, key=lambda block: (block.lineno, -block.end_lineno)))
 
 
 def loop_heads(file: str) -> frozenset[int]:
     """The lines of a file that are the head of a `for` alone: what they call gives the items of the loop."""
-    loops = [block for block in _blocks(file) if isinstance(block, (ast.For, ast.AsyncFor))]
-    return frozenset(line for loop in loops for line in range(loop.lineno, loop.body[0].lineno))
+    return frozenset(line for block in _blocks(file) for line in range(block.lineno, block.body))
 
 
 def is_repeated(file: str, line: int) -> bool:
@@ -171,7 +190,7 @@ def is_repeated(file: str, line: int) -> bool:
     return bool(_loops_around(_blocks(file), [line]))
 
 
-def _loop_around(blocks: Sequence[Any], lines: Mapping[int, int]) -> int:
+def _loop_around(blocks: Sequence[_Block], lines: Mapping[int, int]) -> int:
     """The line of the loop that repeats most of these lines of one function; 0 if no loop does.
 
     That is the innermost loop around all lines that are in the same outermost loop.
@@ -187,23 +206,23 @@ def _loop_around(blocks: Sequence[Any], lines: Mapping[int, int]) -> int:
     return _loops_around(blocks, most)[-1] if 2 * sum(lines[each] for each in most) > sum(lines.values()) else 0
 
 
-def _loops_around(blocks: Sequence[Any], lines: Sequence[int]) -> list[int]:
+def _loops_around(blocks: Sequence[_Block], lines: Sequence[int]) -> list[int]:
     """The lines of the loops around all these lines, the outermost first, within the innermost function."""
     found: list[int] = []
     for block in _around(blocks, lines):
-        found = [*found, block.lineno] if isinstance(block, _LOOPS) else []
+        found = [*found, block.lineno] if block.is_loop else []
     return found
 
 
-def _around(blocks: Sequence[Any], lines: Sequence[int]) -> Iterator[Any]:
+def _around(blocks: Sequence[_Block], lines: Sequence[int]) -> Iterator[_Block]:
     return (block for block in blocks if block.lineno <= min(lines) and max(lines) <= block.end_lineno)
 
 
-def _is_loop_at(block: Any, line: int) -> bool:
-    return isinstance(block, _LOOPS) and block.lineno <= line <= (block.end_lineno or block.lineno)
+def _is_loop_at(block: _Block, line: int) -> bool:
+    return block.is_loop and block.lineno <= line <= block.end_lineno
 
 
-def _line_of_function(blocks: Sequence[Any], line: int) -> int:
+def _line_of_function(blocks: Sequence[_Block], line: int) -> int:
     """The line of the innermost function around a line; the line itself if there is no source."""
-    found = [block.lineno for block in _around(blocks, [line]) if isinstance(block, _FUNCTIONS)]
+    found = [block.lineno for block in _around(blocks, [line]) if not block.is_loop]
     return found[-1] if found else line

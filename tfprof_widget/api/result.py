@@ -326,7 +326,7 @@ class Capture(Accounted, Kept):
             warnings=(
                 *recorded.warnings,
                 *([slowed] if slowed else ()),
-                *notes_on_untraced(kinds, wall_seconds),
+                *notes_on_untraced(kinds, wall_seconds, {runs.kind for runs in recorded.runs}),
             ),
             ops_at_once=at_once,
             shown=shown,

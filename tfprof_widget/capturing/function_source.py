@@ -65,7 +65,7 @@ class FunctionSource(SamplingRecorder):
         self.functions = CalledFunctions()
         self.traces: TraceStore[RecordedWindow, TraceTable] = TraceStore(self._read_window, room=room)
         self.windows = Windows(None, self.traces, self.lock, self.note, self.under_way)
-        self.windows.cut = self._cut
+        self.windows.cut, self.windows.may_go_on = self._cut, self._may_record_eager_ops
         self._with_collectives = collectives
         self._reading = Reading(self.note, kept)
         self._met: set[str] = set()
@@ -74,9 +74,8 @@ class FunctionSource(SamplingRecorder):
         self._models = UsedModels(self.note)
         self._kind_of: dict[str, str] = {}
         self._called: dict[str | bytes, KindTally] = {}
-        self._dropped = 0
+        self._dropped, self._closed = 0, self.clock()
         self._reading_seconds = self._watching_seconds = self._windows_seconds = 0.0
-        self._closed = self.clock()
 
     def use(self, profiler: TfProfiler, *, eagerly: bool, is_safe: bool = True) -> None:
         """Record with this profiler from now on; if `eagerly`, the ops before the first step too.
@@ -201,8 +200,7 @@ class FunctionSource(SamplingRecorder):
 
     def mark_retraced(self) -> None:
         """Mark this thread's step as one that traces a function again, which counts as a warm-up."""
-        run = self._thread.run
-        if run is not None:
+        if (run := self._thread.run) is not None:
             run.is_retraced = True
 
     def _leave_out_first_collectives(self, function: Any) -> None:
@@ -211,8 +209,7 @@ class FunctionSource(SamplingRecorder):
             if not has_collectives(function.graph):
                 return
             with self.lock:
-                run = self._thread.run
-                if run is not None:
+                if (run := self._thread.run) is not None:
                     self._unrecorded.append(run)
                     if run.step is not None:
                         self.windows.drop(run.step)
@@ -277,8 +274,7 @@ class FunctionSource(SamplingRecorder):
 
     def judge_cost(self, overhead: float, untraced_seconds: float) -> None:
         """Note that tracing cost noticeably more than was asked for, if it did."""
-        note = note_on_cost(self.sampler.policy, overhead, untraced_seconds)
-        if note:
+        if note := note_on_cost(self.sampler.policy, overhead, untraced_seconds):
             self.note(note)
 
     def read(self) -> list[GraphRecording]:
@@ -354,6 +350,11 @@ class FunctionSource(SamplingRecorder):
         self.add_overhead(seconds)
         return seconds
 
+    def _may_record_eager_ops(self) -> bool:
+        """Whether eager ops may be recorded again: no step has run, and the cell is long enough for what it costs."""
+        self._count_cost()
+        return not self.sampler.kinds and self.sampler.affordable_seconds(self.clock() - self.log.entered) > 0
+
     def _limit_loops(self, run: FunctionRun, name: str) -> None:
         """Let the window be cut in a while if the function has loops: no graph tells how many ops these will run."""
         if run.step is None or not isinstance(self.sampler.policy, Adaptive):
@@ -381,8 +382,7 @@ class FunctionSource(SamplingRecorder):
 
     def _make_room(self) -> None:
         """Read waiting traces into tables if there is no room, or if it is cheap; other threads run on meanwhile."""
-        seconds = self.traces.read_some()
-        if seconds:
+        if seconds := self.traces.read_some():
             with self.lock:
                 self._reading_seconds += seconds
                 self.add_overhead(seconds)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, TypeVar
+from weakref import ref
 
 from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.text import is_of_library
@@ -97,8 +98,20 @@ def _used_by(used: Any) -> Iterator[Any]:
         yield from _names_of(used)
     elif hasattr(used, "python_function"):  # a tf.function
         yield used.python_function
+        yield from _arguments_of(used)
+    elif isinstance(used, ref):  # as a tf.function holds the object whose method it is
+        yield used()
     elif not is_of_library(getattr(sys.modules.get(type(used).__module__), "__file__", None) or "/lib/python/"):
         yield from getattr(used, "__dict__", {}).values()
+
+
+def _arguments_of(function: Any) -> Iterator[Any]:
+    """What a tf.function was called with beside tensors, such as a model; TensorFlow refers to it weakly."""
+    with suppress(Exception):  # older versions tell otherwise, or not
+        for traced in function._list_all_concrete_functions():
+            for parameter in traced.function_type.parameters.values():
+                if isinstance(taken := getattr(parameter.type_constraint, "_ref", None), ref):
+                    yield taken()
 
 
 def _names_of(function: FunctionType) -> Iterator[Any]:

@@ -301,8 +301,10 @@ UNTOLD = 0.2
 """So large a share of the cell is not left out without a word."""
 
 
-def notes_on_untraced(kinds: Iterable[KindOfRun], wall_seconds: float) -> Iterator[str]:
+def notes_on_untraced(kinds: Iterable[KindOfRun], wall_seconds: float, of_cell: Collection[str] = ()) -> Iterator[str]:
     """Names the kinds of runs that took much of the cell and of which nothing or only the first run was recorded.
+
+    If kinds `of_cell` are named, the others only waited in threads of their own, as those of queue runners do.
 
     >>> traced = KindOfRun("g", 1, 1, 0.0, 0.0, 0.1)
     >>> list(notes_on_untraced([KindOfRun("f", 1, 0, 0.0, 0.0, 0.9), traced], wall_seconds=1.0))
@@ -312,7 +314,7 @@ def notes_on_untraced(kinds: Iterable[KindOfRun], wall_seconds: float) -> Iterat
     if not any(runs.traced for runs in kinds):
         return  # then a note says why there are none
     for runs in kinds:
-        if not runs.seen or not runs.seconds > UNTOLD * wall_seconds > 0:
+        if not runs.seen or not runs.seconds > UNTOLD * wall_seconds > 0 or (of_cell and runs.name not in of_cell):
             continue
         share = written_percent(min(runs.seconds / wall_seconds, 1.0), 0)
         if not runs.traced:

@@ -30,7 +30,7 @@ NOTHING = 1 << 10
 """A window of fewer bytes holds no event."""
 
 EAGER_SECONDS = 1.0
-"""How long eager ops are recorded while no step runs: they are many, and recording them is slow."""
+"""How long eager ops are recorded at a time while no step runs: they are many, and recording them is slow."""
 
 SHARED = (
     "fewer steps were recorded, for another capture in this process recorded meanwhile: TensorFlow has one profiler, "
@@ -39,7 +39,6 @@ SHARED = (
 
 MOST_SECONDS = 0.25
 FULL_STEPS, FULL_SECONDS = 250, 2.0
-
 
 SPREAD = 4
 """What recording a step may still cost is kept for so many windows, which may lie in any part of it."""
@@ -141,7 +140,7 @@ class Windows:
         self.eager_seconds = 0.0
         self._note = note
         self._steps: list[Step] = []
-        self._opened = self._active = self._rated = 0.0
+        self._opened = self._active = self._rated = self._began = 0.0
         self._counted = 0
         self._most_steps = FIRST_STEPS
         self._held_little = self._held_nothing = False
@@ -149,6 +148,8 @@ class Windows:
         self._number = 0
         self.servers = Servers(note)
         self._closed = threading.Event()
+        self.may_go_on: Callable[[], bool] = lambda: False
+        self._is_over = threading.Event()
 
     @property
     def is_of_eager_ops(self) -> bool:
@@ -200,6 +201,7 @@ class Windows:
                 "TensorFlow's profiler leaves them out, and this TensorFlow cannot be told otherwise"
             )
         self._opened = self._active = self._rated = perf_counter()
+        self._began = self._began or started
         self.seconds += self._opened - started
         self._counted = 0
         self._most_steps = steps
@@ -284,6 +286,7 @@ class Windows:
 
     def end(self) -> None:
         """Close the window that is open, and open no other after a pause."""
+        self._is_over.set()
         self.end_pause()
         self.close()
 
@@ -371,10 +374,20 @@ class Windows:
                     break
                 if closed.is_set() or self.under_way or now - self._active < EAGER_SECONDS:
                     continue
-                self._note(f"ops outside of steps were recorded for {EAGER_SECONDS:g} s at most")
+                self._note(f"ops outside of steps were recorded for {EAGER_SECONDS:g} s at a time")
                 self.close()
-                return
+            self._wait_for_eager_ops()
+            return
         self._wait_for_steps()
+
+    def _wait_for_eager_ops(self) -> None:
+        """Record eager ops again when twice the time has passed since the first ones, which may only set up."""
+        while not self._is_over.wait(perf_counter() - self._began):
+            with self.lock:
+                if not (self.is_open or self._is_over.is_set()) and self.may_go_on():
+                    self.open()
+                    self.add_step(EAGER)
+                    return
 
     def _wait_for_steps(self) -> None:
         """Wait until pauses are over, and let the steps be recorded again, until they end."""

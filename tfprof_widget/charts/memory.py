@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfprof_widget.analysis.account.memory import held_variables
 from tfprof_widget.charts.chart import (
     ChartContent,
     ChartKind,
@@ -102,12 +103,14 @@ def _curve(profile: ProfileData, device: int, rows: Integers, nanos: Integers) -
     # As recorded where the clock, which counts microseconds, shows no difference.
     rows = rows[np.argsort(nanos[rows], kind="stable")]
     moments, held = nanos[rows], np.cumsum(profile.allocations.bytes[rows])
-    # The least is 0, for what was held before is not known.
-    before = max(0, -int(held.min()))
+    names = profile.nodes.devices
+    name = names[device] if 0 <= device < len(names) else ""
+    variables = sum(each.bytes for each in held_variables(profile) if each.device == name)
+    # Variables are held before the step. Whatever else was is known only by its release.
+    before = variables + max(0, -int(held.min()))
     held = held + before
     peak = int(held.argmax())
-    names = profile.nodes.devices
-    label = device_label(names[device] if 0 <= device < len(names) else "", names)
+    label = device_label(name, names)
     # What is held when the step starts comes first.
     kept = _drawn_points(moments, held)
     first = min(0, int(moments[0]))

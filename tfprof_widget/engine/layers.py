@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from tfprof_widget.engine.measures import Measures
-from tfprof_widget.engine.roles import DATA_SCOPE, TAPE, GraphRoles
+from tfprof_widget.engine.roles import DATA_SCOPE, TAPE, GraphRoles, of_types
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
 from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
 from tfprof_widget.lib.text import is_of_library
@@ -23,9 +22,14 @@ OUTSIDE = ("loss", "metrics", "input", "optimizer", "other")
 """The rows of what belongs to no layer."""
 _LOSS, _METRICS, _OF_INPUT, _OPTIMIZER, _OTHER = range(len(OUTSIDE))
 
+WHOLE = 0.9
+"""A scope with so large a part of the forward pass is not one of its layers."""
+
 SCOPE = "scope"
 """The type of an outermost scope, in a graph of which no layers are known."""
 
+_DATA = re.compile(r".*(Iterator|Dataset|Queue).*|_(Arg|Retval)")
+_GRADIENTS = re.compile(r"/gradients(_\d+)?/")
 _REPLICA = re.compile(r"(^|/)replica_\d+/")
 _NO_SCOPES = ("eager", DATA_SCOPE.rstrip("/"))
 _SEVERAL = -2
@@ -98,26 +102,71 @@ class _Finder:
         if any(each.is_module for each in self.layers):
             self._fill_modules(layer)
         self._fill_backward(layer)
+        self._fill_variables(layer)
         is_update = (self.code == UPDATE) & ~self.roles.variables
         owner = self._owners(layer, is_update)
         layer[is_update] = np.where(owner[is_update] >= 0, owner[is_update], ABSENT)
         layer[(self.code == INPUT) | (self.roles.update & self.roles.variables)] = ABSENT
         return self._rows(layer, self._outside(layer))
 
-    def _scopes(self) -> Iterable[ModelLayer]:
-        """The outermost scopes of the forward pass as layers, in the order in which the graph was built."""
-        first: dict[str, int] = {}
-        is_forward = ~(self.roles.backward | self.roles.update)
-        for node in np.flatnonzero(is_forward).tolist():
-            scope, inner, _ = self.names[node].partition("/")
-            if scope and inner and scope not in _NO_SCOPES:
-                made = int(self.profile.nodes.identity[node])
-                first[scope] = min(made, first.get(scope, made))
-        for scope in sorted(first, key=first.__getitem__):
-            yield ModelLayer(scope, scope, SCOPE)
+    def _scopes(self) -> list[ModelLayer]:
+        """The outermost scopes of the forward pass as layers, in the order in which the graph was built.
+
+        A scope that takes nearly all of the pass, with its gradients, and has several scopes in it that share this, is
+        the whole model: its inner scopes are layers. If most of the pass is of ops without a scope, these are layers.
+        """
+        roles = self.roles
+        is_forward = ~(roles.backward | roles.update | roles.variables | of_types(self.profile, _DATA))
+        if roles.needed.any():
+            is_forward &= roles.needed
+        inside, took = np.flatnonzero(is_forward), self._took()
+        found: list[ModelLayer] = []
+        kept, around = 0, ""
+        while True:
+            inside, scopes, alone = self._parted(inside, around)
+            times = {scope: int(took[nodes].sum()) for scope, nodes in scopes.items()}
+            singly = sum(int(took[node]) for node in alone.values())
+            whole = sum(times.values()) + singly
+            if not around and 2 * singly > whole:
+                scopes |= {name: [node] for name, node in alone.items() if took[node] and name not in scopes}
+            for scope in sorted(scopes, key=lambda scope: int(self.profile.nodes.identity[scopes[scope]].min())):
+                kind = SCOPE if scope in times else self.profile.nodes.ops[self.profile.nodes.op[alone[scope]]]
+                found.append(ModelLayer(around + scope, scope, kind, around.rstrip("/")))
+            if not around or (len(times) > 1 and 2 * singly < whole):
+                kept = len(found)
+            largest = max(times, key=times.__getitem__, default="")
+            if times.get(largest, 0) < WHOLE * whole or not whole:
+                return found[:kept]
+            around += f"{largest}/"
+
+    def _parted(self, inside: Integers, around: str) -> tuple[Integers, dict[str, list[int]], dict[str, int]]:
+        """The nodes that are in a scope, those of each scope in it, and those that are in none of these by name."""
+        variables = {self.names[node] for node in np.flatnonzero(self.roles.variables).tolist()}
+        inside = np.array([node for node in inside.tolist() if self.names[node].startswith(around)], np.int64)
+        scopes: dict[str, list[int]] = {}
+        alone: dict[str, int] = {}
+        for node in inside.tolist():
+            scope, inner, _ = self.names[node].removeprefix(around).partition("/")
+            if inner and scope and scope not in _NO_SCOPES and around + scope not in variables:
+                scopes.setdefault(scope, []).append(node)
+            elif not inner:
+                alone[scope] = node
+        return inside, scopes, alone
+
+    def _took(self) -> Integers:
+        """The time of each node with that of its gradient, in the steps that do most of the work."""
+        totals = self.profile.step_totals
+        shown = np.isin(totals.step, self.profile.steps_named(self.profile.main_kind))
+        nanos = totals.cpu_nanos + totals.accelerator_nanos
+        took = np.bincount(totals.node[shown], nanos[shown], len(self.names)).astype(np.int64)
+        for node, of in self.roles.forward.items():
+            took[of] += took[node]
+        return took
 
     def _by_name(self, name: str) -> int:
         """The innermost layer in whose scope a name is; a tape puts its own scope around those of the layers."""
+        if _GRADIENTS.search(name):
+            return ABSENT  # the forward node tells
         if "replica_" in name:
             name = _REPLICA.sub(r"\1", name)
         for part in name.split(TAPE):
@@ -150,6 +199,15 @@ class _Finder:
                 near = (*consumers[node].tolist(), *sources[node].tolist())
                 beside = (each for each in near if backward[each] and layer[each] >= 0)
                 layer[node] = layer[next(beside, node)]
+
+    def _fill_variables(self, layer: Integers) -> None:
+        """Give variables without a layer that of the op which takes them, or takes what is read of them."""
+        consumers = self.roles.consumers
+        for variable in np.flatnonzero(self.roles.variables & (layer == ABSENT)).tolist():
+            takers = [*consumers[variable].tolist()]
+            takers += [each for reader in takers for each in consumers[reader].tolist()]
+            needed = (int(layer[each]) for each in takers if self.roles.needed[each] and layer[each] != ABSENT)
+            layer[variable] = next(needed, ABSENT)
 
     def _owners(self, layer: Integers, is_update: Flags) -> Integers:
         """The layer whose variables a node helps to update; ABSENT if that is none, _SEVERAL if there are several.

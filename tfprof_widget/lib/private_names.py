@@ -242,7 +242,6 @@ POINTERS = memory
 tensorflow.python.framework.ops:_reconstruct_sequence_inputs
 [tensorflow] ingest.xspace.events: Nothing is said: executions, memory or threads of functions are missing.
 /host:CPU = plane
-tf_data_ = line
 EagerExecute = event
 KernelAndDeviceFunc::Run = event
 ExecutorState::ProcessAsync::Start = event
@@ -254,6 +253,8 @@ _COMPILED = event
 is_func = stat
 eager_op = stat
 kernel_type = stat
+[tensorflow] ingest.xspace.threads: Nothing is said: threads of tf.data have the name of their pool.
+tf_data_ = line
 [tensorflow] ingest.xspace.events: Nothing is said: memory of functions is missing.
 shape = stat
 addr = stat
@@ -332,6 +333,9 @@ keras.src.callbacks.callback_list:CallbackList.__init__ | keras.callbacks:Callba
 [tf_keras] capturing.time_hooks: Nothing is said: that phase is of other parts of the cell.
 tf_keras.src.engine.training:Model.fit
 tf_keras.src.callbacks:CallbackList.__init__
+[tensorflow] capturing.models: Nothing is said: layers of models that functions are called with have the names of scopes.
+tensorflow.python.eager.polymorphic_function.polymorphic_function:Function._list_all_concrete_functions
+tensorflow.core.function.trace_type.default_types:Weakref > _ref
 [keras] capturing.models: A note: layers and variables have TensorFlow's names.
 keras.src.layers.layer:Layer._flatten_layers
 | keras.src.engine.base_layer:Layer._flatten_layers | keras.engine.base_layer:Layer._flatten_layers

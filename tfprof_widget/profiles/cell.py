@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -46,6 +47,9 @@ class CodeLine:
     def place(self) -> str:
         """The name of the file and the number of the line."""
         return f"{self.file.rpartition('/')[2]}:{self.line}"
+
+
+_LATER = re.compile(r" \((in part|early|shorter)\)$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,8 +269,14 @@ class CellTimes:
         return self.parts[CELL_PARTS.index(name)]
 
     def runs_of(self, kind: str) -> CellRuns | None:
-        """The runs of a kind; None if there are none."""
-        return next((runs for runs in self.runs if runs.kind == kind), None)
+        """The runs of a kind, also by the name of its steps that were recorded in part; None if there are none.
+
+        >>> runs = CellRuns.of("train", [0], [5])
+        >>> CellTimes.of({}, runs=(runs,)).runs_of("train (in part)") is runs
+        True
+        """
+        named = {runs.kind: runs for runs in reversed(self.runs)}
+        return named.get(kind) or named.get(_LATER.sub("", kind))
 
     def named(self, name: Callable[[str], str]) -> CellTimes:
         """The same with other names of files, such as `In[2]` for the file of a notebook's cell.

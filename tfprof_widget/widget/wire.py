@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tfprof_widget.analysis.account.memory import VARIABLES, held_variables
 from tfprof_widget.analysis.account.python import MOST_SLICES, PARTS_SEEN, busy_time, seen_calls, seen_slices
 from tfprof_widget.analysis.account.step import rows_of_steps
 from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
@@ -85,6 +86,7 @@ def _columns(profile: ProfileData) -> Iterator[Column]:
     yield "layers.parent", _indices(layers.parent)
     yield "layers.layer", _indices(layers.layer)
     yield "layers.role", _indices(layers.role)
+    yield from _variables(profile)
     if profile.cells:
         yield from _cells(profile, starts)
 
@@ -160,6 +162,18 @@ def _other_stacks(others: OtherStacks) -> Iterator[Column]:
         yield f"other_stacks.{name}", _indices(getattr(others, name))
 
 
+def _variables(profile: ProfileData) -> Iterator[Column]:
+    """What is held before a step begins."""
+    found = held_variables(profile)
+    nodes = {name: node for node, name in enumerate(profile.nodes.names)} if found else {}
+    devices = {name: device for device, name in enumerate(profile.nodes.devices)}
+    yield "variables.kinds", VARIABLES
+    yield "variables.kind", _indices(np.array([VARIABLES.index(each.kind) for each in found]))
+    yield "variables.node", _indices(np.array([nodes.get(each.node, ABSENT) for each in found]))
+    yield "variables.device", _indices(np.array([devices.get(each.device, ABSENT) for each in found]))
+    yield "variables.bytes", _numbers([each.bytes for each in found])
+
+
 def _cells(profile: ProfileData, starts: Integers) -> Iterator[Column]:
     """What went on in the captured cells, one after the other, in nanoseconds since each was entered."""
     cells, steps = profile.cells, len(profile.steps)
@@ -173,6 +187,10 @@ def _cells(profile: ProfileData, starts: Integers) -> Iterator[Column]:
         bounds = int(runs.start[row]), int(runs.start[row] + runs.nanos[row])
         began[step] = min(max(int(starts[step]) - cell.entered, bounds[0]), bounds[1])
         cell_of[step], step_of[id(runs)][row] = place[id(cell)], step
+    if len(cells) == 1:  # ops that ran outside of runs have the clock only
+        since = starts - cells[0].entered
+        outside = (cell_of == ABSENT) & (since >= 0) & (since <= cells[0].nanos)
+        began[outside], cell_of[outside] = since[outside], 0
     yield "cells.parts", CELL_PARTS
     yield "cells.workers", [cell.worker for cell in cells]
     yield "cells.nanos", _numbers([cell.nanos for cell in cells])

@@ -2,6 +2,17 @@
 
 import type { Executions } from "../data/profile.ts";
 
+/** What a lane shows that is above those of the devices: each row of its slices in words, and its colour. */
+export interface Context {
+  readonly label: string;
+  name(row: number): string;
+  /** A place among the colours of spans.ts. */
+  colour(row: number): number;
+  facts(row: number): readonly (readonly [label: string, value: string])[];
+  /** The layer or line that a row is about, and the tab that has it. */
+  link?(row: number): { readonly name: string; readonly tab: "layers" | "code" } | null;
+}
+
 /** Slices that do not overlap, by start; times count from the left end of the layout, in nanoseconds. */
 export interface Lane {
   readonly device: number;
@@ -15,8 +26,9 @@ export interface Lane {
   readonly isTransfers: boolean;
   readonly start: Float64Array;
   readonly end: Float64Array;
-  /** Rows of the slices: of executions, or of transfers. */
+  /** Rows of the slices: of executions, of transfers, or of the context. */
   readonly execution: Int32Array;
+  readonly context?: Context;
 }
 
 /** The lanes of a device, and when anything ran on it at all. */
@@ -41,12 +53,7 @@ export function tracksOf(
   const lanesOf = (
     slices: Int32Array,
     lane: Pick<Lane, "device" | "thread" | "name" | "isTransfers">,
-  ): Lane[] =>
-    levels(slices, start, duration).map((each, level) => ({
-      ...lane,
-      level,
-      ...placed(each, start, duration),
-    }));
+  ): Lane[] => stacked(slices, start, duration).map((each, level) => ({ ...lane, level, ...each }));
   return groups(order, executions.device).map(([device, members]) => {
     const moved = firstTransfer < start.length ? members.filter((index) => index >= firstTransfer) : NONE;
     const executed = moved.length ? members.filter((index) => index < firstTransfer) : members;
@@ -78,6 +85,11 @@ function groups(positions: Int32Array, column: Int32Array): [value: number, memb
   return parts
     .map((members, index) => [index + least, members] as [number, Int32Array])
     .filter(([, members]) => members.length);
+}
+
+/** Slices by start, of one start the longer first, in as many lanes as it takes that none overlaps another. */
+export function stacked(slices: Int32Array, start: Float64Array, duration: Float64Array) {
+  return levels(slices, start, duration).map((each) => placed(each, start, duration));
 }
 
 /** Slices by start, each on the first level that is free when it starts. */
@@ -237,8 +249,14 @@ function sortByDigit(from: Int32Array, to: Int32Array, word: Uint32Array, shift:
   }
 }
 
+/** Whether a track stands above those of the devices. */
+export function isContext({ lanes: [first] }: Track): boolean {
+  return first?.context !== undefined;
+}
+
 /** A lane's name among those of its device. */
 export function laneLabel(track: Track, lane: Lane): string {
+  if (lane.context) return lane.context.label;
   if (lane.isTransfers) return lane.level ? `transfers, level ${lane.level}` : "transfers";
   return `${lane.name ? "" : track.hasThreads ? "thread " : "lane "}${laneNumber(track, lane)}`;
 }

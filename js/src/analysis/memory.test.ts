@@ -5,6 +5,8 @@ import {
   aliveAtPeak,
   byDevice,
   curveOf,
+  eventAt,
+  holdersAfter,
   holdersAtPeak,
   linesBelow,
   memoryOfStep,
@@ -54,6 +56,47 @@ test("what is held is summed in order of time, by device, the largest peak first
     [0, [1000, 3000, 5000, 6000], [100, 150, 50, 120]],
   ]);
   expect(devices.map(peakBytes)).toEqual([500, 150]);
+});
+
+// The variable a is held throughout; b runs until 50 ns, d and e are over by then, c takes what b makes.
+const KINDS: Readonly<Record<string, unknown>> = {
+  "layers.names": ["no layer"],
+  "layers.types": [""],
+  "layers.parent": Int32Array.of(-1),
+  "layers.layer": new Int32Array(5),
+  "layers.role": Int32Array.of(0, 0, 0, 1, 3),
+  "variables.kinds": ["weights", "optimizer state"],
+  "variables.kind": Int32Array.of(0, 1, 0),
+  "variables.node": Int32Array.of(0, -1, 0),
+  "variables.device": Int32Array.of(0, 0, -1),
+  "variables.bytes": Float64Array.of(1000, 200, 9),
+};
+
+test("the curve starts at what variables hold, and holders are told at any time by kind", () => {
+  const profile = {
+    ...profileWith([1, 0, 0, 20, 64], [3, 0, 0, 30, 32], [4, 0, 0, 40, 16], [1, 0, 0, 50, -64]),
+    late: (name: string) => KINDS[name],
+  };
+  const graph = profileOf(
+    "a = Variable() 1us\nb = MatMul(a) 1us\nc = Relu(b) 1us\nd = Grad() 1us\ne = Next() 1us",
+  );
+  const nodes = { ...graph.nodes, devices: ["/device:cpu:0"] };
+  const [cpu] = memoryOfStep({ ...profile, nodes }, 0);
+  if (!cpu) throw new Error("no memory");
+  expect([cpu.before, ...cpu.held]).toEqual([1200, 1264, 1296, 1312, 1248]);
+  const told = (time: number) =>
+    holdersAfter({ ...profile, nodes }, cpu, eventAt(cpu, time)).map(
+      ({ node, kind, bytes }) => `${node} ${kind} ${bytes}`,
+    );
+  expect(told(-1)).toEqual(["0 weights 1000", "-1 optimizer state 200"]);
+  expect(told(45)).toEqual([
+    "0 weights 1000",
+    "-1 optimizer state 200",
+    "1 activations 64",
+    "3 gradients 32",
+    "4 inputs 16",
+  ]);
+  expect(told(60)).toEqual(["0 weights 1000", "-1 optimizer state 200", "3 gradients 32", "4 inputs 16"]);
 });
 
 test("alive at the peak is what was allocated and not released by then", () => {

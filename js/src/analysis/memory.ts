@@ -7,6 +7,7 @@ import { chosenSteps } from "../engine/steps.ts";
 import { shortBytes, shortTime, visible } from "../lib/format.ts";
 import type { ChartContent, ChartData, ChartKind, ChartSubject } from "./chart_content.ts";
 import { deviceLabel } from "./devices.ts";
+import { type HeldKind, kindOf, knowsRoles, variablesOf } from "./memory_kinds.ts";
 
 /** The allocations and releases on a device in one step, in order of time. */
 export interface DeviceMemory {
@@ -15,18 +16,19 @@ export interface DeviceMemory {
   /** The rows of the profile's allocations. */
   readonly events: Int32Array;
   readonly nanos: Float64Array;
-  /** What is held after each event; the least is 0, for what was held before is not known. */
+  /** What is held after each event, with variables, and with what was held before as far as its release tells. */
   readonly held: Float64Array;
-  /** What is held before the first event, as far as it is known by being released. */
+  /** What is held before the first event. */
   readonly before: number;
   /** The event after which the most is held, the first of them. */
   readonly peak: number;
 }
 
-/** What a node holds. */
+/** What a node holds, and for what; a variable without a row of its own has the node -1. */
 export interface Holder {
   readonly node: number;
   readonly bytes: number;
+  readonly kind?: HeldKind;
 }
 
 /** A point of a curve. */
@@ -74,17 +76,44 @@ export function peakBytes({ held, peak }: DeviceMemory): number {
   return held[peak] ?? 0;
 }
 
-/** The nodes whose memory is held at the peak, the largest first; without what was held before the step. */
-export function holdersAtPeak(
-  { allocations, executions }: Profile,
-  { events, peak }: DeviceMemory,
-): Holder[] {
-  const byNode = new Map<number, number>();
-  for (const event of events.subarray(0, peak + 1)) {
-    const node = executions.node[allocations.execution[event] as number] as number;
-    byNode.set(node, (byNode.get(node) ?? 0) + (allocations.bytes[event] as number));
+/** What is held after an event, or before the first one (-1), the largest first: by variables, and by ops by kind. */
+export function holdersAfter(profile: Profile, { device, events }: DeviceMemory, last: number): Holder[] {
+  const { allocations, executions } = profile;
+  const byExecution = new Map<number, number>();
+  for (const event of events.subarray(0, last + 1)) {
+    const execution = allocations.execution[event] as number;
+    byExecution.set(execution, (byExecution.get(execution) ?? 0) + (allocations.bytes[event] as number));
   }
-  return largestFirst(byNode);
+  const at = allocations.nanos[events[last] ?? -1] ?? 0;
+  const byNode = new Map<number, { bytes: number; isOver: boolean }>();
+  for (const [execution, bytes] of byExecution) {
+    const node = executions.node[execution] as number;
+    const end =
+      (executions.startNanos[execution] as number) + (executions.durationNanos[execution] as number);
+    const sum = byNode.get(node) ?? { bytes: 0, isOver: true };
+    sum.bytes += bytes;
+    if (bytes > 0 && end >= at) sum.isOver = false;
+    byNode.set(node, sum);
+  }
+  const ofOps = Array.from(byNode, ([node, { bytes, isOver }]) => ({
+    node,
+    bytes,
+    ...(knowsRoles(profile) && { kind: kindOf(profile, node, isOver) }),
+  }));
+  const variables = variablesOf(profile).filter((each) => each.device === device);
+  return [...variables, ...ofOps]
+    .filter(({ bytes }) => bytes > 0)
+    .sort((one, other) => other.bytes - one.bytes || one.node - other.node);
+}
+
+/** The nodes whose memory is held at the peak, and for what. */
+export function holdersAtPeak(profile: Profile, device: DeviceMemory): Holder[] {
+  return holdersAfter(profile, device, device.peak);
+}
+
+/** The last event that was no later than a time, -1 if there is none. */
+export function eventAt({ nanos }: DeviceMemory, time: number): number {
+  return nanos.findLastIndex((each) => each <= time);
 }
 
 /** What flagged nodes hold at the peak of each device, in the step that the tab of memory shows; null where it is not known. */
@@ -162,7 +191,11 @@ export function linesBelow(
   });
 }
 
-function deviceMemory({ allocations }: Profile, device: number, events: Int32Array): DeviceMemory {
+function deviceMemory(profile: Profile, device: number, events: Int32Array): DeviceMemory {
+  const { allocations } = profile;
+  const variables = variablesOf(profile)
+    .filter((each) => each.device === device)
+    .reduce((sum, { bytes }) => sum + bytes, 0);
   // As recorded where the clock, which counts microseconds, shows no difference.
   events.sort(
     (one, other) => (allocations.nanos[one] as number) - (allocations.nanos[other] as number) || one - other,
@@ -176,11 +209,11 @@ function deviceMemory({ allocations }: Profile, device: number, events: Int32Arr
   }
   let peak = 0;
   for (let i = 0; i < held.length; i++) {
-    held[i] = (held[i] as number) - least;
+    held[i] = (held[i] as number) - least + variables;
     if ((held[i] as number) > (held[peak] as number)) peak = i;
   }
   const nanos = Float64Array.from(events, (event) => allocations.nanos[event] as number);
-  return { device, events, nanos, held, before: 0 - least, peak };
+  return { device, events, nanos, held, before: variables - least, peak };
 }
 
 /** The rows of the allocations in each step. */

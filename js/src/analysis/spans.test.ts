@@ -28,7 +28,7 @@ function planned(slices: readonly Slice[], from = 0, to = 1000, step = slices.ma
   const pixels = Array.from({ length: 100 }, () => ".");
   for (let run = 0; run < runs.length; run++) {
     const colour = runs.colour[run] as number;
-    const letter = colour === GAP ? "-" : (("ABCDEFTabcdeft"[colour] as string) ?? "?");
+    const letter = colour === GAP ? "-" : (("ABCDEFT........abcdeft"[colour] as string) ?? "?");
     for (let pixel = runs.left[run] as number; pixel < (runs.right[run] as number); pixel++) {
       expect(pixels[pixel]).toBe("."); // nothing is painted twice
       pixels[pixel] = letter;

@@ -2,6 +2,7 @@
 
 import { CATEGORIES } from "../data/chart_words.ts";
 import type { Profile } from "../data/profile.ts";
+import { ROLES } from "../engine/layers.ts";
 import { firstAbove, type Lane } from "./lanes.ts";
 import { categoryOf } from "./op_categories.ts";
 import type { Layout, Slices } from "./timeline_layout.ts";
@@ -14,8 +15,12 @@ export interface Viewport {
 
 /** The colour of transfers, after those of the categories. */
 export const TRANSFER = CATEGORIES.length;
+/** What cells and steps are made of, in the words of the overview, which has the same colours for them. */
+export const PARTS = ["forward", "backward", "update", "input", "python", "first", "tfprof", "rest"] as const;
+/** The colour of the first of these; then come the others. */
+export const PART = TRANSFER + 1;
 /** The colours of slices that are highlighted, and of those that recede; the category counts within each. */
-export const RECEDING = TRANSFER + 1;
+export const RECEDING = PART + PARTS.length;
 const COLOURS = 2 * RECEDING;
 /** The colour of the time between two slices. */
 export const GAP = COLOURS;
@@ -92,7 +97,7 @@ export interface PaintedLane {
 export function addLaneSpans(
   runs: Spans,
   number: number,
-  { lane: { start, end, execution }, colour }: PaintedLane,
+  { lane: { start, end, execution, context }, colour }: PaintedLane,
   viewport: Viewport,
   width: number,
   step: Int32Array,
@@ -102,7 +107,7 @@ export function addLaneSpans(
   const onePixel = 1 / scale;
   const weight = new Float64Array(COLOURS);
   const isOneStep = (slice: number): boolean =>
-    slice > 0 && step[execution[slice] as number] === step[execution[slice - 1] as number];
+    !context && slice > 0 && step[execution[slice] as number] === step[execution[slice - 1] as number];
   let pixel = -1; // the one whose colour is not decided yet
   let free = 0; // the first one that nothing covers yet
   let slice = firstAbove(end, seenFrom);
@@ -154,22 +159,36 @@ function dominant(weight: Float64Array): number {
   return 0;
 }
 
-/** The lanes of a layout, device by device, with their colours; nodes that are not `highlighted` recede. */
+/** The colour of a role, by its place among the engine's. */
+export function colourOfRole(role: number): number {
+  if (role === ROLES.indexOf("transfers")) return TRANSFER;
+  return role >= 0 && role < ROLES.length ? PART + role : PART + PARTS.indexOf("rest");
+}
+
+/**
+ * The lanes of a layout, device by device, with their colours: by the role of the node if `roles` are given, else by
+ * what its op type does. Nodes that are not `highlighted` recede; what stands above the devices never does.
+ */
 export function paintedLanes(
   { nodes }: Pick<Profile, "nodes">,
   executions: Pick<Slices, "node">,
   layout: Layout,
   highlighted: Uint8Array | null,
+  roles: Int32Array | null = null,
 ): PaintedLane[] {
   const categories = nodes.ops.map(categoryOf);
   const ofNode = Uint8Array.from(nodes.op, (op, node) => {
-    const category = categories[op] ?? categoryOf("");
+    const category = roles ? colourOfRole(roles[node] as number) : (categories[op] ?? categoryOf(""));
     return highlighted && !highlighted[node] ? category + RECEDING : category;
   });
   return layout.tracks.flatMap(({ lanes }) =>
     lanes.map((lane) => {
       const colour = new Uint8Array(lane.execution.length);
       for (let slice = 0; slice < colour.length; slice++) {
+        if (lane.context) {
+          colour[slice] = lane.context.colour(lane.execution[slice] as number);
+          continue;
+        }
         if (lane.isTransfers) {
           const node = executions.node[lane.execution[slice] as number] as number;
           colour[slice] = highlighted && !highlighted[node] ? TRANSFER + RECEDING : TRANSFER;

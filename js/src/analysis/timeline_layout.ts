@@ -10,28 +10,41 @@ export interface Layout {
   readonly tracks: readonly Track[];
   readonly steps: readonly StepSpan[];
   readonly end: number;
+  /** Where times are counted from 0: in each step, or in the whole cell. */
+  readonly axis: readonly { readonly from: number; readonly to: number }[];
   /** How many executions and transfers have a place, and how many have none because they have no start time. */
   readonly slices: number;
   readonly transfers: number;
   readonly untimed: number;
+  /** The executions and transfers that have a place, by start, and the start of each of all. */
+  readonly order: Int32Array;
+  readonly start: Float64Array;
 }
 
 /** The part of the steps' mean length that is left free between two of them. */
 const SPACE = 0.04;
 
-/** The layout of some steps of a profile, remembered with the profile. */
+/** The layout of some steps of a profile, one after another, remembered with the profile. */
 export function layoutOf(profile: Profile, chosen: readonly number[]): Layout {
   const make = () => laidOut(slicesOf(profile), chosen);
   return cacheOf(profile).recent(`timeline ${chosen.join()}`, make);
 }
 
-/** The layout of what happened in some steps; steps of one moment start together. */
-export function laidOut(executions: Executions & Partial<Slices>, chosen: readonly number[]): Layout {
+/**
+ * The layout of what happened in some steps; steps of one moment start together. With `began`, each step is where it
+ * began, and those of which that is not known (-1) are left out; else they lie one after another.
+ */
+export function laidOut(
+  executions: Executions & Partial<Slices>,
+  chosen: readonly number[],
+  began?: Float64Array,
+): Layout {
   const { step, startNanos, durationNanos, firstTransfer = step.length } = executions;
-  const { timed, untimed } = timedOf(executions, new Set(chosen));
+  const placed = began ? chosen.filter((each) => (began[each] ?? -1) >= 0) : chosen;
+  const { timed, untimed } = timedOf(executions, new Set(placed));
   const moment =
     executions.moment ?? Int32Array.from({ length: Math.max(-1, ...chosen) + 1 }, (_, each) => each);
-  const spans = stepSpans(executions, timed, chosen, moment);
+  const spans = stepSpans(executions, timed, placed, moment, began);
   const from = new Float64Array(moment.length);
   for (const span of spans) from[span.step] = span.from;
   const start = new Float64Array(step.length);
@@ -39,14 +52,17 @@ export function laidOut(executions: Executions & Partial<Slices>, chosen: readon
     start[index] = (startNanos[index] as number) + (from[moment[step[index] as number] as number] as number);
   const order = sortedByKey(timed, start);
   putLongerFirst(order, start, durationNanos);
-  const end = Math.max(spans.at(-1)?.to ?? 0, 1);
+  const end = Math.max(...spans.slice(began ? 0 : -1).map(({ to }) => to), 1);
   return {
     tracks: tracksOf(executions, order, start, firstTransfer),
     steps: spans,
+    axis: spans,
     end,
     slices: timed.length,
     transfers: firstTransfer < step.length ? timed.filter((index) => index >= firstTransfer).length : 0,
     untimed,
+    order,
+    start,
   };
 }
 
@@ -70,6 +86,7 @@ function stepSpans(
   timed: Int32Array,
   chosen: readonly number[],
   moment: Int32Array,
+  began?: Float64Array,
 ): StepSpan[] {
   const { step, startNanos, durationNanos } = executions;
   const lengths = new Float64Array(moment.length).fill(-1);
@@ -84,6 +101,7 @@ function stepSpans(
   const space = Math.ceil((SPACE * total) / Math.max(found.length, 1));
   let from = 0;
   return found.map((each) => {
+    if (began) from = began[each] as number;
     const span = { step: each, from, to: from + (lengths[each] as number) };
     from = span.to + space;
     return span;

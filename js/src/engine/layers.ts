@@ -18,7 +18,8 @@ interface LayerColumns {
   readonly role: Int32Array;
 }
 
-function columnsOf({ late, nodes }: Profile): LayerColumns {
+/** The columns of a profile. */
+export function layerColumns({ late, nodes }: Profile): LayerColumns {
   const names = late?.("layers.names", "texts", true) as readonly string[] | undefined;
   if (!names) {
     const none = new Int32Array(nodes.op.length);
@@ -32,7 +33,7 @@ function columnsOf({ late, nodes }: Profile): LayerColumns {
 
 /** The tree of layers: names are in the order of the model, which is that of the places. */
 export function layersTree(profile: Profile): Tree {
-  const { names, parent, layer } = columnsOf(profile);
+  const { names, parent, layer } = layerColumns(profile);
   const rowStart = new Int32Array(names.length + 2);
   for (const each of layer) rowStart[each + 2] = (rowStart[each + 2] as number) + 1;
   for (let place = 1; place < rowStart.length; place++) {
@@ -56,14 +57,14 @@ export function layersTree(profile: Profile): Tree {
 
 /** The class of the layer of each row of a layers view; empty for what is none. */
 export function layerTypes(view: View): string[] {
-  const { types } = columnsOf(view.profile);
+  const { types } = layerColumns(view.profile);
   const { origin } = view.forest.tree;
   return Array.from(view.places, (place) => types[(origin ? (origin[place] as number) : place) - 1] ?? "");
 }
 
 /** The measures with the time of each pass. */
 export function withPasses(profile: Profile, found: Measures): Measures {
-  const { role } = columnsOf(profile);
+  const { role } = layerColumns(profile);
   const passes = PASSES.map((pass) => {
     const code = ROLES.findIndex((name) => pass.startsWith(name));
     return [pass, found.column("micros").map((value, node) => (role[node] === code ? value : 0))];

@@ -3,6 +3,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { CATEGORY_COLOURS } from "../analysis/op_categories.ts";
+import { PARTS } from "../analysis/spans.ts";
 
 /** Colours as CSS writes them. */
 export interface Palette {
@@ -15,6 +16,10 @@ export interface Palette {
   readonly ink: string;
   readonly transfer: string;
   readonly categories: readonly string[];
+  /** Of what cells and steps are made of, and of names on these. */
+  readonly parts: readonly string[];
+  readonly onPart: string;
+  readonly onRest: string;
   readonly font: string;
 }
 
@@ -32,6 +37,9 @@ export function paletteOf(element: Element): Palette {
     ink: colour("--ink"),
     transfer: colour("--transfer"),
     categories: CATEGORY_COLOURS.map(colour),
+    parts: PARTS.map((part) => colour(`--${part}`)),
+    onPart: colour("--on-part"),
+    onRest: colour("--on-rest"),
     font: style.fontFamily,
   };
 }

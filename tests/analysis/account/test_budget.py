@@ -71,6 +71,15 @@ def test_what_steps_take_longer_without_recording_is_waiting() -> None:
     assert micros(budget.step) == {**PARTS, "input": 100 + 950}
 
 
+@pytest.mark.parametrize("mark", [" (in part)", " (warm-up, in part)"])
+def test_what_was_not_recorded_of_a_step_is_not_waiting(mark: str) -> None:
+    """Steps of 2,100 µs, of one of which 1,050 were recorded: the rest ran ops too."""
+    profile = replace(stepped(start=[0], nanos=[9], usual_nanos=2100 * MICRO), step_names=(f"train{mark}",))
+    budget = time_budget(profile)
+    assert micros(budget.step) == pytest.approx({part: 2 * each for part, each in PARTS.items()}, abs=0.002)
+    assert f"what is told of a step is of train{mark}" in budget.notes[-1]
+
+
 def test_where_all_steps_were_recorded_a_note_says_what_was_taken_off() -> None:
     """A microsecond for each of the five ops, of a run that began with the first op and ended 50 µs after the last."""
     runs = {"start": [0], "nanos": [1100 * MICRO], "mark": {0: TRACED}, "step": {0: 0}}

@@ -279,9 +279,13 @@ def test_the_kind_that_does_most_of_the_work_is_looked_at() -> None:
     runs = {runs.name: runs for runs in prof.measurement.runs}
     assert runs["evaluation_product"].traced
     assert runs["evaluation_product"].run_seconds > runs["GradientDescent"].run_seconds
+    product = {"GradientDescent": "train_product", "evaluation_product": "evaluation_product"}
+    work = {name: runs[name].seen * runs[name].run_seconds for name in product}
+    shown = prof.measurement.shown
+    # By their operations training does twelve times the work; a run that others held up may make up for that.
+    assert shown == "GradientDescent" or work["GradientDescent"] < 3 * work["evaluation_product"]
     told = str(prof.advice())
-    assert "train_product" in told
-    assert "evaluation_product" not in told
+    assert [each for each in product.values() if each in told] == [product[shown]]
 
 
 @each_program

@@ -12,7 +12,7 @@ from tfprof_widget.analysis.account.step import recorded_steps
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.lib.text import written_percent, written_seconds
 from tfprof_widget.profiles.cell import CELL_PARTS, STEP_PARTS, CellRuns, CellTimes, RecordedSteps
-from tfprof_widget.profiles.data import FIRST, PARTIAL, ProfileData
+from tfprof_widget.profiles.data import FIRST, FIRST_PART, PARTIAL, ProfileData
 
 if TYPE_CHECKING:
     import pandas
@@ -143,10 +143,10 @@ def _budget(profile: ProfileData, cell: CellTimes | None, worker: str) -> TimeBu
     recorded = recorded_steps(profile).among(own)
     executions = np.isin(profile.executions.step, own).sum() / max(len(own), 1)
     nanos, notes = _usual_nanos(runs, recorded, float(executions))
-    is_whole = own and not profile.step_names[own[0]].endswith((*FIRST, PARTIAL))
-    if runs is not None and own and not is_whole:
-        notes.append(f"what is told of a step is of {profile.step_names[own[0]]}: no other was recorded as a whole")
-    step = _scaled(recorded, nanos)
+    name = profile.step_names[own[0]] if own else ""
+    if runs is not None and name.endswith((*FIRST, PARTIAL)):
+        notes.append(f"what is told of a step is of {name}: no other was recorded as a whole")
+    step = _scaled(recorded, nanos, in_part=name.endswith((PARTIAL, FIRST_PART)))
     parts = dict(zip(CELL_PARTS, cell.parts if cell is not None else (0,) * len(CELL_PARTS), strict=True))
     return TimeBudget(
         cell_seconds=cell.seconds if cell is not None else 0.0,
@@ -175,17 +175,18 @@ def _usual_nanos(runs: CellRuns | None, recorded: RecordedSteps, executions: flo
     ]
 
 
-def _scaled(recorded: RecordedSteps, nanos: int) -> dict[str, int]:
+def _scaled(recorded: RecordedSteps, nanos: int, *, in_part: bool = False) -> dict[str, int]:
     """The parts of the mean recorded step, scaled to a step of this length, to which they add up.
 
     Where recorded steps took less than others, ops take no longer in those: they wait longer, for input if at all.
+    Of steps that were recorded `in_part`, what was not recorded is taken to be like the rest.
     """
     sums = recorded.parts.sum(axis=0) if len(recorded) else np.zeros(len(STEP_PARTS), np.int64)
     whole, count = int(sums.sum()), max(len(recorded), 1)
     found = dict(zip(STEP_PARTS, sums.tolist(), strict=True))
     if not whole:
         return dict.fromkeys(STEP_PARTS, 0) | {"idle": nanos}
-    if nanos * count >= whole:
+    if nanos * count >= whole and not in_part:
         mean = {part: each // count for part, each in found.items()}
         waits = "input" if found["input"] else "idle"
         mean[waits] += nanos - sum(mean.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -43,6 +43,30 @@ def held_memory(profile: ProfileData) -> list[HeldMemory]:
     return profile.cache.kept("held memory", lambda: _Holders(profile).found())
 
 
+VARIABLES = ("weights", "optimizer state")
+"""The kinds of what is held before a step begins, and after it."""
+
+
+def held_variables(profile: ProfileData) -> list[HeldMemory]:
+    """What variables hold, on each device the largest first.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> [(each.node, each.bytes) for each in held_variables(demo_profile())][0]
+    ('layer1/w', 401408)
+    """
+    return profile.cache.kept("held variables", lambda: sorted(_variables(profile), key=_by_size))
+
+
+def _variables(profile: ProfileData) -> Iterable[HeldMemory]:
+    if profile.held_memory is None:
+        return _Holders(profile).of_variables()
+    return (each for each in profile.held_memory if each.kind in VARIABLES)
+
+
+def _by_size(held: HeldMemory) -> tuple[str, int, str]:
+    return held.device, -held.bytes, held.node
+
+
 class _Holders:
     def __init__(self, profile: ProfileData) -> None:
         self.profile = profile
@@ -50,11 +74,12 @@ class _Holders:
         self.roles = GraphRoles.of(profile)
 
     def found(self) -> list[HeldMemory]:
-        held = [*self._of_variables(), *self._of_steps()]
+        held = [*self.of_variables(), *self._of_steps()]
         order = {kind: place for place, kind in enumerate(KINDS)}
         return sorted(held, key=lambda each: (each.device, order[each.kind], -each.bytes, each.node))
 
-    def _of_variables(self) -> Iterator[HeldMemory]:
+    def of_variables(self) -> Iterator[HeldMemory]:
+        """What variables hold, by their shapes."""
         nodes, variables = (
             self.profile.nodes,
             np.flatnonzero(self.roles.variables & (self.profile.nodes.parameters > 0)),

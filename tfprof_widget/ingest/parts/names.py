@@ -114,21 +114,40 @@ class Layers:
 
     >>> layers.name("model_1/dense_1/MatMul", ()), layers.name("model_1/dense_1/MatMul", {"model_1/dense"})
     ('model/dense/MatMul', 'model/dense_1/MatMul')
+
+    A `train_step` of the user's may call what is in the model, and not the model: such a layer has no scope around it.
+
+    >>> layers.add(["model/dense_1"]); layers.name("dense_1_1/MatMul", ())
+    'model/dense_1/MatMul'
     """
 
     within: dict[str, set[str]] = field(default_factory=dict)
+    _inner: dict[str, set[str]] = field(default_factory=dict)
+    _of_variables: set[str] = field(default_factory=set)
 
     def add_variables(self, names: Iterable[str]) -> None:
         """Take note of the scopes of variables."""
-        self.add(name.rpartition("/")[0] for name in names)
+        self._of_variables.update(self._noted(name.rpartition("/")[0] for name in names))
 
     def add(self, scopes: Iterable[str]) -> None:
-        """Take note of scopes, and of the scopes around them."""
+        """Take note of the scopes of layers, and of the scopes around them."""
+        for scope in self._noted(scopes):
+            self._inner.setdefault(scope.rpartition("/")[2], set()).add(scope)
+
+    def _noted(self, scopes: Iterable[str]) -> Iterator[str]:
         for scope in scopes:
             while scope:
+                yield scope
                 around, _, last = scope.rpartition("/")
                 self.within.setdefault(around, set()).add(last)
                 scope = around
+
+    def _called_alone(self, part: str, scopes: Container[str]) -> str:
+        """The scope of the layer with variables that has this scope when it is called outside of its model, or ""."""
+        number = _NUMBERED.fullmatch(part)
+        names = (number[1], part) if number is not None and number[1] not in scopes else (part,)
+        found = next(filter(None, (self._inner.get(name, set()) & self._of_variables for name in names)), set())
+        return found.pop() if len(found) == 1 else ""
 
     def name(self, name: str, scopes: Container[str]) -> str:
         """The name of an op with Keras's added numbers taken off its layers; `scopes` are the scopes of its graph."""
@@ -144,7 +163,9 @@ class Layers:
             if number is not None and number[1] in layers and (part not in layers or written + number[1] not in scopes):
                 parts[place] = number[1]
             elif part not in layers:
-                break
+                if place or not (alone := self._called_alone(part, scopes)):
+                    break
+                parts[place] = alone
             written += part + "/"
             scope = f"{scope}/{parts[place]}" if scope else parts[place]
         return before + tape + replica + "/".join([*parts, last])

@@ -88,13 +88,17 @@ export function chooseStep(state: TimelineState, by: 1 | -1): void {
 
 /** Select the nodes of a slice, alone or together with what is selected already. */
 export function select(state: TimelineState, place: SlicePosition | null, together: boolean): void {
+  const name = place && state.nodeAt(place);
+  if (name !== "") selectNode(state, name ?? "", together);
+}
+
+/** Select a node by name, alone or together with what is selected already; no name takes back what is. */
+export function selectNode(state: TimelineState, name: string, together: boolean): void {
   const selection = state.store.selection;
-  if (!place) {
+  if (!name) {
     if (!together) selection.value = [];
     return;
   }
-  const name = state.nodeAt(place);
-  if (!name) return;
   selection.value = together ? selectionAfter(selection.value, name, true) : [name];
 }
 
@@ -120,7 +124,8 @@ function step(state: TimelineState, by: number, extending: boolean): void {
 function firstSeen(state: TimelineState): SlicePosition | null {
   const { from, to } = state.visibleTime.value;
   const lanes = state.lanes.value;
-  for (let lane = 0; lane < lanes.length; lane++) {
+  const ofDevices = [...lanes.keys()].filter((lane) => !lanes[lane]?.context);
+  for (const lane of ofDevices) {
     const found = sliceAt(lanes, lane, from, to - from);
     if (found) return found;
   }
@@ -133,9 +138,10 @@ function cross(state: TimelineState, by: 1 | -1): void {
 }
 
 /** Mark the longest time in which the device of the chosen slice, else the first, did nothing; see it and what is around it. */
-export function showGap({ current, layout, range, rows, visibleTime, uses }: TimelineState): void {
-  const track = rows.value.find(({ lane }) => lane === current.value?.lane)?.track ?? 0;
-  const gap = uses.value[track]?.longestGap;
+export function showGap(state: TimelineState): void {
+  const { current, layout, range, rows, visibleTime, uses } = state;
+  const track = rows.value.find(({ lane }) => lane === current.value?.lane)?.track ?? -1;
+  const gap = (state.useOfTrack(track) ?? uses.value[0])?.longestGap;
   if (!gap) return;
   const air = gap.to - gap.from;
   range.value = gap;
@@ -218,12 +224,14 @@ export function followPointer(state: TimelineState, stage: PointerArea): () => v
     pointerup: (event) => {
       const released = press;
       press = null;
+      state.isMarking.value = false;
       if (!released || released.moved) return;
       const { x, y } = positionIn(stage, event);
       click(state, placeAt(state, stage, x, y), event.ctrlKey || event.metaKey);
     },
     pointercancel: () => {
       press = null;
+      state.isMarking.value = false;
     },
     pointerleave: () => hover(state, null),
     dblclick: () => {
@@ -281,6 +289,7 @@ function drag(state: TimelineState, stage: PointerArea, press: Press, x: number,
   if (press.marks) {
     const times = [timeAt(state, stage, press.x), timeAt(state, stage, x)].sort((one, other) => one - other);
     const { end } = state.layout.value;
+    state.isMarking.value = true;
     const [from = 0, to = 0] = times.map((time) => Math.min(Math.max(time, 0), end));
     state.range.value = { from, to };
     return;

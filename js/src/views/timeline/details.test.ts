@@ -7,9 +7,16 @@ import type { MovedTensor } from "../../data/graphs.ts";
 import type { Profile } from "../../data/profile.ts";
 import { profileOf } from "../../engine/testing.ts";
 import type { Store } from "../../state/store.ts";
-import { detailsOf, rangeText, transferFacts, useText } from "./details.ts";
+import { detailsOf, linksOf, rangeText, transferFacts, useText } from "./details.ts";
 import type { TimelineState } from "./state.ts";
 
+const LAYERS: Readonly<Record<string, unknown>> = {
+  "layers.names": ["conv", "no layer"],
+  "layers.types": ["Conv2D", ""],
+  "layers.parent": Int32Array.of(-1, -1),
+  "layers.layer": Int32Array.of(0, 1),
+  "layers.role": Int32Array.of(1, 0),
+};
 const profile = {
   steps: [7, 9],
   stepNames: ["warm-up", "train"],
@@ -18,6 +25,12 @@ const profile = {
     ops: ["Conv2D", "y"],
     op: Int32Array.of(0, 1),
     devices: ["/device:gpu:0/stream:all"],
+    shapes: ["64x784", "784x128", "64x128"],
+    shape: Int32Array.of(2, -1),
+    outputShapes: { start: Int32Array.of(0, 1, 1), values: Int32Array.of(2) },
+    inputs: { start: Int32Array.of(0, 0, 0), values: new Int32Array(0) },
+    inputPorts: new Int32Array(0),
+    floatOps: Float64Array.of(2500, 0),
   },
   executions: executionsOf([
     { step: 1, drawn: `  ${"a".repeat(125)}` },
@@ -27,6 +40,7 @@ const profile = {
     node: Int32Array.of(0, 0, 1),
     step: Int32Array.of(0, 1, 2),
     requestedBytes: Float64Array.of(5, 2_000_000, 7),
+    runCount: Float64Array.of(1, 1, 1),
   },
   traces: {
     strings: [
@@ -45,6 +59,7 @@ const profile = {
     stack: Int32Array.of(0, -1),
     forward: Int32Array.of(-1, -1),
   },
+  late: (name: string) => LAYERS[name],
 } as unknown as Profile;
 
 const kernel = ["<b>x</b>/conv", "/job:localhost/replica:0/task:0/device:gpu:0", 13] as const;
@@ -64,7 +79,8 @@ const state = {
   lanes: { value: track?.lanes },
   trackOf: () => track,
   transferAt: () => -1,
-  store: { shown: { accelerators } },
+  store: { shown: { accelerators }, options: { value: { timing: "exact" } } },
+  slices: { value: profile.executions },
   deviceName: (device: number) => deviceLabel(profile.nodes.devices[device] ?? ""),
   executionAt: ({ lane, slice }: { lane: number; slice: number }) => track?.lanes[lane]?.execution[slice],
 } as unknown as TimelineState;
@@ -74,6 +90,7 @@ test("what is known of a slice: names as they are, memory of its step, the user'
     name: "<b>x</b>/conv",
     facts: [
       ["op type", "Conv2D"],
+      ["layer", "conv, backward"],
       ["start", "20 ns"],
       ["duration", "1.25 µs"],
       ["device", "GPU:0 · stream all"],
@@ -83,6 +100,8 @@ test("what is known of a slice: names as they are, memory of its step, the user'
         "sgemm<\\u202e> (2 runs), 1.93 ms, grid 2,2,169, block 128,1,1, 122 registers, 12.5 kB shared, occupancy 25 %, 1 TB/s, began 4 µs after its launch",
       ],
       ["kernel 2", "splitK, 900 ns"],
+      ["shapes", "64×128"],
+      ["FLOPs", "2.50 kFLOP · 2 GFLOP/s"],
       ["memory", "2 MB requested in this step"],
       ["step", "9 train"],
       ["source", "net.py:88  x = conv(y)"],
@@ -93,7 +112,25 @@ test("what is known of a slice: names as they are, memory of its step, the user'
 test("what is not known is left out", () => {
   const details = detailsOf(state, { lane: 0, slice: 0 });
   expect(details?.name).toBe("y");
-  expect(details?.facts.map(([label]) => label)).toEqual(["start", "duration", "device", "lane", "step"]);
+  expect(details?.facts.map(([label]) => label)).toEqual([
+    "layer",
+    "start",
+    "duration",
+    "device",
+    "lane",
+    "step",
+  ]);
+});
+
+test("facts lead to the row, the op type, the layer and the line", () => {
+  expect([...linksOf(state, { lane: 0, slice: 1 })]).toEqual([
+    ["", { name: "<b>x</b>/conv", tab: "scope" }],
+    ["op type", { name: "Conv2D", tab: "op" }],
+    ["layer", { name: "conv", tab: "layers" }],
+    ["source", { name: "net.py:88:main", tab: "code" }],
+  ]);
+  const links = linksOf(state, { lane: 0, slice: 0 });
+  expect([...links.keys()]).toEqual(["", "op type"]);
 });
 
 test("there is nothing to say of a slice that there is not", () => {

@@ -1,6 +1,6 @@
 // Where things are on the timeline: the visible time, the rows, the slice at a point and its neighbours.
 
-import { firstAbove, type Lane } from "../../analysis/lanes.ts";
+import { firstAbove, isContext, type Lane } from "../../analysis/lanes.ts";
 import type { Viewport } from "../../analysis/spans.ts";
 import type { Layout } from "../../analysis/timeline_layout.ts";
 
@@ -134,7 +134,7 @@ function within({ from, to }: Viewport, end: number): Viewport {
   return { from: left, to: left + length };
 }
 
-/** A row; `lane` counts over all devices, -1 for a device's own line. */
+/** A row; `lane` counts over all tracks, -1 for a device's own line, which what stands above the devices has not. */
 export interface LaneRow {
   readonly track: number;
   readonly lane: number;
@@ -148,6 +148,7 @@ const HEIGHTS: readonly (readonly [lanes: number, height: number])[] = [
   [12, 24],
 ];
 const LOW = 18;
+const CONTEXT_HEIGHT = 18;
 export const AXIS_HEIGHT = 22;
 export const STEPS_HEIGHT = 16;
 const DEVICE_HEIGHT = 26;
@@ -156,15 +157,20 @@ const SPACE = 6;
 /** The rows, the first at the top of the lanes' own space. */
 export function rowsOf(layout: Layout): readonly LaneRow[] {
   const rows: LaneRow[] = [];
-  const count = layout.tracks.reduce((sum, { lanes }) => sum + lanes.length, 0);
+  const ofDevices = layout.tracks.filter((track) => !isContext(track));
+  const count = ofDevices.reduce((sum, { lanes }) => sum + lanes.length, 0);
   const height = HEIGHTS.find(([most]) => count <= most)?.[1] ?? LOW;
   let [top, lane] = [0, 0];
-  layout.tracks.forEach(({ lanes }, track) => {
-    rows.push({ track, lane: -1, top, height: DEVICE_HEIGHT });
-    top += DEVICE_HEIGHT;
-    for (const _ of lanes) {
-      rows.push({ track, lane, top, height });
-      top += height;
+  layout.tracks.forEach((each, track) => {
+    const isAbove = isContext(each);
+    if (!isAbove) {
+      rows.push({ track, lane: -1, top, height: DEVICE_HEIGHT });
+      top += DEVICE_HEIGHT;
+    } else top += SPACE / 2;
+    for (const _ of each.lanes) {
+      const own = isAbove ? CONTEXT_HEIGHT : height;
+      rows.push({ track, lane, top, height: own });
+      top += own;
       lane += 1;
     }
     top += SPACE;

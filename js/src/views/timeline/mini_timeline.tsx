@@ -8,7 +8,7 @@ import { busiestLanes, type MiniLane } from "../../analysis/timeline_layout.ts";
 import type { Store } from "../../state/store.ts";
 import { onAppearance, oncePerFrame, type Palette, paletteOf } from "../../ui/canvas.ts";
 import { afterPaint } from "../../ui/lazy.tsx";
-import { select } from "./actions.ts";
+import { selectNode } from "./actions.ts";
 import { fitted, sliceAt } from "./geometry.ts";
 import { paintSpans } from "./paint.ts";
 import { type TimelineState, timelineStateOf } from "./state.ts";
@@ -31,14 +31,15 @@ export function MiniTimeline({ store }: { readonly store: Store }) {
 
 function Strip({ state }: { readonly state: TimelineState }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const lanes = busiestLanes(state.layout.value);
+  const { layout, painted } = state.small.value;
+  const lanes = busiestLanes(layout);
   const hasLanes = lanes.length > 0;
   useEffect(() => {
     if (hasLanes && canvas.current) return paintMiniOnChange(state, canvas.current);
     return undefined;
   }, [state, hasLanes]);
   if (!hasLanes) return null;
-  const all = state.lanes.value.length;
+  const all = painted.length;
   const names = lanes.map((lane) => nameOf(state, lane));
   return (
     <section class="overview" aria-label="timeline overview">
@@ -66,7 +67,7 @@ function Strip({ state }: { readonly state: TimelineState }) {
         <canvas
           ref={canvas}
           role="img"
-          aria-label={`${state.layout.value.slices.toLocaleString("en")} executions in ${all} lanes`}
+          aria-label={`${layout.slices.toLocaleString("en")} executions in ${all} lanes`}
           style={{ height: `${lanes.length * ROW}px` }}
           onClick={(event) => selectAt(state, lanes, event)}
         />
@@ -82,14 +83,18 @@ function selectAt(
 ): void {
   const row = lanes[Math.floor(event.offsetY / ROW)];
   if (!row) return;
-  const { end } = state.layout.value;
-  const time = (event.offsetX / event.currentTarget.clientWidth) * end;
-  select(state, sliceAt(state.lanes.value, row.lane, time, NEAR * end), event.ctrlKey || event.metaKey);
+  const { layout, painted } = state.small.value;
+  const time = (event.offsetX / event.currentTarget.clientWidth) * layout.end;
+  const all = painted.map(({ lane }) => lane);
+  const place = sliceAt(all, row.lane, time, NEAR * layout.end);
+  const execution = place && (all[place.lane]?.execution[place.slice] as number);
+  selectNode(state, execution === null ? "" : state.nodeOf(execution), event.ctrlKey || event.metaKey);
 }
 
 function nameOf(state: TimelineState, { track: index, lane: number }: MiniLane): string {
-  const track = state.layout.value.tracks[index];
-  const lane = state.lanes.value[number];
+  const { layout, painted } = state.small.value;
+  const track = layout.tracks[index];
+  const lane = painted[number]?.lane;
   if (!track || !lane) return "";
   const device = state.deviceName(track.device);
   return track.lanes.filter(({ isTransfers }) => !isTransfers).length === 1
@@ -110,21 +115,23 @@ function paintMiniOnChange(state: TimelineState, canvas: HTMLCanvasElement): () 
     [canvas.width, canvas.height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
     palette ??= paletteOf(canvas);
     runs.clear();
-    const tops = new Int32Array(state.lanes.value.length);
-    const { layout, painted, slices } = state;
-    busiestLanes(layout.value).forEach(({ lane }, row) => {
-      const own = painted.value[lane];
+    const tops = new Int32Array(state.small.value.painted.length);
+    const { small, slices } = state;
+    const { layout, painted } = small.value;
+    const heights = new Int32Array(tops.length).fill(Math.round(SLICE * ratio));
+    busiestLanes(layout).forEach(({ lane }, row) => {
+      const own = painted[lane];
       tops[lane] = Math.round((row * ROW + (ROW - SLICE) / 2) * ratio);
-      if (own) addLaneSpans(runs, lane, own, fitted(layout.value.end), canvas.width, slices.value.step);
+      if (own) addLaneSpans(runs, lane, own, fitted(layout.end), canvas.width, slices.value.step);
     });
-    paintSpans(context, runs, { left: 0, tops, height: Math.round(SLICE * ratio), ratio }, palette);
+    paintSpans(context, runs, { left: 0, tops, heights, ratio }, palette);
   });
   const unfollow = onAppearance(canvas, () => {
     palette = null;
     painting.ask();
   });
   const end = effect(() => {
-    void state.painted.value;
+    void state.small.value;
     painting.ask();
   });
   return () => {

@@ -1,7 +1,16 @@
 // Paints the timeline: lanes, slices, their names and marks.
 
 import { effect } from "@preact/signals";
-import { addLaneSpans, GAP, RECEDING, Spans, TRANSFER, type Viewport } from "../../analysis/spans.ts";
+import {
+  addLaneSpans,
+  GAP,
+  PART,
+  PARTS,
+  RECEDING,
+  Spans,
+  TRANSFER,
+  type Viewport,
+} from "../../analysis/spans.ts";
 import {
   lightPaletteOf,
   onAppearance,
@@ -29,6 +38,7 @@ import type { TimelineState } from "./state.ts";
 class Painter {
   readonly #runs = new Spans();
   #tops = new Int32Array(0);
+  #heights = new Int32Array(0);
 
   constructor(private readonly context: CanvasRenderingContext2D) {}
 
@@ -50,6 +60,7 @@ class Painter {
       paintOutline(context, plot, state, row, state.hovered.value, { colour: palette.text, thickness: 1 });
       paintOutline(context, plot, state, row, state.current.value, { colour: palette.accent, thickness: 2 });
     }
+    paintArrows(context, plot, state, frame, palette);
     paintHead(context, plot, layout, palette, (step) => state.stepLabel(step));
   }
 
@@ -63,17 +74,19 @@ class Painter {
     const lanes = state.painted.value;
     const { step } = state.slices.value;
     const width = Math.round((plot.right - plot.left) * ratio);
-    if (this.#tops.length < lanes.length) this.#tops = new Int32Array(lanes.length);
+    if (this.#tops.length < lanes.length) {
+      this.#tops = new Int32Array(lanes.length);
+      this.#heights = new Int32Array(lanes.length);
+    }
     this.#runs.clear();
-    let height = 0;
     for (const row of rows) {
       const painted = lanes[row.lane];
       if (!painted) continue;
-      height = Math.round(sliceHeight(row) * ratio);
+      this.#heights[row.lane] = Math.round(sliceHeight(row) * ratio);
       this.#tops[row.lane] = Math.round((row.y + 1) * ratio);
       addLaneSpans(this.#runs, row.lane, painted, plot.viewport, width, step);
     }
-    const ground = { left: Math.round(plot.left * ratio), tops: this.#tops, height, ratio };
+    const ground = { left: Math.round(plot.left * ratio), tops: this.#tops, heights: this.#heights, ratio };
     paintSpans(this.context, this.#runs, ground, palette);
     paintNames(this.context, this.#runs, ground, palette, (lane, slice) => {
       const name = state.nameAt({ lane, slice });
@@ -97,7 +110,7 @@ interface Ground {
   readonly left: number;
   /** The top of each lane, and the height of a slice in it. */
   readonly tops: Int32Array;
-  readonly height: number;
+  readonly heights: Int32Array;
   readonly ratio: number;
 }
 
@@ -106,7 +119,7 @@ const RECEDING_OPACITY = 0.22;
 const LEAST_NAMED = 34;
 const LETTER = 6.1;
 
-/** Paint the runs, one colour after another. */
+/** Paint the runs, one colour after another; with a thickness as lines in the middle of their lanes. */
 export function paintSpans(
   context: CanvasRenderingContext2D,
   runs: Spans,
@@ -118,27 +131,30 @@ export function paintSpans(
     context.globalAlpha = colour < RECEDING ? 1 : RECEDING_OPACITY;
     const tone = colour % RECEDING;
     context.fillStyle =
-      tone === TRANSFER ? transferPattern(context, palette) : (palette.categories[tone] ?? palette.dim);
-    fill(context, runs, colour, ground, 0, ground.height);
+      tone === TRANSFER
+        ? transferPattern(context, palette)
+        : (palette.categories[tone] ?? palette.parts[tone - PART] ?? palette.dim);
+    fill(context, runs, colour, ground);
   }
   context.globalAlpha = 1;
   context.fillStyle = palette.line;
-  const thickness = Math.max(Math.round(ground.ratio), 1);
-  fill(context, runs, GAP, ground, Math.round((ground.height - thickness) / 2), thickness);
+  fill(context, runs, GAP, ground, Math.max(Math.round(ground.ratio), 1));
 }
 
 function fill(
   context: CanvasRenderingContext2D,
   runs: Spans,
   colour: number,
-  { left, tops }: Ground,
-  below: number,
-  height: number,
+  { left, tops, heights }: Ground,
+  thickness?: number,
 ): void {
   for (let run = 0; run < runs.length; run++) {
     if (runs.colour[run] !== colour) continue;
     const from = runs.left[run] as number;
-    const top = tops[runs.lane[run] as number] as number;
+    const lane = runs.lane[run] as number;
+    const [top, whole] = [tops[lane] as number, heights[lane] as number];
+    const height = thickness ?? whole;
+    const below = Math.round((whole - height) / 2);
     context.fillRect(left + from, top + below, (runs.right[run] as number) - from, height);
   }
 }
@@ -147,7 +163,7 @@ function fill(
 function paintNames(
   context: CanvasRenderingContext2D,
   runs: Spans,
-  { left, tops, height, ratio }: Ground,
+  { left, tops, heights, ratio }: Ground,
   palette: Palette,
   nameOf: (lane: number, slice: number) => string,
 ): void {
@@ -162,11 +178,18 @@ function paintNames(
     const lane = runs.lane[run] as number;
     const room = width - 8;
     const name = shortened(nameOf(lane, slice), Math.floor(room / LETTER));
-    const y = ((tops[lane] as number) + height / 2) / ratio + 0.5;
-    const colour = runs.colour[run] as number;
-    context.fillStyle = colour === TRANSFER ? palette.text : colour < RECEDING ? palette.ink : palette.dim;
+    const y = ((tops[lane] as number) + (heights[lane] as number) / 2) / ratio + 0.5;
+    context.fillStyle = inkOn(palette, runs.colour[run] as number);
     context.fillText(name, (left + (runs.left[run] as number)) / ratio + 4, y, room);
   }
+}
+
+/** The colour of a name on a slice's colour. */
+function inkOn(palette: Palette, colour: number): string {
+  if (colour >= RECEDING) return palette.dim;
+  if (colour === TRANSFER) return palette.text;
+  if (colour < PART) return palette.ink;
+  return PARTS[colour - PART] === "rest" ? palette.onRest : palette.onPart;
 }
 
 function shortened(name: string, letters: number): string {
@@ -206,6 +229,48 @@ function paintOutline(
   context.strokeStyle = colour;
   context.lineWidth = thickness;
   context.strokeRect(across.left - 0.5, row.y + 0.5, across.right - across.left + 1, sliceHeight(row) + 1);
+}
+
+/** Where the middle of a lane is in the canvas. */
+function middleOf(state: TimelineState, { scrolled }: CanvasSize, lane: number): number {
+  const row = state.rows.value.find((each) => each.lane === lane);
+  return row ? headHeight(state.layout.value) + row.top - scrolled + row.height / 2 : 0;
+}
+
+const HEAD = 4;
+
+/** Draw the arrows of the chosen slice: from the end of what makes a tensor to the start of what takes it. */
+function paintArrows(
+  context: CanvasRenderingContext2D,
+  plot: TimeArea,
+  state: TimelineState,
+  frame: CanvasSize,
+  palette: Palette,
+): void {
+  const arrows = state.arrows.value;
+  if (!arrows.length) return;
+  context.save();
+  context.beginPath();
+  context.rect(plot.left, headHeight(state.layout.value), plot.right - plot.left, plot.bottom);
+  context.clip();
+  context.strokeStyle = context.fillStyle = palette.accent;
+  context.lineWidth = 1.2;
+  for (const { source, target } of arrows) {
+    const [made, taken] = [state.spanOf(source), state.spanOf(target)];
+    const [left, right] = [positionOf(plot, Math.min(made.to, taken.from)), positionOf(plot, taken.from)];
+    const [top, bottom] = [middleOf(state, frame, source.lane), middleOf(state, frame, target.lane)];
+    const bend = Math.min(Math.max((right - left) / 2, 12), 60);
+    context.beginPath();
+    context.moveTo(left, top);
+    context.bezierCurveTo(left + bend, top, right - bend, bottom, right, bottom);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(right, bottom);
+    context.lineTo(right - 1.6 * HEAD, bottom - HEAD);
+    context.lineTo(right - 1.6 * HEAD, bottom + HEAD);
+    context.fill();
+  }
+  context.restore();
 }
 
 function seenPart(plot: TimeArea, { from, to }: Viewport): { left: number; right: number } | null {
@@ -268,6 +333,7 @@ export function paintOnChange(
       state.hovered,
       state.current,
       state.range,
+      state.arrows,
     ])
       void each.value;
     painting.ask();

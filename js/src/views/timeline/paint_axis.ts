@@ -89,11 +89,11 @@ interface TimeMark {
   readonly text: string;
 }
 
-function marks(plot: TimeArea, { steps }: Layout): TimeMark[] {
+function marks(plot: TimeArea, { axis }: Layout): TimeMark[] {
   const { left, right, viewport } = plot;
   const distance = markDistance(viewport.to - viewport.from, (right - left) / MARK_ROOM);
   const found: TimeMark[] = [];
-  for (const { from, to } of steps) {
+  for (const { from, to } of axis) {
     if (to < viewport.from || from > viewport.to) continue;
     const end = Math.min(to, viewport.to);
     for (let k = Math.max(Math.ceil((viewport.from - from) / distance), 0); from + k * distance <= end; k++) {
@@ -143,10 +143,11 @@ function paintLaneName(
   const track = state.layout.value.tracks[row.track];
   const lane = state.lanes.value[row.lane];
   // The levels of a thread stand below its name.
-  if (!track || !lane || ((track.hasThreads || lane.isTransfers) && lane.level > 0)) return;
+  if (!track || !lane || ((track.hasThreads || lane.isTransfers || lane.context) && lane.level > 0)) return;
   context.font = `11px ${palette.font}`;
   context.fillStyle = palette.dim;
-  context.fillText(laneLabel(track, lane), LANE_INDENT, row.y + row.height / 2, plot.left - LANE_INDENT - 4);
+  const indent = lane.context ? DEVICE_INDENT : LANE_INDENT;
+  context.fillText(laneLabel(track, lane), indent, row.y + row.height / 2, plot.left - indent - 4);
 }
 
 function paintDevice(
@@ -156,7 +157,7 @@ function paintDevice(
   row: SeenRow,
   palette: Palette,
 ): void {
-  const use = state.uses.value[row.track];
+  const use = state.useOfTrack(row.track);
   if (!use) return;
   const middle = row.y + row.height / 2 + 1;
   const label = state.deviceName(use.device);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { paintedLanes } from "../../analysis/spans.ts";
+import { paintedLanes, RECEDING, TRANSFER } from "../../analysis/spans.ts";
 import { executionsOf, transferOf } from "../../analysis/testing.ts";
 import { layoutOf, slicesOf } from "../../analysis/timeline_layout.ts";
 import type { Nodes } from "../../data/profile.ts";
@@ -48,6 +48,6 @@ test("transfers have a colour of their own, and recede with what made them", () 
   const colours = (highlighted: Uint8Array | null) =>
     paintedLanes(profile, slicesOf(profile), layout, highlighted).map(({ colour }) => colour[0]);
   expect(colours(null).at(-1)).toBe(6);
-  expect(colours(Uint8Array.of(0, 1)).at(-1)).toBe(13);
+  expect(colours(Uint8Array.of(0, 1)).at(-1)).toBe(RECEDING + TRANSFER);
   expect(colours(Uint8Array.of(1, 0)).at(-1)).toBe(6);
 });

@@ -3,8 +3,9 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { whyTimelineIsEmpty } from "../../analysis/emptiness.ts";
 import { CATEGORY_COLOURS } from "../../analysis/op_categories.ts";
+import { PARTS } from "../../analysis/spans.ts";
 import { CATEGORIES } from "../../data/chart_words.ts";
-import { shortTime } from "../../lib/format.ts";
+import { ROLES } from "../../engine/layers.ts";
 import type { Store } from "../../state/store.ts";
 import {
   chooseHighlighted,
@@ -17,7 +18,8 @@ import {
   showMarked,
   zoom,
 } from "./actions.ts";
-import { type Details, detailsOf, rangeText, useText } from "./details.ts";
+import { ChosenSlice, DetailsCard, MarkedRange } from "./chosen.tsx";
+import { useText } from "./details.ts";
 import { headHeight, heightOf } from "./geometry.ts";
 import { canvasSizeOf, paintOnChange } from "./paint.ts";
 import { type TimelineState, timelineStateOf } from "./state.ts";
@@ -28,6 +30,7 @@ export function Timeline({ store }: { readonly store: Store }) {
   const section = useRef<HTMLElement>(null);
   const layout = state.layout.value;
   const hasSlices = layout.slices > 0;
+  const isNothing = !state.range.value && !state.current.value;
   useLayoutEffect(() => state.settle(), [state, layout]);
   useEffect(() => {
     if (hasSlices && section.current) return followSearchBox(state, section.current);
@@ -38,12 +41,21 @@ export function Timeline({ store }: { readonly store: Store }) {
     <section ref={section} class="timeline" aria-label="timeline">
       <Toolbar state={state} />
       <TimelineCanvas state={state} summary={summaryOf(state)} />
-      <ChosenLine state={state} />
+      <div class="said" aria-live="polite">
+        {isNothing ? (
+          <p class="dim">Click a slice, or press an arrow key, to see what it is.</p>
+        ) : (
+          <>
+            <MarkedRange state={state} />
+            <ChosenSlice state={state} />
+          </>
+        )}
+      </div>
       <ul class="legend" aria-label="colours">
-        {CATEGORIES.map((category, index) => (
-          <li key={category}>
-            <i style={{ background: `var(${CATEGORY_COLOURS[index]})` }} />
-            {category}
+        {legendOf(state).map(([name, colour]) => (
+          <li key={name}>
+            <i style={{ background: `var(${colour})` }} />
+            {name}
           </li>
         ))}
         {layout.transfers > 0 && (
@@ -55,6 +67,21 @@ export function Timeline({ store }: { readonly store: Store }) {
       </ul>
     </section>
   );
+}
+
+// What the parts are called where they are not all of the timeline: "rest" are nodes without a role and Keras' loops.
+const ABOVE: readonly (readonly [name: string, part: (typeof PARTS)[number]])[] = [
+  ["Python", "python"],
+  ["first run, tracing", "first"],
+];
+
+/** The colours that are there, by name. */
+function legendOf(state: TimelineState): readonly (readonly [name: string, colour: string])[] {
+  const passes = PARTS.slice(0, ROLES.indexOf("transfers")).map((part) => [part, `--${part}`] as const);
+  const types = CATEGORIES.map((category, index) => [category, CATEGORY_COLOURS[index] ?? ""] as const);
+  const isByType = !state.hasRoles.value || state.isByType.value;
+  const above = state.hasCell.value ? ABOVE.map(([name, part]) => [name, `--${part}`] as const) : [];
+  return [...(isByType ? types : passes), ...above];
 }
 
 /** What there is to see, for who does not see it. */
@@ -114,51 +141,6 @@ function TimelineCanvas({ state, summary }: { readonly state: TimelineState; rea
   );
 }
 
-const DISTANCE = 12;
-
-/** A card of text above everything else, so that neither widget nor notebook cuts it off; the pointer goes through it. */
-function DetailsCard({ state }: { readonly state: TimelineState }) {
-  const card = useRef<HTMLDivElement>(null);
-  const { hovered, pointed } = state;
-  const details = hovered.value && detailsOf(state, hovered.value);
-  const isShown = details !== null;
-  useLayoutEffect(() => {
-    if (isShown) card.current?.showPopover?.();
-  }, [isShown]);
-  if (!details) return null;
-  return (
-    <div ref={card} class="card" popover="manual" aria-hidden="true" style={besides(pointed.value)}>
-      <Told details={details} />
-    </div>
-  );
-}
-
-/** A slice's name, and below it what is known of it. */
-function Told({ details: { name, facts } }: { readonly details: Details }) {
-  return (
-    <>
-      <b>{name}</b>
-      <dl>
-        {facts.map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </>
-  );
-}
-
-/** On the side of the pointer on which there is more room. */
-function besides({ x, y }: { readonly x: number; readonly y: number }): Record<string, string> {
-  const [width, height] = [document.documentElement.clientWidth, innerHeight];
-  return {
-    ...(x > width / 2 ? { right: `${width - x + DISTANCE}px` } : { left: `${x + DISTANCE}px` }),
-    ...(y > height / 2 ? { bottom: `${height - y + DISTANCE}px` } : { top: `${y + DISTANCE}px` }),
-  };
-}
-
 /** The same as some keys do, for the pointer. */
 function Toolbar({ state }: { readonly state: TimelineState }) {
   const highlighted = state.highlightedSlices.value;
@@ -180,6 +162,26 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
           <Tool name="next step" keys="]" act={() => chooseStep(state, 1)} text="›" />
         </fieldset>
       )}
+      {state.hasCell.value && (
+        <Switch
+          name="time"
+          choices={["steps", "whole cell"]}
+          chosen={state.isWholeCell.value ? 1 : 0}
+          choose={(place) => {
+            state.wantsCell.value = place === 1;
+          }}
+        />
+      )}
+      {state.hasRoles.value && (
+        <Switch
+          name="colours"
+          choices={["pass", "op type"]}
+          chosen={state.isByType.value ? 1 : 0}
+          choose={(place) => {
+            state.isByType.value = place === 1;
+          }}
+        />
+      )}
       {highlighted !== null && (
         <fieldset aria-label="found and selected">
           <Tool
@@ -200,6 +202,31 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
   );
 }
 
+/** Two radio buttons that look like one segmented button. */
+function Switch(props: {
+  readonly name: string;
+  readonly choices: readonly string[];
+  readonly chosen: number;
+  readonly choose: (place: number) => void;
+}) {
+  const { name, choices, chosen, choose } = props;
+  return (
+    <div class="segments" role="radiogroup" aria-label={name}>
+      {choices.map((choice, place) => (
+        <label key={choice}>
+          <input
+            type="radio"
+            name={`timeline ${name}`}
+            checked={place === chosen}
+            onChange={() => choose(place)}
+          />
+          <span>{choice}</span>
+        </label>
+      ))}
+    </div>
+  );
+}
+
 function Tool(props: {
   readonly name: string;
   readonly keys: string;
@@ -211,29 +238,6 @@ function Tool(props: {
     <button type="button" aria-label={name} title={`${name} (${keys})`} onClick={act}>
       {text}
     </button>
-  );
-}
-
-/** What is chosen, in words. */
-function ChosenLine({ state }: { readonly state: TimelineState }) {
-  const current = state.current.value;
-  const range = state.range.value;
-  const details = current && detailsOf(state, current);
-  return (
-    <div class="said" aria-live="polite">
-      {range && (
-        <p>
-          <b>{shortTime((range.to - range.from) / 1000)} marked</b>
-          {state.usesOf(range).map((use) => (
-            <span key={use.device}>
-              {state.deviceName(use.device)}: {rangeText(use)}
-            </span>
-          ))}
-        </p>
-      )}
-      {details && <Told details={details} />}
-      {!range && !details && <p class="dim">Click a slice, or press an arrow key, to see what it is.</p>}
-    </div>
   );
 }
 

@@ -1,0 +1,1 @@
+"""Cells in real kernels, and the shipped notebooks from beginning to end."""

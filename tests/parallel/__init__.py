@@ -1,0 +1,1 @@
+"""Cells on the engines of real clusters of ipyparallel."""
