@@ -100,7 +100,7 @@ OPTIONS: tuple[Option, ...] = (
         "The step to show; -1 is the mean of all steps.",
         minimum=-1,
     ),
-    Option("run_name_regexes", "regexes", EVERYTHING, "Let the mean of all steps be that of the runs whose name matches."),
+    Option("run_name_regexes", "regexes", EVERYTHING, "Let the mean of all steps be of the runs whose name matches."),
     Option("worker_regexes", "regexes", EVERYTHING, "Count the steps of the workers whose name matches one of these."),
     Option(
         "across_workers",

@@ -16,7 +16,7 @@ export const OPTION_HELP: Readonly<Record<keyof Options, string>> = {
   minFloatOps: "Show only rows with at least this many float operations.",
   minOccurrence: "Show only rows with at least this many runs (scope and graph view) or graph nodes (op view).",
   step: "The step to show; -1 is the mean of all steps.",
-  runNameRegexes: "Let the mean of all steps be that of the runs whose name matches.",
+  runNameRegexes: "Let the mean of all steps be of the runs whose name matches.",
   workerRegexes: "Count the steps of the workers whose name matches one of these.",
   acrossWorkers: "Show of several workers the mean, the sum of what each takes a step, or the slowest.",
   orderBy: "Order the rows under one parent by this, largest first; a pass in the layers view.",

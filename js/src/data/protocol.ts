@@ -51,7 +51,7 @@ export interface Options {
   readonly minOccurrence: number;
   /** The step to show; -1 is the mean of all steps. */
   readonly step: number;
-  /** Let the mean of all steps be that of the runs whose name matches. */
+  /** Let the mean of all steps be of the runs whose name matches. */
   readonly runNameRegexes: readonly string[];
   /** Count the steps of the workers whose name matches one of these. */
   readonly workerRegexes: readonly string[];

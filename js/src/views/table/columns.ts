@@ -49,6 +49,7 @@ const WIDTHS: Partial<Record<Summed, number>> = {
   float_ops: 66,
   params: 80,
   accelerator_micros: 84,
+  backward_micros: 78,
 };
 const HELP: Readonly<Record<Summed, string>> = {
   forward_micros: "execution time of the forward pass",
