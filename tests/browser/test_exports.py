@@ -130,11 +130,11 @@ def test_the_menu_goes_by_keys(demo: Screen) -> None:
     entries = demo.page.get_by_role("menuitem")
     expect(entries.first).to_be_focused()
     for key, label in {
-        "ArrowRight": "Op types as PNG",
-        "ArrowDown": "Scopes as PNG",
-        "ArrowUp": "Op types as PNG",
-        "ArrowLeft": "Op types as SVG",
-        "Home": "Op types as SVG",
+        "ArrowRight": "Overview as PNG",
+        "ArrowDown": "Layers as PNG",
+        "ArrowUp": "Overview as PNG",
+        "ArrowLeft": "Overview as SVG",
+        "Home": "Overview as SVG",
         "End": "Everything as one page",
     }.items():
         demo.page.keyboard.press(key)
