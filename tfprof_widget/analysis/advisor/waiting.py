@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfprof_widget.analysis.advisor.cell_time import FIX_OF_CALLS, of_cell
-from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.advisor.finding import Evidence, Finding, felt
 from tfprof_widget.analysis.advisor.input_wait import FETCHES
 from tfprof_widget.analysis.advisor.patches import as_graph, not_eagerly
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
@@ -26,10 +26,14 @@ ACCELERATOR_GAP_NANOS = 100_000
 HOST_GAP_NANOS = 1_000_000
 """In shorter gaps threads are woken, or other processes have the processor."""
 
+MORE_IN_SHORT_GAPS = 0.05
+"""If shorter gaps take such a share, too, they are told: else the device's utilization seems to say otherwise."""
+
 IDLE_SHARE = 0.2
 """Without these gaps steps would take four fifths of the time, which users notice."""
 
 
+@felt
 def device_idle(profile: ProfileData) -> Iterator[Finding]:
     """A finding for accelerators with long idle gaps; without accelerators, one for gaps in which no op runs.
 
@@ -61,13 +65,18 @@ class _Idle(NamedTuple):
     nanos: int
     rows: Flags
     gaps: Intervals
+    told: str = ""
 
 
 def _idle(steady: SteadySteps, rows: Flags, device: str, gaps: Intervals, least: int) -> _Idle:
+    whole = gaps.length
     gaps = gaps.at_least(round(least / max(steady.untraced_share, 1e-9)))  # tracing makes gaps longer
     if steady.untraced_share < 1:  # a gap that is longer than a whole step is not in most of them
         gaps = gaps.at_most(steady.wall.length // max(len(steady.steps), 1))
-    return _Idle(device, steady.of_clock(gaps.length, rows), rows, gaps)
+    told = ""
+    if steady.untraced_share == 1 and steady.of_wall(whole - gaps.length) >= MORE_IN_SHORT_GAPS:
+        told = f" in gaps of {least / 1e6:g} ms or more, and with shorter ones for {steady.of_wall(whole):.0%}"
+    return _Idle(device, steady.of_clock(gaps.length, rows), rows, gaps, told)
 
 
 def _idle_found(steady: SteadySteps, most: _Idle, *others: _Idle) -> Finding:
@@ -80,7 +89,7 @@ def _idle_found(steady: SteadySteps, most: _Idle, *others: _Idle) -> Finding:
     # Of a step with a graph, eager ops are those of the loop that calls it: between them Python works.
     return Finding(
         f"For {steady.shown(most.nanos)} of {steady.shown(steady.clock)} ({steady.of_wall(most.nanos):.0%}) "
-        f"of the steps nothing runs on {most.device}{also}.",
+        f"of the steps nothing runs on {most.device}{most.told}{also}.",
         Evidence("timeline", steady.options, around),
         FIX_OF_CALLS if any(name.startswith(f"{EAGER_SCOPE}/") for name in around) else _FIX_OF_IDLE,
         of_step=steady.of_wall(most.nanos),
@@ -116,6 +125,7 @@ MOSTLY = 0.8
 """The least share of eager ops in a step without a graph."""
 
 
+@felt
 def eager_ops(profile: ProfileData) -> Iterator[Finding]:
     """A finding if ops run one by one in a loop for much of the cell, and one if those of a step do.
 
@@ -193,6 +203,7 @@ COPIES = r"(?i).*memcpy.*|Copy(Host)?"
 WAITS = r"_(Host)?(Send|Recv)(V2)?|_?X[lL][aA](Send|Recv).*|Recv"
 
 
+@felt
 def transfers(profile: ProfileData) -> Iterator[Finding]:
     """A finding for copies, and one for sends and receives, that much of the steps wait for."""
     steady = SteadySteps.of(profile)
