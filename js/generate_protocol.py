@@ -31,6 +31,7 @@ from tfprof_widget.profiles.options import (
     METRICS,
     OPTIONS,
     ORDERS,
+    PASSES,
     TABS,
     TIMINGS,
     VIEWS,
@@ -52,6 +53,7 @@ NAMES = {
     "ViewName": VIEWS,
     "Tab": TABS,
     "Metric": METRICS,
+    "Pass": PASSES,
     "Order": ORDERS,
     "SelectColumn": COLUMNS,
     "Timing": TIMINGS,
@@ -229,7 +231,7 @@ def _key(option: Option) -> str:
 
 def _constant(kind: str) -> str:
     kind = kind.removesuffix("Name").removeprefix("Select")
-    return re.sub(r"\B[A-Z]", r"_\g<0>", kind).upper() + "S"
+    return re.sub(r"\B[A-Z]", r"_\g<0>", kind).upper() + ("ES" if kind.endswith("s") else "S")
 
 
 def _value_type(option: Option) -> str:

@@ -17,8 +17,8 @@ from tests.oracle.rows import rows
 from tests.sketches import profile_of
 from tfprof_widget import Profile
 from tfprof_widget.api.view import View
-from tfprof_widget.engine.layers import PASSES
 from tfprof_widget.output.tabular import layer_types
+from tfprof_widget.profiles.options import PASSES
 from tfprof_widget.profiles.program import ModelLayer
 
 CORPUS = Path(__file__).parent / "conformance"

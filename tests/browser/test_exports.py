@@ -20,14 +20,16 @@ from tfprof_widget.output.excerpt import shown_measures
 from tfprof_widget.output.tabular import markdown_table
 
 
-@pytest.mark.parametrize("view", ["scope", "op", "code"])
+@pytest.mark.parametrize("view", ["scope", "op", "code", "layers"])
 def test_csv_has_the_rows_of_python_in_full(demo: Screen, view: str) -> None:
     demo.look_at(view)
     rows = list(csv.DictReader(demo.export("Table as CSV").decode().splitlines()))
     frame = view_of(demo_profile(), view).to_dataframe()
     assert list(rows[0]) == list(frame.columns)
     assert [row["name"] for row in rows] == frame["name"].tolist()
-    for column in ("depth", "micros", "total_micros", "bytes", "total_runs", "total_float_ops", "hidden_ops"):
+    measured = {"depth", "micros", "total_micros", "bytes", "total_runs", "total_float_ops", "hidden_ops"}
+    measured |= {"share", "forward_micros", "total_backward_micros", "parameters", "total_update_micros"}
+    for column in measured & set(rows[0]):
         assert [float(row[column]) for row in rows] == frame[column].tolist(), column
 
 
@@ -79,10 +81,12 @@ def test_the_picture_of_the_timeline_is_of_what_is_in_sight(demo: Screen) -> Non
     assert marks() == part
 
 
-def test_markdown_is_that_of_python(demo: Screen) -> None:
-    view = view_of(demo_profile(), "scope")
+@pytest.mark.parametrize("shown", ["scope", "layers"])
+def test_markdown_is_that_of_python(demo: Screen, shown: str) -> None:
+    demo.look_at(shown)
+    view = view_of(demo_profile(), shown)
     table = demo.export("Table as Markdown").decode()
-    assert table.splitlines() == markdown_table(view, range(100), shown_measures(view)).splitlines()
+    assert table.splitlines() == markdown_table(view, range(min(100, len(view))), shown_measures(view)).splitlines()
 
 
 def test_the_page_lives_on_in_a_file(demo: Screen, open_file: Opening, tmp_path: Path) -> None:
@@ -126,11 +130,11 @@ def test_the_menu_goes_by_keys(demo: Screen) -> None:
     entries = demo.page.get_by_role("menuitem")
     expect(entries.first).to_be_focused()
     for key, label in {
-        "ArrowRight": "Op types as PNG",
-        "ArrowDown": "Scopes as PNG",
-        "ArrowUp": "Op types as PNG",
-        "ArrowLeft": "Op types as SVG",
-        "Home": "Op types as SVG",
+        "ArrowRight": "Overview as PNG",
+        "ArrowDown": "Layers as PNG",
+        "ArrowUp": "Overview as PNG",
+        "ArrowLeft": "Overview as SVG",
+        "Home": "Overview as SVG",
         "End": "Everything as one page",
     }.items():
         demo.page.keyboard.press(key)

@@ -86,9 +86,41 @@ def test_a_traced_step_is_shown_everywhere(open_file: Opening, fit_file: Path) -
     step.click()
     expect(step).to_have_attribute("aria-pressed", "true")
     expect(screen.root.get_by_role("combobox", name="step")).to_have_value("=1")
+    expect(screen.root.get_by_text("all tabs show it")).to_be_visible()
     step.press("ArrowLeft")
+    for _ in range(3):
+        screen.page.keyboard.press("ArrowLeft")
     screen.page.keyboard.press("Enter")
     expect(screen.root.get_by_role("combobox", name="step")).to_have_value("=0")
+
+
+def test_of_an_untraced_step_its_time_is_told(open_file: Opening, fit_file: Path) -> None:
+    screen = open_file(fit_file)
+    screen.root.get_by_role("button", name="step 9, 200 ms, traced").click()
+    step = screen.root.get_by_role("button", name="step 3, 200 ms", exact=True)
+    step.click()
+    expect(step).to_have_attribute("aria-pressed", "true")
+    told = "step 3, 200 ms, 1.00 times the median. What ran in it was not traced: all tabs show the mean of 2 steps."
+    expect(screen.root.get_by_text(told)).to_be_visible()
+    expect(screen.root.get_by_role("combobox", name="step").locator("option:checked")).to_have_text("mean of 2 steps")
+    step.click()
+    expect(screen.root.get_by_text(told)).to_have_count(0)
+
+
+def test_a_bar_tells_below_only_what_has_no_room_inside(open_file: Opening, fit_file: Path) -> None:
+    """No label is cut in mid-word: it is inside, whole, or below."""
+    screen = open_file(fit_file)
+    below = screen.root.locator(".stacked .below span")
+    for width in (1360, 700, 320):
+        screen.page.set_viewport_size({"width": width, "height": 800})
+        screen.until_painted()
+        inside = screen.root.locator(".stacked li button span").evaluate_all(
+            "texts => texts.filter(text => text.offsetTop === 0).map(text => ["
+            "text.textContent, text.getBoundingClientRect().right <= text.parentElement.getBoundingClientRect().right])"
+        )
+        assert all(fits for _, fits in inside)
+        parts = items(screen, "the cell") + items(screen, "a step")
+        expect(below).to_have_text([part for part in parts if part not in dict(inside)])
 
 
 def test_sliders_are_live_and_a_layer_leads_to_its_row(open_file: Opening, fit_file: Path) -> None:
@@ -103,6 +135,18 @@ def test_sliders_are_live_and_a_layer_leads_to_its_row(open_file: Opening, fit_f
     expect(screen.root.get_by_role("figure", name="Time by op type")).to_be_visible()
     table.get_by_role("button", name="mid").click()
     expect(screen.tab("layers")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_layers_tab_has_each_pass_and_orders_by_it(open_file: Opening, fit_file: Path) -> None:
+    screen = open_file(fit_file).look_at("layers")
+    headers = screen.grid.get_by_role("columnheader").all_inner_texts()
+    assert headers[1:6] == ["own", "total time ▾", "forward", "share", "runs"]
+    expect(screen.row("out")).to_contain_text("Dense")
+    expect(screen.cell("out", "forward")).to_have_text("80 ms")
+    screen.root.get_by_role("button", name="name", exact=True).click()
+    screen.grid.get_by_role("button", name="forward").click()
+    expect(screen.grid.get_by_role("columnheader", name="forward")).to_have_attribute("aria-sort", "descending")
+    assert screen.names()[1:] == ["out", "mid", "in"]
 
 
 def test_parts_and_findings_lead_to_what_they_are_made_of(open_file: Opening, fit_file: Path) -> None:

@@ -83,3 +83,36 @@ def test_code_view_merges_frames_of_libraries(demo: Screen) -> None:
 def test_code_view_shows_the_line_of_source(demo: Screen) -> None:
     demo.look_at("code")
     expect(demo.rows.filter(has_text="train.py:15").locator(".source").first).to_be_visible()
+
+
+def test_columns_are_widened_by_mouse_and_keys_and_stay_so(demo: Screen) -> None:
+    """What a column takes, names give; each tab has its own widths."""
+
+    def width_of(column: str) -> float:
+        box = demo.grid.get_by_role("columnheader", name=column).bounding_box()
+        assert box
+        return box["width"]
+
+    divider = demo.grid.get_by_role("separator", name="width of own")
+    expect(divider).to_have_attribute("aria-valuenow", "68")
+    name = width_of("name")
+    divider.press("ArrowLeft")
+    expect(divider).to_have_attribute("aria-valuenow", "76")
+    assert (width_of("own"), width_of("name") < name) == (76, True)
+    divider.press("ArrowDown")
+    expect(demo.grid.get_by_role("separator", name="width of total time")).to_be_focused()
+    box = demo.grid.get_by_role("separator", name="width of share").bounding_box()
+    assert box
+    before = width_of("share")
+    demo.page.mouse.move(box["x"] + 3, box["y"] + 9)
+    demo.page.mouse.down()
+    demo.page.mouse.move(box["x"] - 37, box["y"] + 9)
+    demo.page.mouse.up()
+    assert width_of("share") == before + 40
+    demo.look_at("op")
+    expect(demo.grid.get_by_role("separator", name="width of own")).to_have_attribute("aria-valuenow", "68")
+    demo.look_at("scope")
+    expect(divider).to_have_attribute("aria-valuenow", "76")
+    divider.press("Enter")
+    expect(divider).to_have_attribute("aria-valuenow", "68")
+    assert width_of("own") == 68

@@ -197,10 +197,20 @@ def test_a_scope_is_zoomed_into_and_left_again(demo: Screen) -> None:
     path.get_by_role("button", name="all").click()
     expect(path).to_have_count(0)
     demo.until(lambda: demo.names()[0], "_TFProfRoot")
-    demo.row("gradients/layer1").dblclick()
+    demo.row("gradients/layer1").locator(".zoom").click()
     demo.until(lambda: demo.names()[0], "gradients/layer1")
     demo.grid.press("Backspace")
     demo.until(lambda: demo.names()[0], "gradients")
+
+
+def test_a_double_click_closes_a_row_and_opens_it(demo: Screen) -> None:
+    row = demo.row("gradients")
+    expect(row).to_have_attribute("aria-expanded", "true")
+    row.dblclick()
+    expect(row).to_have_attribute("aria-expanded", "false")
+    row.dblclick()
+    expect(row).to_have_attribute("aria-expanded", "true")
+    expect(demo.root.get_by_role("navigation", name="zoomed into")).to_have_count(0)
 
 
 def test_search_marks_rows_and_goes_round(demo: Screen) -> None:

@@ -73,6 +73,16 @@ def test_columns_and_totals() -> None:
     assert frame["micros"].sum() == 105.0
 
 
+def test_rows_are_ordered_by_a_pass_and_elsewhere_by_all_of_them() -> None:
+    profile = profile_of(TRAINING)
+    names = profile.view("layers", order_by="update_micros").names
+    assert [each for each in names if each in ("lower", "upper", "no layer")] == ["no layer", "upper", "lower"]
+    options = {"account_displayed_op_only": True, "hide_name_regexes": ["lower"]}
+    shown = profile.view("layers", order_by="backward_micros", **options)
+    assert shown.names[:3] == ("_TFProfRoot", "upper", "no layer")
+    assert profile.view("op", order_by="update_micros").names == profile.view("op", order_by="micros").names
+
+
 MODEL = (
     ModelLayer("model", "model", "Functional"),
     ModelLayer("model/inner", "inner", "Sequential", "model"),

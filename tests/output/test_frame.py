@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sketches import profile_of
-from tfprof_widget.engine.layers import PASSES
 from tfprof_widget.engine.measures import MEASURES
-from tfprof_widget.profiles.options import VIEWS
+from tfprof_widget.profiles.options import PASSES, VIEWS
 
 PROFILE = profile_of("""
     layer/mul = MatMul(layer/w) 1500ns;1us 64B 8flops | train.py:3:main > ops.py:1:mul

@@ -29,7 +29,7 @@ def test_every_default_passes_its_own_check() -> None:
 def test_the_names_are_those_of_the_tfprof_documents() -> None:
     assert VIEWS == ("scope", "graph", "op", "code", "layers")
     told = "name depth bytes peak_bytes residual_bytes output_bytes micros accelerator_micros cpu_micros params"
-    assert (*told.split(), "float_ops", "occurrence") == ORDERS
+    assert (*told.split(), "float_ops", "occurrence", "forward_micros", "backward_micros", "update_micros") == ORDERS
     # The guide's list of columns, and those that came later.
     told = "bytes micros params float_ops num_hidden_ops tensor_value device op_types"
     later = "occurrence input_shapes accelerator_micros cpu_micros peak_bytes residual_bytes output_bytes"

@@ -13,7 +13,7 @@ from tests.properties.models import BOUNDED, THRESHOLDS, Model, choices, models
 from tests.properties.test_totals import EVERY_TREE, EVERY_VIEW, asked, with_traces
 from tfprof_widget.api.view import View
 from tfprof_widget.engine.measures import MEASURES
-from tfprof_widget.profiles.options import ORDERS
+from tfprof_widget.profiles.options import ORDERS, PASSES
 
 
 def places(view: View) -> set[int]:
@@ -23,6 +23,11 @@ def places(view: View) -> set[int]:
 def differently(view: View, **options: Any) -> View:
     """The same view with other values of some options."""
     return view.profile.view(view.view, **(vars(view.options) | options))
+
+
+def _measure(order: str, view: str) -> str:
+    """What rows are ordered by: where passes are not told apart, the whole time."""
+    return "micros" if order in PASSES and view != "layers" else order
 
 
 @EVERY_TREE
@@ -43,8 +48,8 @@ def test_siblings_are_in_the_order_asked_for_and_ties_in_that_of_the_tree(
 ) -> None:
     found = asked(model, view, data, order_by=order)
     keys: list[Any] = list(found.names)
-    if order in MEASURES:
-        keys = (-found.total[order]).tolist()
+    if order in (*MEASURES, *PASSES):
+        keys = (-found.total[_measure(order, view)]).tolist()
     elif order == "occurrence" and view == "code":
         keys = [-len(found.members_of(row)) for row in range(len(found))]
     ranked = sorted(range(1, len(found)), key=lambda row: found.parent[row])
@@ -60,7 +65,9 @@ def test_op_types_are_in_the_order_asked_for_and_ties_in_that_of_names(
 ) -> None:
     found = asked(model, "op", data, order_by=order)
     counts = [len(found.members_of(row)) for row in range(len(found))]
-    keys = found.own[order].tolist() if order in MEASURES else counts if order == "occurrence" else [0] * len(found)
+    keys = counts if order == "occurrence" else [0] * len(found)
+    if order in (*MEASURES, *PASSES):
+        keys = found.own[_measure(order, "op")].tolist()
     sort_keys = [(-key, name) for key, name in zip(keys, found.names, strict=True)]
     assert sort_keys == sorted(sort_keys)
 

@@ -15,12 +15,11 @@ from hypothesis import settings
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.view import View
 from tfprof_widget.charts.costs import Costs, cost_rows
-from tfprof_widget.engine.layers import PASSES
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.output.tabular import layer_types
 from tfprof_widget.output.text import blamed, hiding, left_out
-from tfprof_widget.profiles.options import METRICS
+from tfprof_widget.profiles.options import METRICS, PASSES
 from tfprof_widget.widget.wire import encoded
 
 TYPESCRIPT = Path(__file__).with_name("typescript_answers.mjs")

@@ -13,7 +13,7 @@ const PARTS = {
   "../analysis/costs.ts": "costRows, costsOf",
   "../analysis/emptiness.ts": "blamed, hiding, leftOut",
   "./evaluate.ts": "evaluate",
-  "./layers.ts": "layerTypes, passOf",
+  "./layers.ts": "layerTypes",
   "./measures.ts": "MEASURES",
   "../data/options.ts": "withDefaults",
 };
@@ -32,9 +32,9 @@ const { outputFiles } = await build({
   write: false,
 });
 const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-const { blamed, hiding, leftOut, decode, OPTIONS, costRows, costsOf, evaluate, layerTypes, MEASURES, passOf, withDefaults } =
+const { blamed, hiding, leftOut, decode, OPTIONS, costRows, costsOf, evaluate, layerTypes, MEASURES, withDefaults } =
   await import(source);
-const PASSES = ["forward", "backward", "update"];
+const PASSES = ["forward_micros", "backward_micros", "update_micros"];
 
 const directory = process.argv[2];
 const profiles = new Map();
@@ -64,7 +64,7 @@ function answerTo({ columns, view: kind, options, metrics }) {
     grand_total: byMeasure((measure) => view.grandTotal(measure)),
     unit: byMeasure((measure) => view.unit(measure)),
     passes: Object.fromEntries(
-      (kind === "layers" ? PASSES : []).map((pass) => [`${pass}_micros`, Array.from(passOf(view, pass))]),
+      (kind === "layers" ? PASSES : []).map((pass) => [pass, Array.from(view.own(pass))]),
     ),
     types: kind === "layers" ? layerTypes(view) : [],
     costs: Object.fromEntries(metrics.map((metric) => [metric, costRows(costsOf(view), metric).map(withoutOp)])),

@@ -11,10 +11,10 @@ from tfprof_widget.analysis.advisor.overview import Overview, Part, overview
 from tfprof_widget.analysis.advisor.runner import advice_on
 from tfprof_widget.charts.chart import LETTER, MARGIN, ChartContent, ChartKind, Subject, wrapped
 from tfprof_widget.engine.evaluate import evaluate
-from tfprof_widget.engine.layers import PASSES
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.text import cut_in_the_middle, fixed, short, visible
 from tfprof_widget.output.tabular import layer_types
+from tfprof_widget.profiles.options import PASSES
 
 if TYPE_CHECKING:
     import altair

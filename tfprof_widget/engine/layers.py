@@ -14,7 +14,8 @@ from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
 from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.data import ProfileData
-from tfprof_widget.profiles.program import INPUT, ROLES, UPDATE, ModelLayer, NodeLayers
+from tfprof_widget.profiles.options import PASSES
+from tfprof_widget.profiles.program import INPUT, UPDATE, ModelLayer, NodeLayers
 
 NO_LAYER = "no layer"
 OUTSIDE = ("loss", "metrics", "input", "optimizer", "other")
@@ -65,10 +66,6 @@ def layers_tree(profile: ProfileData) -> Tree:
         rows=order.astype(np.int32),
         row_start=prefix_sums(np.bincount(row, minlength=len(found.names) + 1)),
     )
-
-
-PASSES = tuple(f"{role}_micros" for role in ROLES[:INPUT])
-"""The measures that only the layers view has: the time of each pass."""
 
 
 def with_passes(profile: ProfileData, found: Measures) -> Measures:

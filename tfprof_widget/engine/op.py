@@ -62,8 +62,8 @@ def op_view(profile: ProfileData, options: Options, display: Display) -> ViewDat
 
 def _ranking(sums: Sums, order_by: str) -> Integers:
     places = np.arange(1, len(sums.forest.tree))
-    if order_by in MEASURES:
-        return places[np.argsort(-sums.own(order_by)[1:], kind="stable")]
+    if measure := sums.ordering(order_by):
+        return places[np.argsort(-sums.own(measure)[1:], kind="stable")]
     if order_by == "occurrence":
         return places[np.argsort(-sums.forest.tree.row_count[1:], kind="stable")]
     return places

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tfprof_widget.engine.account import Forest
-from tfprof_widget.engine.measures import MEASURES, Measures
+from tfprof_widget.engine.measures import Measures
 from tfprof_widget.engine.order import ordered
 from tfprof_widget.engine.tree import prefix_sums
 from tfprof_widget.lib.arrays import Integers, check_sum
+from tfprof_widget.profiles.options import PASSES
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +58,17 @@ class Sums:
     def key(self, order_by: str, view: str) -> Integers:
         """The key by which siblings are sorted, ascending."""
         tree = self.forest.tree
-        if order_by in MEASURES:
-            return -self.total(order_by)
+        if measure := self.ordering(order_by):
+            return -self.total(measure)
         if order_by == "occurrence" and view == "code":
             return -tree.row_count
         return tree.name_rank
+
+    def ordering(self, order_by: str) -> str:
+        """The measure that rows are ordered by: the time where passes are not told apart; empty if it is none."""
+        if order_by in self.measures.columns:
+            return order_by
+        return "micros" if order_by in PASSES else ""
 
     def _prefix(self, measure: str) -> Integers:
         key = ("prefix", measure)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tfprof_widget.engine.display import Display, visible_places
-from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.order import ordered
 from tfprof_widget.engine.sums import Sums
 from tfprof_widget.engine.tree import nearest_above, prefix_sums, subtree_sizes
@@ -46,7 +45,7 @@ def _in_order(view: str, options: Options, sums: Sums, visible: Flags, displayed
     """
     tree = sums.forest.tree
     places = np.flatnonzero(visible)
-    own_order = displayed_only and options.order_by in MEASURES
+    own_order = sums.ordering(options.order_by) if displayed_only else ""
     is_closed = visible[tree.parent[places[1:]]].all()
     if is_closed and not own_order:
         order = sums.order(options.order_by, view)
@@ -58,7 +57,7 @@ def _in_order(view: str, options: Options, sums: Sums, visible: Flags, displayed
     else:
         parent = nearest_above(size)
     if own_order:
-        key = -_over_subtrees(sums.own(options.order_by)[places], size)
+        key = -_over_subtrees(sums.own(own_order)[places], size)
     else:
         key = sums.key(options.order_by, view)[places]
     return places[ordered(parent, size, key)]

@@ -17,14 +17,13 @@ from tfprof_widget.analysis.advisor.finding import Finding
 from tfprof_widget.analysis.advisor.runner import advice_on
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.engine.evaluate import evaluate
-from tfprof_widget.engine.layers import PASSES
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.errors import shortened, value_error
 from tfprof_widget.output.tabular import layer_types
 from tfprof_widget.profiles.cell import CellTimes, CodeLine
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import MISSING_STREAMS, device_label
-from tfprof_widget.profiles.options import Options
+from tfprof_widget.profiles.options import PASSES, Options
 
 SCHEMA = "tfprof_widget.account"
 VERSION = 1

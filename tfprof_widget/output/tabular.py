@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfprof_widget.analysis.device_steps import device_steps
-from tfprof_widget.engine.layers import PASSES, node_layers
+from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.tree import Contracted
 from tfprof_widget.engine.view import ViewData
@@ -21,7 +21,7 @@ from tfprof_widget.output.excerpt import short_name, short_value
 from tfprof_widget.output.text import counted_rows, said_left_out
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import Accelerator, KernelRuns
-from tfprof_widget.profiles.options import OPTIONS
+from tfprof_widget.profiles.options import OPTIONS, PASSES
 
 if TYPE_CHECKING:
     import pandas
@@ -199,6 +199,8 @@ def markdown_table(view: ViewData, rows: Iterable[int], measures: Sequence[str])
     >>> print(markdown_table(demo_profile().view("op"), [0], ["micros"]).splitlines()[0])
     | name | own time | cumulative time |
     """
+    if view.view == "layers" and "micros" in measures:
+        measures = (*measures[:1], *PASSES, *measures[1:])
     total = "cumulative" if view.view == "op" else "total"
     columns = [(measure, own) for measure in measures[:1] for own in (True, False)]
     heads = [f"{'own' if own else total} {_heading(measure)}" for measure, own in columns]
@@ -234,6 +236,8 @@ def _measure(column: str) -> str:
 
 
 def _heading(measure: str) -> str:
+    if measure in PASSES:
+        return measure.removesuffix("_micros")
     return {"micros": "time", "bytes": "memory", "float_ops": "float ops"}.get(measure, measure.replace("_", " "))
 
 

@@ -13,6 +13,8 @@ from tfprof_widget.lib.errors import LONGEST_QUOTE, shortened, value_error
 Kind = Literal["integer", "flag", "choice", "choices", "regexes", "text"]
 
 VIEWS = ("scope", "graph", "op", "code", "layers")
+PASSES = ("forward_micros", "backward_micros", "update_micros")
+"""The measures of the layers view beside those of all views: the time of each pass."""
 ORDERS = (
     "name",
     "depth",
@@ -26,6 +28,7 @@ ORDERS = (
     "params",
     "float_ops",
     "occurrence",
+    *PASSES,
 )
 COLUMNS = (
     "bytes",
@@ -97,7 +100,7 @@ OPTIONS: tuple[Option, ...] = (
         "The step to show; -1 is the mean of all steps.",
         minimum=-1,
     ),
-    Option("run_name_regexes", "regexes", EVERYTHING, "Let step -1 be the mean of the runs whose name matches."),
+    Option("run_name_regexes", "regexes", EVERYTHING, "Let the mean of all steps be of the runs whose name matches."),
     Option("worker_regexes", "regexes", EVERYTHING, "Count the steps of the workers whose name matches one of these."),
     Option(
         "across_workers",
@@ -106,7 +109,13 @@ OPTIONS: tuple[Option, ...] = (
         "Show of several workers the mean, the sum of what each takes a step, or the slowest.",
         ACROSS_WORKERS,
     ),
-    Option("order_by", "choice", "name", "Order the rows under one parent by this, largest first.", ORDERS),
+    Option(
+        "order_by",
+        "choice",
+        "name",
+        "Order the rows under one parent by this, largest first; a pass in the layers view.",
+        ORDERS,
+    ),
     Option("account_type_regexes", "regexes", EVERYTHING, "Count the nodes of which a type matches one of these."),
     Option(
         "start_name_regexes",

@@ -71,7 +71,7 @@ def _trait(option: Option) -> traitlets.TraitType[Any, Any]:
 
 _TRAITS = {option.name: _trait(option) for option in OPTIONS if option.kind != "text"}
 # The traits that a saved page keeps beside the options.
-SHOWN = ("view", "metric", "graph", "selection", "search", "title", "_about", "_history")
+SHOWN = ("view", "metric", "graph", "selection", "search", "title", "_column_widths", "_about", "_history")
 OptionTraits: Any = type("OptionTraits", (traitlets.HasTraits,), _TRAITS)
 
 
@@ -92,6 +92,8 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
     selection = traitlets.List(traitlets.Unicode()).tag(sync=True)
     search = traitlets.Unicode().tag(sync=True)
     title = traitlets.Unicode().tag(sync=True)
+    # In pixels, by view and column, where the reader changed them.
+    _column_widths: Any = traitlets.Dict().tag(sync=True)
     # What a notebook keeps of this widget; empty for what it keeps of all.
     save = traitlets.Enum(("", *SAVES), "")
     _race: RunningRace | None = None

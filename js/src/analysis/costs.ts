@@ -5,7 +5,7 @@ import type { Nodes } from "../data/profile.ts";
 import type { Metric } from "../data/protocol.ts";
 import type { Measure } from "../engine/measures.ts";
 import type { View } from "../engine/view.ts";
-import { shortBytes, shortCount, shortTime, shortUnits, visible } from "../lib/format.ts";
+import { plainType, shortBytes, shortCount, shortTime, shortUnits, visible } from "../lib/format.ts";
 import { type ChartContent, type ChartKind, type ChartSubject, namesWidth } from "./chart_content.ts";
 
 /** A value an op type, in the order of the profile's `ops`; times in microseconds, float ops of the nodes that ran. */
@@ -196,12 +196,9 @@ const TOLD: Readonly<Record<Metric, (value: number) => string>> = {
   rate: (value) => shortUnits(value, "FLOP/s"),
 };
 
-// oneDNN's kernels, which TensorFlow puts in the place of its own, are named after these.
-const KERNEL = /^_Mkl(Native)?(?=.)/s;
-
 /** The names of op types without the marks of oneDNN's kernels, which only tell apart types of one name. */
 function shownNames(names: readonly string[]): string[] {
-  const short = names.map((name) => name.replace(KERNEL, ""));
+  const short = names.map((name) => plainType(name));
   return names.map((name, place) => {
     const each = short[place] as string;
     const isAlone = name === each || short.indexOf(each) === short.lastIndexOf(each);
@@ -301,7 +298,7 @@ function contentOf({ view, metric: asked, width }: ChartSubject): ChartContent {
 
 /** Which op types are oneDNN's kernels, for their names no longer tell. */
 function kernelNotes(bars: readonly CostRow[]): readonly string[] {
-  const kernels = bars.filter(({ name, shown }) => KERNEL.test(name) && !shown.endsWith(")"));
+  const kernels = bars.filter(({ name, shown }) => plainType(name) !== name && !shown.endsWith(")"));
   if (!kernels.length) return [];
   return [`kernels of oneDNN (_Mkl…): ${kernels.map(({ shown }) => shown).join(", ")}`];
 }

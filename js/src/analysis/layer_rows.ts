@@ -2,12 +2,13 @@
 
 import { SIZES } from "../data/chart_words.ts";
 import type { Profile } from "../data/profile.ts";
-import type { Options } from "../data/protocol.ts";
+import { type Options, PASSES } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
-import { layerTypes, passOf, ROLES } from "../engine/layers.ts";
+import { layerTypes } from "../engine/layers.ts";
 import type { View } from "../engine/view.ts";
 
-export const PASSES = ROLES.slice(0, 3);
+/** The passes by the names of their colours. */
+export const PASS_NAMES = PASSES.map((pass) => pass.replace("_micros", ""));
 
 /** A layer with what its passes take, in microseconds. */
 interface LayerRow {
@@ -35,7 +36,7 @@ export function layersInOrder(profile: Profile, options: Options): View | null {
 export function layerRows(view: View): readonly LayerRow[] {
   const types = layerTypes(view);
   const unit = view.unit("micros");
-  const passes = PASSES.map((pass) => passOf(view, pass));
+  const passes = PASSES.map((pass) => view.own(pass));
   const [micros, bytes, parameters, floatOps] = (["micros", "bytes", "params", "float_ops"] as const).map(
     (measure) => Array.from(view.total(measure), (value) => value / view.unit(measure)),
   ) as [number[], number[], number[], number[]];

@@ -10,7 +10,7 @@ import {
   cutInTheMiddle,
   wrapped,
 } from "./chart_content.ts";
-import { costliest, layerRows, layersInOrder, longestPasses, PASSES } from "./layer_rows.ts";
+import { costliest, layerRows, layersInOrder, longestPasses, PASS_NAMES } from "./layer_rows.ts";
 
 type Tone = "bold" | "text" | "dim" | "on" | "right" | "dim_right";
 
@@ -144,7 +144,7 @@ function drawLayers(drawing: Drawing, { graph, view: { options } }: ChartSubject
   const most = longestPasses(rows);
   const whole = view.grandTotal("micros") / view.unit("micros");
   drawing.keys(
-    PASSES.map((pass) => [pass, pass]),
+    PASS_NAMES.map((pass) => [pass, pass]),
     0,
   );
   const names = SIZES.namesShare * drawing.width;
@@ -156,7 +156,7 @@ function drawLayers(drawing: Drawing, { graph, view: { options } }: ChartSubject
     drawing.text(indent, drawing.top, cutInTheMiddle(`${visible(name)}${visible(kind)}`, letters));
     drawing.box(names, room, drawing.top, 11, "groove");
     let x = names;
-    PASSES.forEach((pass, place) => {
+    PASS_NAMES.forEach((pass, place) => {
       const width = most ? (room * (passes[place] as number)) / most : 0;
       if (passes[place]) drawing.box(x, width, drawing.top, 11, pass);
       x += width;

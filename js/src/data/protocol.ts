@@ -10,7 +10,10 @@ export type Tab = (typeof TABS)[number];
 export const METRICS = ["time", "memory", "count", "rate"] as const;
 export type Metric = (typeof METRICS)[number];
 
-export const ORDERS = ["name", "depth", "bytes", "peak_bytes", "residual_bytes", "output_bytes", "micros", "accelerator_micros", "cpu_micros", "params", "float_ops", "occurrence"] as const;
+export const PASSES = ["forward_micros", "backward_micros", "update_micros"] as const;
+export type Pass = (typeof PASSES)[number];
+
+export const ORDERS = ["name", "depth", "bytes", "peak_bytes", "residual_bytes", "output_bytes", "micros", "accelerator_micros", "cpu_micros", "params", "float_ops", "occurrence", "forward_micros", "backward_micros", "update_micros"] as const;
 export type Order = (typeof ORDERS)[number];
 
 export const COLUMNS = ["bytes", "micros", "params", "float_ops", "tensor_value", "device", "op_types", "occurrence", "input_shapes", "accelerator_micros", "cpu_micros", "peak_bytes", "residual_bytes", "output_bytes", "num_hidden_ops"] as const;
@@ -48,13 +51,13 @@ export interface Options {
   readonly minOccurrence: number;
   /** The step to show; -1 is the mean of all steps. */
   readonly step: number;
-  /** Let step -1 be the mean of the runs whose name matches. */
+  /** Let the mean of all steps be of the runs whose name matches. */
   readonly runNameRegexes: readonly string[];
   /** Count the steps of the workers whose name matches one of these. */
   readonly workerRegexes: readonly string[];
   /** Show of several workers the mean, the sum of what each takes a step, or the slowest. */
   readonly acrossWorkers: AcrossWorker;
-  /** Order the rows under one parent by this, largest first. */
+  /** Order the rows under one parent by this, largest first; a pass in the layers view. */
   readonly orderBy: Order;
   /** Count the nodes of which a type matches one of these. */
   readonly accountTypeRegexes: readonly string[];

@@ -7,11 +7,11 @@ import columns from "../../../tests/conformance/columns.jsonl?raw";
 import byHand from "../../../tests/conformance/layers/by_hand.json?raw";
 import { withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
-import { OPTIONS, type ViewName } from "../data/protocol.ts";
+import { OPTIONS, PASSES, type ViewName } from "../data/protocol.ts";
 import { decode } from "../data/wire.ts";
 import { evaluate, extend } from "./evaluate.ts";
 import { EXTENSION } from "./extension.ts";
-import { layerTypes, passOf } from "./layers.ts";
+import { layerTypes } from "./layers.ts";
 import { type Measure, measures } from "./measures.ts";
 import { ROOT_NAME } from "./tree.ts";
 import { inputShapes, type View } from "./view.ts";
@@ -115,7 +115,7 @@ function sumOf(column: ArrayLike<number>): number {
 /** The rows of a layers view with the columns that the corpus has. */
 function layerRows(view: View): unknown[][] {
   const types = layerTypes(view);
-  const passes = (["forward", "backward", "update"] as const).map((pass) => passOf(view, pass));
+  const passes = PASSES.map((pass) => view.own(pass));
   const own = (measure: Measure, row: number) => (view.own(measure)[row] as number) / view.unit(measure);
   return Array.from({ length: view.rows }, (_, row) => [
     view.depth[row],

@@ -7,7 +7,7 @@ import type { Forest } from "./account.ts";
 import type { Flags } from "./columns.ts";
 import type { Display } from "./display.ts";
 import { type Compile, compileWith, isEverything, Names, NotLoaded } from "./matching.ts";
-import { measures } from "./measures.ts";
+import { type Measures, measures } from "./measures.ts";
 import { scopeForest, scopeTree } from "./scope.ts";
 import { chosenSteps } from "./steps.ts";
 import { Sums } from "./sums.ts";
@@ -23,6 +23,8 @@ import type { View } from "./view.ts";
 interface ViewEngine {
   inSteps?(profile: Profile, steps: readonly number[]): Profile;
   flag?(profile: Profile, steps: readonly number[], names: ReadonlySet<string>, flags: Uint8Array): void;
+  /** The measures with those that this view alone tells. */
+  measured?(profile: Profile, found: Measures): Measures;
   tree(profile: Profile): Tree;
   forest(profile: Profile, tree: Tree, options: Options): Forest;
   view?(profile: Profile, options: Options, display: Display): View;
@@ -72,10 +74,10 @@ export function evaluate(whole: Profile, kind: ViewName, options: Options): View
   ]);
   const tree = viewTree(profile, kind);
   const forest = cache.recent(`forest ${accounting}`, () => engine.forest(profile, tree, options));
-  const sums = cache.recent(
-    `sums ${accounting} ${measuring}`,
-    () => new Sums(forest, measures(profile, options)),
-  );
+  const sums = cache.recent(`sums ${accounting} ${measuring}`, () => {
+    const found = measures(profile, options);
+    return new Sums(forest, engine.measured?.(profile, found) ?? found);
+  });
   const display: Display = {
     names: cache.kept(`names ${kind}`, () => new Names(tree.names)),
     sums,

@@ -3,7 +3,7 @@
 import { codeForest, codeTree, flagCreated, inSteps } from "./code.ts";
 import type { Extension } from "./evaluate.ts";
 import { graphForest, graphTree } from "./graph.ts";
-import { layersTree } from "./layers.ts";
+import { layersTree, withPasses } from "./layers.ts";
 import { opForest, opTree, opView } from "./op.ts";
 import { compiled } from "./regex.ts";
 
@@ -17,7 +17,7 @@ export const EXTENSION: Extension = {
       flag: flagCreated,
     },
     op: { tree: opTree, forest: opForest, view: opView },
-    layers: { tree: layersTree, forest: codeForest },
+    layers: { tree: layersTree, forest: codeForest, measured: withPasses },
   },
   compile: compiled,
 };

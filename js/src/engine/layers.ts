@@ -1,7 +1,8 @@
 // The layers view: the layers of the model in its order, and what belongs to none; the time of each pass.
 
 import type { Profile } from "../data/profile.ts";
-import type { Numbers } from "./columns.ts";
+import { PASSES } from "../data/protocol.ts";
+import { Measures } from "./measures.ts";
 import { ROOT_NAME, Tree } from "./tree.ts";
 import type { View } from "./view.ts";
 
@@ -61,18 +62,12 @@ export function layerTypes(view: View): string[] {
   return Array.from(view.places, (place) => types[(origin ? (origin[place] as number) : place) - 1] ?? "");
 }
 
-/** The time of one pass in each row of a layers view itself, in the unit of the view's times. */
-export function passOf(view: View, pass: (typeof ROLES)[number]): Numbers {
-  const { role } = layerColumns(view.profile);
-  const micros = view.sums.measures.column("micros");
-  const { tree, weight } = view.forest;
-  const code = ROLES.indexOf(pass);
-  return Float64Array.from(view.places, (place) => {
-    let sum = 0;
-    for (let at = tree.rowStart[place] as number; at < (tree.rowStart[place + 1] as number); at++) {
-      const node = tree.rows[at] as number;
-      if (role[node] === code) sum += (micros[node] as number) * (weight[at] as number);
-    }
-    return sum;
+/** The measures with the time of each pass. */
+export function withPasses(profile: Profile, found: Measures): Measures {
+  const { role } = layerColumns(profile);
+  const passes = PASSES.map((pass) => {
+    const code = ROLES.findIndex((name) => pass.startsWith(name));
+    return [pass, found.column("micros").map((value, node) => (role[node] === code ? value : 0))];
   });
+  return new Measures({ ...found.columns, ...Object.fromEntries(passes) }, found.units);
 }

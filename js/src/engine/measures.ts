@@ -2,7 +2,7 @@
 
 import { ProfileError } from "../data/options.ts";
 import { cacheOf, type Profile, type StepTotals } from "../data/profile.ts";
-import type { Options } from "../data/protocol.ts";
+import { type Options, PASSES, type Pass } from "../data/protocol.ts";
 import { countedUp, type Indices, type Numbers } from "./columns.ts";
 import { byWorker, chosenSteps } from "./steps.ts";
 
@@ -10,6 +10,8 @@ const TIMES = ["micros", "accelerator_micros", "cpu_micros"] as const;
 export const BYTES = ["bytes", "peak_bytes", "residual_bytes", "output_bytes"] as const;
 export const MEASURES = [...TIMES, ...BYTES, "runs", "float_ops", "params"] as const;
 export type Measure = (typeof MEASURES)[number];
+/** A measure of all views, or of the layers view alone. */
+export type Summed = Measure | Pass;
 
 // Divisible by 1 to 10, so that the usual means have no rest.
 const LARGEST_DIVISOR = 5040;
@@ -21,6 +23,11 @@ export function isMeasure(name: string): name is Measure {
   return (MEASURES as readonly string[]).includes(name);
 }
 
+/** Whether this is the time of a pass, which the layers view alone tells. */
+export function isPass(name: string): name is Pass {
+  return (PASSES as readonly string[]).includes(name);
+}
+
 /** Whether the measure is a time. */
 function isTime(measure: Measure): boolean {
   return (TIMES as readonly string[]).includes(measure);
@@ -29,17 +36,19 @@ function isTime(measure: Measure): boolean {
 /** A column a measure over the graph nodes, in units of `1 / unit` microseconds, bytes, runs, ... */
 export class Measures {
   constructor(
-    private readonly columns: Readonly<Record<Measure, Numbers>>,
-    private readonly units: Readonly<Record<Measure, number>>,
+    readonly columns: Readonly<Record<Measure, Numbers> & Partial<Record<Pass, Numbers>>>,
+    readonly units: Readonly<Record<Measure, number>>,
   ) {}
 
-  column(measure: Measure): Numbers {
-    return this.columns[measure];
+  column(measure: Summed): Numbers {
+    const found = this.columns[measure];
+    if (!found) throw new Error(`${measure} is told by the layers view alone`);
+    return found;
   }
 
   /** How many of the column's units make one microsecond, byte, run, ... */
-  unit(measure: Measure): number {
-    return this.units[measure];
+  unit(measure: Summed): number {
+    return this.units[isPass(measure) ? "micros" : measure];
   }
 }
 
@@ -217,7 +226,7 @@ function absoluteSum(values: Numbers, rows: Indices = countedUp(values.length)):
 }
 
 /** Refuse values whose sum is no longer exact. */
-export function checkSize(measure: Measure, size: number): void {
+export function checkSize(measure: Summed, size: number): void {
   if (size < LIMIT) return;
   throw new ProfileError(
     `${measure}: the values add up to 2**53 or more, which the browser cannot count exactly; ask Python for this view`,

@@ -13,7 +13,6 @@ import {
 } from "./columns.ts";
 import { type Display, masks, matching, thresholds } from "./display.ts";
 import { isEverything } from "./matching.ts";
-import { isMeasure } from "./measures.ts";
 import { sortByKey } from "./order.ts";
 import type { Sums } from "./sums.ts";
 import { ROOT_NAME, Tree } from "./tree.ts";
@@ -62,10 +61,11 @@ export function opView(profile: Profile, options: Options, display: Display): Vi
 function ranking(sums: Sums, orderBy: Order): Indices {
   const { tree } = sums.forest;
   const places = countedUp(tree.size).subarray(1);
-  if (isMeasure(orderBy))
+  const measure = sums.ordering(orderBy);
+  if (measure)
     return sortByKey(
       places,
-      sums.own(orderBy).map((value) => -value),
+      sums.own(measure).map((value) => -value),
     );
   if (orderBy === "occurrence")
     return sortByKey(

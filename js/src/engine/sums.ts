@@ -3,13 +3,13 @@
 import type { Order, ViewName } from "../data/protocol.ts";
 import type { Forest } from "./account.ts";
 import { countedUp, type Indices, type Numbers } from "./columns.ts";
-import { checkSize, isMeasure, type Measure, type Measures } from "./measures.ts";
+import { checkSize, isMeasure, isPass, type Measures, type Summed } from "./measures.ts";
 import { ordered, sortByKey } from "./order.ts";
 
 /** The measures of a forest in one step and clock; each column is made when it is first asked for. */
 export class Sums {
-  readonly #owns = new Map<Measure, Numbers>();
-  readonly #totals = new Map<Measure, Numbers>();
+  readonly #owns = new Map<Summed, Numbers>();
+  readonly #totals = new Map<Summed, Numbers>();
   readonly #sequences = new Map<Order, Indices>();
   readonly #orders = new Map<Order, Indices>();
 
@@ -19,12 +19,12 @@ export class Sums {
   ) {}
 
   /** The measure of the graph nodes of each place itself. */
-  own(measure: Measure): Numbers {
+  own(measure: Summed): Numbers {
     return made(this.#owns, measure, () => this.#computeOwn(measure));
   }
 
   /** The measure of all graph nodes in the subtree of each place. */
-  total(measure: Measure): Numbers {
+  total(measure: Summed): Numbers {
     return made(this.#totals, measure, () => {
       const total = this.own(measure).slice();
       const { parent } = this.forest.tree;
@@ -41,6 +41,12 @@ export class Sums {
     return made(this.#orders, orderBy, () => ordered(this.sequence(orderBy, view), this.forest.tree.parent));
   }
 
+  /** The measure that rows are ordered by: the time where passes are not told apart; none by name, for instance. */
+  ordering(orderBy: Order): Summed | undefined {
+    if (isPass(orderBy)) return this.measures.columns[orderBy] ? orderBy : "micros";
+    return isMeasure(orderBy) ? orderBy : undefined;
+  }
+
   /** All places by what siblings are sorted by. */
   sequence(orderBy: Order, view: ViewName): Indices {
     return made(this.#sequences, orderBy, () =>
@@ -50,12 +56,13 @@ export class Sums {
 
   #key(orderBy: Order, view: ViewName): Numbers | Indices {
     const { tree } = this.forest;
-    if (isMeasure(orderBy)) return this.total(orderBy).map((value) => -value);
+    const measure = this.ordering(orderBy);
+    if (measure) return this.total(measure).map((value) => -value);
     if (orderBy === "occurrence" && view === "code") return tree.rowCount.map((count) => -count);
     return tree.nameRank;
   }
 
-  #computeOwn(measure: Measure): Numbers {
+  #computeOwn(measure: Summed): Numbers {
     const { tree, weight } = this.forest;
     const column = this.measures.column(measure);
     const own = new Float64Array(tree.size);

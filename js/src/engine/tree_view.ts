@@ -4,7 +4,6 @@ import type { Profile } from "../data/profile.ts";
 import type { Options, ViewName } from "../data/protocol.ts";
 import { type Flags, gatheredNumbers, type Indices, type Numbers, positionsOf } from "./columns.ts";
 import { type Display, visiblePlaces } from "./display.ts";
-import { isMeasure } from "./measures.ts";
 import { ordered, sortByKey } from "./order.ts";
 import type { Sums } from "./sums.ts";
 import { type Totals, View } from "./view.ts";
@@ -41,8 +40,9 @@ function inOrder(
 ): Indices {
   const { tree } = sums.forest;
   const { orderBy } = options;
-  if (displayedOnly && isMeasure(orderBy)) {
-    const key = displayedSums(tree.end, visible, sums.own(orderBy)).map((value) => -value);
+  const measure = displayedOnly && sums.ordering(orderBy);
+  if (measure) {
+    const key = displayedSums(tree.end, visible, sums.own(measure)).map((value) => -value);
     return ordered(sortByKey(positionsOf(visible), key), shownAbove(tree.parent, visible));
   }
   if (isClosed(tree.parent, visible)) return chosen(sums.order(orderBy, kind), visible);

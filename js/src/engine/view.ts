@@ -11,13 +11,13 @@ import {
   type Indices,
   type Numbers,
 } from "./columns.ts";
-import type { Measure } from "./measures.ts";
+import type { Summed } from "./measures.ts";
 import type { Sums } from "./sums.ts";
 
 /** How a view sums: the totals of its rows, and of the whole, in each measure. */
 export interface Totals {
-  total(measure: Measure): Numbers;
-  grandTotal(measure: Measure): number;
+  total(measure: Summed): Numbers;
+  grandTotal(measure: Summed): number;
   /** How many graph nodes the total of each row counts. */
   definitions(): Numbers;
   /** How many accounted places below each row are not shown. */
@@ -129,22 +129,22 @@ export class View {
   }
 
   /** A measure of each row itself. */
-  own(measure: Measure): Numbers {
+  own(measure: Summed): Numbers {
     return this.#once(`own ${measure}`, () => gatheredNumbers(this.sums.own(measure), this.places));
   }
 
   /** A measure of each row and what is below it; in op view, after it. */
-  total(measure: Measure): Numbers {
+  total(measure: Summed): Numbers {
     return this.#once(`total ${measure}`, () => this.shown.totals.total(measure));
   }
 
   /** The total of the whole, which is the root's. */
-  grandTotal(measure: Measure): number {
+  grandTotal(measure: Summed): number {
     return this.shown.totals.grandTotal(measure);
   }
 
   /** A measure of all that is accounted, also of what the tree of a code or graph view has no place for. */
-  all(measure: Measure): number {
+  all(measure: Summed): number {
     return this.#once(`all ${measure}`, () => {
       const { kind, profile, options, sums } = this;
       if (kind !== "code" && kind !== "graph") return sums.total(measure)[0] as number;
@@ -167,7 +167,7 @@ export class View {
   }
 
   /** How many units of a measure's column make one microsecond, byte, run, ... */
-  unit(measure: Measure): number {
+  unit(measure: Summed): number {
     return this.sums.measures.unit(measure);
   }
 

@@ -4,7 +4,9 @@ import { cutInTheMiddle } from "../analysis/chart_content.ts";
 import { type Lane, laneLabel, type Track } from "../analysis/lanes.ts";
 import { laidDeviceLabel, layoutOf, slicesOf } from "../analysis/timeline_layout.ts";
 import type { Profile } from "../data/profile.ts";
-import { isMeasure, MEASURES, type Measure } from "../engine/measures.ts";
+import { PASSES } from "../data/protocol.ts";
+import { layerTypes } from "../engine/layers.ts";
+import { isMeasure, isPass, MEASURES, type Measure, type Summed } from "../engine/measures.ts";
 import { ROOT_NAME } from "../engine/tree.ts";
 import type { View } from "../engine/view.ts";
 import { short, uncomputed, visible } from "../lib/format.ts";
@@ -15,9 +17,11 @@ const ROWS_A_PART = 2000;
 
 /** The lines of a view, some at a time. */
 export function* csvParts(view: View): Generator<string> {
-  const columns = csvColumns(view);
+  const isLayers = view.kind === "layers";
+  const columns = isLayers ? layerColumns(view) : csvColumns(view);
   yield line(columns.map(([name]) => name));
-  for (let first = 0; first < view.rows; first += ROWS_A_PART) {
+  // In the layers view the root is no row.
+  for (let first = Number(isLayers); first < view.rows; first += ROWS_A_PART) {
     const rows = Array.from(
       { length: Math.min(ROWS_A_PART, view.rows - first) },
       (_, index) => first + index,
@@ -44,16 +48,43 @@ function csvColumns(view: View): readonly CsvColumn[] {
     ["op", view.kind === "op" ? (row) => textCell(view.name(row)) : ofNode(nodes.ops, nodes.op)],
     ["device", ofNode(nodes.devices, nodes.device)],
     ["accounted", (row) => (accounted[row] ? "True" : "False")],
-    ...MEASURES.flatMap((measure): CsvColumn[] => {
-      const [own, total, unit] = [view.own(measure), view.total(measure), view.unit(measure)];
-      return [
-        [measure, (row) => String((own[row] as number) / unit)],
-        [`total_${measure}`, (row) => String((total[row] as number) / unit)],
-      ];
-    }),
+    ...MEASURES.flatMap((measure) => [ownOf(view, measure), totalOf(view, measure)]),
     ["definitions", (row) => String(definitions[row])],
     ["hidden_ops", (row) => String(hidden[row])],
   ];
+}
+
+/** The columns of the layers view, as tfprof_widget/output/tabular.py has them. */
+function layerColumns(view: View): readonly CsvColumn[] {
+  const measures = [...PASSES, "micros", "params", "float_ops", "bytes", "runs"] as const;
+  const [types, own] = [layerTypes(view), view.own("micros")];
+  const whole = Math.max(
+    own.reduce((sum, each) => sum + each, 0),
+    1,
+  );
+  const columns = measures.map((measure) => ownOf(view, measure));
+  columns.splice(PASSES.length + 1, 0, ["share", (row) => String((own[row] as number) / whole)]);
+  return [
+    ["name", (row) => textCell(view.name(row))],
+    ["type", (row) => textCell(types[row] ?? "")],
+    ...columns,
+    ["depth", (row) => String(view.depth[row])],
+    ["parent", (row) => String((view.parent[row] as number) - 1)],
+    ...measures.map((measure) => totalOf(view, measure)),
+  ];
+}
+
+function ownOf(view: View, measure: Summed): CsvColumn {
+  const [values, unit] = [view.own(measure), view.unit(measure)];
+  return [
+    measure === "params" && view.kind === "layers" ? "parameters" : measure,
+    (row) => String((values[row] as number) / unit),
+  ];
+}
+
+function totalOf(view: View, measure: Summed): CsvColumn {
+  const [values, unit] = [view.total(measure), view.unit(measure)];
+  return [`total_${ownOf(view, measure)[0]}`, (row) => String((values[row] as number) / unit)];
 }
 
 function line(cells: readonly string[]): string {
@@ -68,7 +99,9 @@ const SPECIAL = /[\\`*_{}[\]()<>#+!|~$&^-]|:(?=\/\/)|\bw(?=ww\.)/g;
 
 /** The first rows of a view as a Markdown table: own value and total of the main measure, and one of others. */
 export function markdownTable(view: View): string {
-  const measures = shownMeasures(view);
+  const [first, ...rest] = shownMeasures(view);
+  const passes = view.kind === "layers" && [first, ...rest].includes("micros") ? PASSES : [];
+  const measures: readonly Summed[] = first ? [first, ...passes, ...rest] : [];
   const isOp = view.kind === "op";
   const [main, ...others] = measures.map(headingOf);
   const heads =
@@ -85,13 +118,14 @@ export function markdownTable(view: View): string {
   return lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
-function headingOf(measure: Measure): string {
+function headingOf(measure: Summed): string {
+  if (isPass(measure)) return measure.replace("_micros", "");
   const names: Readonly<Record<string, string>> = { micros: "time", bytes: "memory" };
   return names[measure] ?? measure.replaceAll("_", " ");
 }
 
 /** Writes a row's value of a column; a dash for nothing. */
-export function valueIn(view: View, measure: Measure, row: number): (column: Float64Array) => string {
+export function valueIn(view: View, measure: Summed, row: number): (column: Float64Array) => string {
   return (column) => (column[row] ? short(measure, (column[row] as number) / view.unit(measure)) : "–");
 }
 

@@ -17,7 +17,17 @@ export interface Places {
 }
 
 // As `SHOWN` in tfprof_widget/widget/traits.py.
-const SHOWN = ["view", "metric", "graph", "selection", "search", "title", "_about", "_history"];
+const SHOWN = [
+  "view",
+  "metric",
+  "graph",
+  "selection",
+  "search",
+  "title",
+  "_column_widths",
+  "_about",
+  "_history",
+];
 const TRAITS = [...OPTIONS.filter(({ kind }) => kind !== "text").map(({ name }) => name), ...SHOWN];
 
 /** The template with its places filled. */

@@ -89,6 +89,14 @@ function rounded(count: number): number {
 const UNSEEN =
   /[\p{Cc}\xa0\xad\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
 
+// oneDNN's kernels, which TensorFlow puts in the place of its own, are named after these.
+const KERNEL = /^_Mkl(Native)?(?=.)/s;
+
+/** An op type without the mark of oneDNN's kernels. */
+export function plainType(type: string): string {
+  return type.replace(KERNEL, "");
+}
+
 /** A name in which every character is seen. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (character) => {

@@ -95,6 +95,11 @@ export function stepsShown(store: Store): ReadonlySignal<string> {
   });
 }
 
+/** What is shown where no single step is. */
+export function meanOf(count: number): string {
+  return count === 1 ? "one traced step" : `mean of ${count.toLocaleString("en")} steps`;
+}
+
 /** The indices that `stepsShown` writes. */
 export function stepsOf(written: string): readonly number[] {
   return written ? written.split(",").map(Number) : [];

@@ -97,6 +97,8 @@ export class Store {
   /** Names of rows, op types or scopes that are selected. */
   readonly selection: Signal<readonly string[]>;
   readonly search: Signal<string>;
+  /** The widths in pixels that the reader gave columns, by view and column. */
+  readonly columnWidths: Signal<Readonly<Record<string, Readonly<Record<string, number>>>>>;
   /** The table that is shown, or was last. */
   readonly table: ReadonlySignal<ViewName>;
   readonly evaluation: ReadonlySignal<Evaluation>;
@@ -116,6 +118,7 @@ export class Store {
     this.metric = this.#linked<Metric>(model, "metric", "time");
     this.selection = this.#linked<readonly string[]>(model, "selection", []);
     this.search = this.#linked(model, "search", "");
+    this.columnWidths = this.#linked(model, "_column_widths", {});
     this.options = this.#linkedOptions(model);
     this.initial = this.options.peek();
     let last: ViewName = "scope";

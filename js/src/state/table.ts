@@ -21,6 +21,8 @@ import {
 import { selectionAfter } from "./selection.ts";
 import type { Store } from "./store.ts";
 
+const NO_WIDTHS: Readonly<Record<string, number>> = {};
+
 /** The trees of a store. */
 export class TableState {
   readonly listing: ReadonlySignal<Listing | null>;
@@ -70,6 +72,18 @@ export class TableState {
         marks: new Uint8Array((origin?.at(-1) ?? size) + 1),
       }
     );
+  }
+
+  /** The widths in pixels that the reader gave columns of a view, by their keys. */
+  widths({ view }: Listing): Readonly<Record<string, number>> {
+    return this.store.columnWidths.value[view.kind] ?? NO_WIDTHS;
+  }
+
+  /** Give a column a width, or with null its usual one. */
+  widen({ view }: Listing, column: string, width: number | null): void {
+    const { [column]: _, ...others } = this.store.columnWidths.value[view.kind] ?? NO_WIDTHS;
+    const widths = width === null ? others : { ...others, [column]: Math.round(width) };
+    this.store.columnWidths.value = { ...this.store.columnWidths.value, [view.kind]: widths };
   }
 
   /** Fold or unfold one row. */

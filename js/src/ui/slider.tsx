@@ -16,6 +16,8 @@ import {
   thresholdStops,
   unitOf,
 } from "../lib/typed_text.ts";
+import { meanOf, stepsOf, stepsShown } from "../state/selection.ts";
+import type { Store } from "../state/store.ts";
 import {
   type ControlProps,
   fieldAttributes,
@@ -102,6 +104,7 @@ export function NumberField({ stops, ...control }: Props) {
   const { value } = box.value;
   const draft = box.value.draft.value;
   const unit = unitOf(option.name);
+  const mean = option.name === "step" && value < 0 && spokenMean(control.store);
   const text = draft?.text ?? grouped(value);
   const reason = draft?.refused ?? problem;
   const type = (draft: Draft | null): void => {
@@ -142,7 +145,7 @@ export function NumberField({ stops, ...control }: Props) {
           spellcheck={false}
           aria-valuenow={value}
           aria-valuemin={option.minimum ?? 0}
-          aria-valuetext={spokenNumber(value, unit)}
+          aria-valuetext={mean || spokenNumber(value, unit)}
           style={{ width: `calc(${Math.max(NARROWEST, text.length)}ch + 14px)` }}
           value={text}
           onInput={({ currentTarget }) => type({ ...draft, text: currentTarget.value })}
@@ -151,12 +154,17 @@ export function NumberField({ stops, ...control }: Props) {
           onFocus={(event) => event.currentTarget.select()}
         />
         <span class="unit" aria-hidden="true">
-          {unit}
+          {mean || unit}
         </span>
       </div>
       <ProblemNote option={option} reason={reason} />
     </>
   );
+}
+
+/** What a step of -1 stands for. */
+export function spokenMean(store: Store): string {
+  return meanOf(stepsOf(stepsShown(store).value).length);
 }
 
 /** Where a value can stand, and how many nodes stand at each stop or between it and the next. */

@@ -42,10 +42,12 @@ interface CardProps {
   readonly store: Store;
   /** What the card is called where no heading above it says so. */
   readonly title?: string;
+  /** Whether the sentence above tells the cause already. */
+  readonly isTold?: boolean;
 }
 
 /** A finding: its cause, its share and what it would bring at most, what to do, a patch, and ways to where it is seen. */
-export function FindingCard({ finding, store, title }: CardProps) {
+export function FindingCard({ finding, store, title, isTold }: CardProps) {
   const { cause, evidence, fix, share, line, patch } = finding;
   const names = line ? namesOfLine(store.shown.profile, line, store.initial) : [];
   const whole = store.shown.overview.cell.length ? "the cell" : "a step";
@@ -64,7 +66,7 @@ export function FindingCard({ finding, store, title }: CardProps) {
           </span>
         )}
       </p>
-      <p>{sentenceParts(cause)}</p>
+      {!isTold && <p>{sentenceParts(cause)}</p>}
       {patch && <PatchToCopy patch={patch} />}
       {patch ? (
         <details class="rest">

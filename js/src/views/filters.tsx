@@ -16,7 +16,7 @@ import {
   optionNamed,
   RegexField,
 } from "../ui/fields.tsx";
-import { NumberField, Slider, useLimits } from "../ui/slider.tsx";
+import { NumberField, Slider, spokenMean, useLimits } from "../ui/slider.tsx";
 
 const THRESHOLDS = ["min_micros", "min_bytes", "min_float_ops"].map(optionNamed);
 const DEPTH = optionNamed("max_depth");
@@ -172,7 +172,8 @@ function Chips({ store }: { readonly store: Store }) {
   return (
     <ul class="chips" aria-label="changed options">
       {changed.map((option) => {
-        const text = written(option, store.options.value[option.key]);
+        const value = store.options.value[option.key];
+        const text = option.name === "step" && value === -1 ? spokenMean(store) : written(option, value);
         return (
           <li key={option.name}>
             <button

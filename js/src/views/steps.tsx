@@ -7,6 +7,7 @@ import { OPTIONS, type Options } from "../data/protocol.ts";
 import { measures } from "../engine/measures.ts";
 import { chosenSteps } from "../engine/steps.ts";
 import { asRegex, shortTime } from "../lib/format.ts";
+import { meanOf } from "../state/selection.ts";
 import type { Store } from "../state/store.ts";
 import { FactList } from "../ui/facts.tsx";
 
@@ -142,7 +143,7 @@ function OneOrMean({ store }: { readonly store: Store }) {
       }}
     >
       <option value="" selected={chosen < 0 && kind === everything.join("\n")}>
-        step: mean of {steps.length.toLocaleString("en")}
+        {meanOf(steps.length)}
       </option>
       {(kinds.size > 1 || kind !== everything.join("\n")) &&
         [...kinds].map(([name, count]) => (

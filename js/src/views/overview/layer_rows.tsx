@@ -1,6 +1,6 @@
 // The layers with the time of each pass, under the three options that stand in a line above them.
 
-import { costliest, layerRows, layersInOrder, longestPasses, PASSES } from "../../analysis/layer_rows.ts";
+import { costliest, layerRows, layersInOrder, longestPasses, PASS_NAMES } from "../../analysis/layer_rows.ts";
 import type { View } from "../../engine/view.ts";
 import { share, shortBytes, shortCount, shortTime, shortUnits, visible } from "../../lib/format.ts";
 import type { Store } from "../../state/store.ts";
@@ -17,7 +17,7 @@ export function LayerRows({ store }: { readonly store: Store }) {
     <section class="layers" aria-label="layers">
       <h3 class="title">
         Layers, in the order of the model
-        {PASSES.map((pass) => (
+        {PASS_NAMES.map((pass) => (
           <span key={pass} class="key" data-part={pass}>
             {pass}
           </span>
@@ -100,10 +100,10 @@ function Rows({ store, view }: { readonly store: Store; readonly view: View }) {
 
 /** The time of each pass as a bar, by the longest of all layers. */
 function Passes({ passes, most }: { readonly passes: readonly number[]; readonly most: number }) {
-  const text = PASSES.map((pass, place) => `${pass} ${shortTime(passes[place] as number)}`).join(", ");
+  const text = PASS_NAMES.map((pass, place) => `${pass} ${shortTime(passes[place] as number)}`).join(", ");
   return (
     <span class="passes" role="img" aria-label={text} title={text}>
-      {PASSES.map((pass, place) => (
+      {PASS_NAMES.map((pass, place) => (
         <span
           key={pass}
           data-part={pass}

@@ -41,7 +41,13 @@ export function OverviewPanel({ store }: { readonly store: Store }) {
             <ul aria-label="what to do">
               {findings.length ? (
                 findings.map(({ title, finding }, place) => (
-                  <FindingCard key={place} title={title} finding={finding} store={store} />
+                  <FindingCard
+                    key={place}
+                    title={title}
+                    finding={finding}
+                    store={store}
+                    isTold={overview.sentence.includes(finding.cause)}
+                  />
                 ))
               ) : (
                 <li class="card">Nothing to change was found.</li>

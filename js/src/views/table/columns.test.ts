@@ -4,7 +4,7 @@ import type { Options, ViewName } from "../../data/protocol.ts";
 import { evaluate } from "../../engine/evaluate.ts";
 import { profileOf } from "../../engine/testing.ts";
 import { listingOf } from "../../state/listing.ts";
-import { fitting, type TableColumn, tableColumns } from "./columns.ts";
+import { fitting, secondary, type TableColumn, tableColumns } from "./columns.ts";
 import { tabSeparated } from "./table.tsx";
 
 const MODEL = profileOf(`
@@ -45,6 +45,18 @@ describe("the columns", () => {
       "share",
     ]);
   });
+});
+
+test("the types of kernels are told beside the plain ones", () => {
+  const kernels = profileOf(`
+    a/one = _MklNativeFusedConv2D() 2us
+    a/Conv2D = _MklConv2D() 1us
+  `);
+  const scope = evaluate(kernels, "scope", withDefaults());
+  const beside = Array.from({ length: 4 }, (_, row) => secondary(scope, row));
+  expect(beside).toEqual(["", "", "_MklConv2D", "FusedConv2D · _MklNativeFusedConv2D"]);
+  const op = evaluate(kernels, "op", withDefaults({ orderBy: "micros" }));
+  expect(secondary(op, 0)).toBe("_MklNativeFusedConv2D · 1 node");
 });
 
 describe("a table has room for", () => {

@@ -1,11 +1,12 @@
 // The columns of the tree grid: their texts and descriptions, and how many of them fit.
 
 import { deviceLabel } from "../../analysis/devices.ts";
-import type { Order, SelectColumn, SelectColumn as Selected } from "../../data/protocol.ts";
+import { type Order, PASSES, type SelectColumn, type SelectColumn as Selected } from "../../data/protocol.ts";
 import type { Indices, Numbers } from "../../engine/columns.ts";
-import { BYTES, isMeasure, type Measure } from "../../engine/measures.ts";
+import { layerTypes } from "../../engine/layers.ts";
+import { BYTES, isMeasure, isPass, type Measure, type Summed } from "../../engine/measures.ts";
 import { inputShapes, type View } from "../../engine/view.ts";
-import { exact, share, short, visible } from "../../lib/format.ts";
+import { exact, plainType, share, short, visible } from "../../lib/format.ts";
 import type { Listing } from "../../state/listing.ts";
 
 /** A column: its header, and its cell of a row as shown, in full, and as a number alone. */
@@ -28,7 +29,10 @@ const NOTHING = "–";
 const LEAST_NAME = 200;
 const NARROW = 640;
 const LEAST_BAR = 104;
-const TITLES: Readonly<Record<Measure, string>> = {
+const TITLES: Readonly<Record<Summed, string>> = {
+  forward_micros: "forward",
+  backward_micros: "backward",
+  update_micros: "update",
   micros: "time",
   accelerator_micros: "accelerator",
   cpu_micros: "cpu",
@@ -40,13 +44,17 @@ const TITLES: Readonly<Record<Measure, string>> = {
   float_ops: "FLOP",
   params: "parameters",
 };
-const WIDTHS: Partial<Record<Measure, number>> = {
+const WIDTHS: Partial<Record<Summed, number>> = {
   runs: 54,
   float_ops: 66,
   params: 80,
   accelerator_micros: 84,
+  backward_micros: 78,
 };
-const HELP: Readonly<Record<Measure, string>> = {
+const HELP: Readonly<Record<Summed, string>> = {
+  forward_micros: "execution time of the forward pass",
+  backward_micros: "execution time of the backward pass",
+  update_micros: "execution time of the updates of variables",
   micros: "execution time on accelerators and CPUs together",
   accelerator_micros: "execution time on accelerators",
   cpu_micros: "execution time on CPUs",
@@ -62,12 +70,14 @@ const TEXTS: readonly Selected[] = ["op_types", "device", "input_shapes"];
 
 /** The columns after the name. */
 export function tableColumns(listing: Listing): readonly TableColumn[] {
-  const { view, lead } = listing;
+  const { view } = listing;
   const { select } = view.options;
-  const others = measuresBeside(lead, select).filter((measure) => view.grandTotal(measure) !== 0);
+  const passes = view.kind === "layers" ? PASSES.filter((pass) => view.grandTotal(pass) !== 0) : [];
+  const others = measuresBeside(listing, select).filter((measure) => view.grandTotal(measure) !== 0);
   return [
     ownColumn(listing),
     totalColumn(listing),
+    ...passes.map((pass) => measureColumn(listing, pass)),
     shareColumn(listing),
     ...others.map((measure) => measureColumn(listing, measure)),
     ...(select.includes("occurrence") ? nodeColumns(listing) : []),
@@ -89,6 +99,7 @@ export function fitting(
 ): readonly [inSight: readonly TableColumn[], others: readonly TableColumn[]] {
   const need = ({ key }: TableColumn): number => {
     if (key === "own" || key === "total") return key === "total" ? 4 : 3;
+    if (isPass(key)) return 1.5;
     return asked.includes(key) ? 2 : Number(isMeasure(key));
   };
   let left = room - LEAST_NAME;
@@ -102,7 +113,7 @@ export function fitting(
 }
 
 /** The measures beside the one of the bars: the usual ones, and those asked for. */
-function measuresBeside(lead: Measure, select: readonly Selected[]): readonly Measure[] {
+function measuresBeside({ view, lead }: Listing, select: readonly Selected[]): readonly Measure[] {
   const asked = (measure: Measure): boolean => (select as readonly string[]).includes(measure);
   const parts: readonly Measure[] = [
     "accelerator_micros",
@@ -110,7 +121,8 @@ function measuresBeside(lead: Measure, select: readonly Selected[]): readonly Me
   ];
   const bytes = BYTES.filter((measure) => measure === "bytes" || asked(measure));
   const usual: readonly Measure[] = [...parts, ...bytes, "runs", "float_ops"];
-  const all = asked("params") || lead !== "micros" ? [...usual, "params" as const] : usual;
+  const all =
+    asked("params") || lead !== "micros" || view.kind === "layers" ? [...usual, "params" as const] : usual;
   return all.filter((measure) => measure !== lead);
 }
 
@@ -154,7 +166,7 @@ function shareColumn({ view, own, total, all }: Listing): TableColumn {
   };
 }
 
-function measureColumn({ view }: Listing, measure: Measure): TableColumn {
+function measureColumn({ view }: Listing, measure: Summed): TableColumn {
   const [unit, isOp] = [view.unit(measure), view.kind === "op"];
   const values = isOp ? view.own(measure) : view.total(measure);
   return {
@@ -210,7 +222,7 @@ function textColumn({ view }: Listing, column: Selected): TableColumn {
 }
 
 function numbers(
-  measure: Measure,
+  measure: Summed,
   value: (row: number) => number,
 ): Pick<TableColumn, "text" | "full" | "plain"> {
   return {
@@ -221,7 +233,7 @@ function numbers(
 }
 
 /** No option orders rows by how often they ran. */
-function orderOf(measure: Measure): Order | null {
+function orderOf(measure: Summed): Order | null {
   return measure === "runs" ? null : measure;
 }
 
@@ -244,15 +256,27 @@ export function description(view: View, row: number, column: SelectColumn): stri
 /** What tells a row from its neighbours and its name does not say: its op type, its device. */
 export function secondary(view: View, row: number): string {
   const { nodes } = view.profile;
-  if (view.kind === "op")
-    return view.options.select.includes("occurrence") ? "" : counted(view.memberCount[row] as number);
+  if (view.kind === "op") {
+    const count = view.options.select.includes("occurrence") ? "" : counted(view.memberCount[row] as number);
+    return [kernelOf(view.name(row)), count].filter(Boolean).join(" · ");
+  }
+  if (view.kind === "layers") {
+    const type = layerTypes(view)[row] ?? "";
+    return type === "scope" ? "" : visible(type);
+  }
   const node = view.kind === "code" ? -1 : (view.node[row] as number);
   if (node < 0) return "";
   const name = view.name(row);
   const type = nodes.ops[nodes.op[node] as number] ?? "";
-  const isSaid = name.slice(name.lastIndexOf("/") + 1).startsWith(type);
+  const plain = plainType(type);
+  const isSaid = name.slice(name.lastIndexOf("/") + 1).startsWith(plain);
   const device = nodes.devices.length > 1 ? deviceOf(view, node) : "";
-  return visible([isSaid ? "" : type, device].filter(Boolean).join(" · "));
+  return visible([isSaid ? "" : plain, kernelOf(type), device].filter(Boolean).join(" · "));
+}
+
+/** The type itself where it is the name of a kernel; the plain one is told before it. */
+function kernelOf(type: string): string {
+  return plainType(type) === type ? "" : visible(type);
 }
 
 function counted(count: number): string {

@@ -4,7 +4,7 @@
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus and names the active row, for the rows come and go
 
 import type { Order } from "../../data/protocol.ts";
-import { visible } from "../../lib/format.ts";
+import { plainType, visible } from "../../lib/format.ts";
 import {
   cutAtMatch,
   EVERYTHING,
@@ -33,10 +33,11 @@ export function Header({ state, listing, columns }: HeaderProps) {
         <SortButton state={state} title="name" help="order by name" order="name" orderBy={orderBy} />
         {listing.view.kind !== "op" && <Folding state={state} listing={listing} />}
       </div>
-      {columns.map(({ key, title, help, order, isText }) => (
+      {columns.map(({ key, title, help, order, isText, width }, place) => (
         <div
           key={key}
           role="columnheader"
+          aria-label={title}
           class={isText ? "cell text" : "cell"}
           aria-sort={order === orderBy ? "descending" : undefined}
         >
@@ -45,10 +46,87 @@ export function Header({ state, listing, columns }: HeaderProps) {
           ) : (
             <span title={help}>{title}</span>
           )}
+          <Divider
+            state={state}
+            listing={listing}
+            column={key}
+            title={title}
+            width={width}
+            isFirst={place === 0}
+          />
         </div>
       ))}
     </div>
   );
+}
+
+interface DividerProps {
+  readonly state: TableState;
+  readonly listing: Listing;
+  readonly column: string;
+  readonly title: string;
+  readonly width: number;
+  readonly isFirst: boolean;
+}
+
+// In pixels: how far a key moves a divider, and how narrow and wide a column can be.
+const STEP = 8;
+const NARROWEST = 40;
+const WIDEST = 600;
+
+/**
+ * Stands before a column, to make it wider or narrower: what it takes, names give. Left and right move it; up and down go
+ * to another one, so that all of them are one stop of the Tab key; Enter or a double click undoes it.
+ */
+function Divider({ state, listing, column, title, width, isFirst }: DividerProps) {
+  const put = (wanted: number | null): void =>
+    state.widen(listing, column, wanted && Math.max(NARROWEST, Math.min(wanted, WIDEST)));
+  return (
+    <div
+      role="separator"
+      class="divider"
+      aria-orientation="vertical"
+      aria-label={`width of ${title}`}
+      aria-valuenow={Math.round(width)}
+      aria-valuemin={NARROWEST}
+      aria-valuemax={WIDEST}
+      title="Drag, or press left and right: how wide the column is. Double click or Enter: as it was"
+      tabIndex={isFirst ? 0 : -1}
+      onPointerDown={(event) => dragged(event, put)}
+      onDblClick={(event) => {
+        event.stopPropagation();
+        put(null);
+      }}
+      onKeyDown={(event) => {
+        const change = { ArrowLeft: STEP, ArrowRight: -STEP }[event.key];
+        if (change) put(width + change);
+        else if (event.key === "Enter") put(null);
+        else if (event.key === "ArrowDown" || event.key === "ArrowUp") focusNext(event);
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+      }}
+    />
+  );
+}
+
+type Pointing = PointerEvent & { readonly currentTarget: HTMLElement };
+
+/** Follow the pointer until it is let go. */
+function dragged(event: Pointing, put: (width: number) => void): void {
+  const divider = event.currentTarget;
+  const start = event.clientX + (divider.parentElement?.offsetWidth ?? 0);
+  const move = ({ clientX }: PointerEvent): void => put(start - clientX);
+  divider.setPointerCapture(event.pointerId);
+  divider.addEventListener("pointermove", move);
+  const end = (): void => divider.removeEventListener("pointermove", move);
+  divider.addEventListener("lostpointercapture", end, { once: true });
+  event.preventDefault();
+}
+
+function focusNext({ key, currentTarget }: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
+  const all = [...(currentTarget.closest(".headers")?.querySelectorAll<HTMLElement>(".divider") ?? [])];
+  all.at((all.indexOf(currentTarget) + (key === "ArrowDown" ? 1 : -1)) % all.length)?.focus();
 }
 
 interface SortProps {
@@ -163,7 +241,7 @@ export function TableRow({ listing, columns, position, wanted, ...state }: RowPr
         </span>
         <Name listing={listing} row={row} wanted={state.isMatch ? wanted : ""} />
         {isParent && position > 0 && (
-          <span class="zoom" title="Show this alone (z, or double click)" aria-hidden="true">
+          <span class="zoom" title="Show this alone (z)" aria-hidden="true">
             ⤢
           </span>
         )}
@@ -271,7 +349,7 @@ function indentation(level: number): number {
 }
 
 function shownName({ view, outline }: Listing, row: number): string {
-  const name = view.name(row);
+  const name = view.kind === "op" ? plainType(view.name(row)) : view.name(row);
   const up = outline.above[row] as number;
   if (up < 0 || view.kind !== "scope") return name;
   const above = `${view.name(up)}/`;

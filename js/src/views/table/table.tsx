@@ -33,7 +33,11 @@ export function TreeTable({ store }: { readonly store: Store }) {
 }
 
 function Grid({ state, listing }: { readonly state: TableState; readonly listing: Listing }) {
-  const known = useMemo(() => tableColumns(listing), [listing]);
+  const widths = state.widths(listing);
+  const known = useMemo(
+    () => tableColumns(listing).map((each) => ({ ...each, width: widths[each.key] ?? each.width })),
+    [listing, widths],
+  );
   const grid = useRef<HTMLDivElement>(null);
   const { first, last, page, size, onScroll } = useWindow(grid, listing.seen.length);
   const { initial } = state.store;
@@ -57,12 +61,12 @@ function Grid({ state, listing }: { readonly state: TableState; readonly listing
       aria-rowcount={listing.seen.length + 1}
       aria-activedescendant={isDrawn ? `row-${active}` : undefined}
       style={{
-        "--columns": `minmax(0, 2.4fr) ${columns.map(widthOf).join(" ")}`,
+        "--columns": `minmax(0, 5fr) ${columns.map((each) => widthOf(each, widths)).join(" ")}`,
         "--more": `${others.reduce((sum, { width }) => sum + width, 0)}px`,
       }}
       onScroll={onScroll}
       onClick={(event) => clicked(state, listing, event)}
-      onDblClick={(event) => zoomed(state, listing, event)}
+      onDblClick={(event) => turned(state, listing, event)}
       onKeyDown={(event) => keyed(state, listing, known, event, page)}
     >
       <Header state={state} listing={listing} columns={columns} />
@@ -113,9 +117,9 @@ function Rows({ state, listing, columns, first, last, active }: RowsProps) {
   );
 }
 
-/** The bars share with the names what is left. */
-function widthOf({ key, width }: TableColumn): string {
-  return key === "total" ? `minmax(${width}px, 1fr)` : `${width}px`;
+/** The bars share with the names what is left, unless their width was chosen. */
+function widthOf({ key, width }: TableColumn, widths: Readonly<Record<string, number>>): string {
+  return key === "total" && !(key in widths) ? `minmax(${width}px, 1fr)` : `${width}px`;
 }
 
 function rowOfEvent({ seen }: Listing, event: Event): number | undefined {
@@ -132,9 +136,11 @@ function clicked(state: TableState, listing: Listing, event: MouseEvent): void {
   else state.select(listing, row, { add: event.ctrlKey || event.metaKey, extend: event.shiftKey });
 }
 
-function zoomed(state: TableState, listing: Listing, event: MouseEvent): void {
+/** A double click opens a row, and closes it. */
+function turned(state: TableState, listing: Listing, event: MouseEvent): void {
   const row = rowOfEvent(listing, event);
-  if (row !== undefined && !(event.target as Element).closest(".twist, .zoom")) state.zoom(listing, row);
+  if (row === undefined || (event.target as Element).closest(".twist, .zoom")) return;
+  if (listing.outline.isParent[row]) state.fold(listing, row, !listing.folded[row]);
 }
 
 function keyed(
