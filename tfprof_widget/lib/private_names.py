@@ -333,7 +333,7 @@ keras.src.callbacks.callback_list:CallbackList.__init__ | keras.callbacks:Callba
 [tf_keras] capturing.time_hooks: Nothing is said: that phase is of other parts of the cell.
 tf_keras.src.engine.training:Model.fit
 tf_keras.src.callbacks:CallbackList.__init__
-[tensorflow] capturing.models: Nothing is said: layers of models that functions are called with have the names of scopes.
+[tensorflow] capturing.models: Nothing is said: layers of models that functions take have names of scopes.
 tensorflow.python.eager.polymorphic_function.polymorphic_function:Function._list_all_concrete_functions
 tensorflow.core.function.trace_type.default_types:Weakref > _ref
 [keras] capturing.models: A note: layers and variables have TensorFlow's names.

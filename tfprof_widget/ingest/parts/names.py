@@ -117,8 +117,8 @@ class Layers:
 
     A `train_step` of the user's may call what is in the model, and not the model: such a layer has no scope around it.
 
-    >>> layers.add(["model/dense_1"]); layers.name("dense_1_1/MatMul", ())
-    'model/dense_1/MatMul'
+    >>> layers.add(["model/dense_1"]); layers.name("dense_1_1/MatMul", ()), layers.name("dense_1_2/MatMul", {"dense_1"})
+    ('model/dense_1/MatMul', 'model/dense_1/MatMul')
     """
 
     within: dict[str, set[str]] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class Layers:
     def _called_alone(self, part: str, scopes: Container[str]) -> str:
         """The scope of the layer with variables that has this scope when it is called outside of its model, or ""."""
         number = _NUMBERED.fullmatch(part)
-        names = (number[1], part) if number is not None and number[1] not in scopes else (part,)
+        names = (part,) if number is None else (part, number[1]) if number[1] in scopes else (number[1], part)
         found = next(filter(None, (self._inner.get(name, set()) & self._of_variables for name in names)), set())
         return found.pop() if len(found) == 1 else ""
 
