@@ -90,7 +90,7 @@ def _of_tape(name: str, op: str, ops: Mapping[str, str], scopes: Mapping[str, li
 
 
 _NUMBERED = re.compile(r"(.+)_\d+")
-_REPLICA = re.compile(r"(?:replica_\d+/)?")
+_AROUND = re.compile(r"(?:(?:while|cond)(?:_\d+)?/)*(?:replica_\d+/)?")
 
 
 @dataclass
@@ -105,10 +105,10 @@ class Layers:
     >>> layers.name("model_1/dense_1_2/MatMul", ()), layers.name("gradient_tape/other_1/dense_1/Mul", ())
     ('model/dense_1/MatMul', 'gradient_tape/other_1/dense_1/Mul')
 
-    The same is true in each replica of a distribution strategy.
+    The same is true in each replica of a distribution strategy, and in a loop or condition around the model.
 
-    >>> layers.name("gradient_tape/replica_1/model_1/dense_1/MatMul", ())
-    'gradient_tape/replica_1/model/dense/MatMul'
+    >>> layers.name("gradient_tape/replica_1/model_1/dense_1/Mul", ()), layers.name("while/model_1/dense_1/Mul", ())
+    ('gradient_tape/replica_1/model/dense/Mul', 'while/model/dense/Mul')
 
     `dense_1` keeps its number if the graph also has a scope `model_1/dense`: then they are two layers.
 
@@ -154,8 +154,8 @@ class Layers:
         if not self.within:
             return name
         before, tape, rest = name.rpartition(TAPE)
-        written = replica = _replica_of(rest)
-        *parts, last = rest.removeprefix(replica).split("/")
+        written = outer = _around(rest)
+        *parts, last = rest.removeprefix(outer).split("/")
         scope = ""
         for place, part in enumerate(parts):
             layers = self.within.get(scope, ())
@@ -168,11 +168,11 @@ class Layers:
                 parts[place] = alone
             written += part + "/"
             scope = f"{scope}/{parts[place]}" if scope else parts[place]
-        return before + tape + replica + "/".join([*parts, last])
+        return before + tape + outer + "/".join([*parts, last])
 
 
-def _replica_of(name: str) -> str:
-    found = _REPLICA.match(name)
+def _around(name: str) -> str:
+    found = _AROUND.match(name)
     return found[0] if found is not None else ""
 
 
