@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
 from tests.browser.test_accessibility import AXE
+from tests.browser.test_policy import hosting
 from tests.comparing.runs import Maker
+from tests.widget.test_history import Course
 from tfprof_widget.analysis.comparing.compared import ComparedRuns
 from tfprof_widget.demo import demo_profile
+from tfprof_widget.lib.static_files import static_bytes
 from tfprof_widget.profiles.kept_run import KeptRun
 from tfprof_widget.widget.history import ShownHistory
 from tfprof_widget.widget.report import report
 from tfprof_widget.widget.shown import Shown
+from tfprof_widget.widget.traits import TfprofWidget
 
 BEFORE, AFTER = "model = build(width=64)\nmodel.fit(x, y)", "model = build(width=96)\nmodel.fit(x, y)"
 Show = Callable[..., Screen]
+
+# A page in which the test is the kernel: `sent` is what the widget says, `tell` what it hears.
+HOST = """
+const values = VALUES;
+const part = name => fetch(`${name}.js.gz`).then(answer => answer.arrayBuffer()).then(each => new Uint8Array(each));
+const listeners = new Set();
+window.sent = [];
+window.tell = message => [...listeners].forEach(listener => listener(message, []));
+const model = {
+  get: name => values[name], set(name, value) { values[name] = value; }, save_changes() {},
+  on(event, listener) { if (event === "msg:custom") listeners.add(listener); },
+  off(event, listener) { listeners.delete(listener); },
+  send(message) { window.sent.push(message); },
+};
+(await import("./widget.js")).default.render({
+  model, el: document.getElementById("host"),
+  assets: async () => ({panels: await part("panels"), charts: await part("charts"), page: ""}),
+});
+"""
 
 
 def runs(factor: float = 1.0, slower: int = 17) -> list[KeptRun]:
@@ -93,6 +118,49 @@ def test_what_changed_in_the_code(show: Show) -> None:
     expect(screen.root.get_by_text("+model = build(width=96)")).to_be_visible()
     screen.root.get_by_text("Run both again, in turns").click()
     expect(screen.root.get_by_text("%%tfprof --against In[3]")).to_be_visible()
+
+
+def test_a_race_in_the_kernel(chromium: Browser, tmp_path: Path) -> None:
+    made = Maker(40, of_run=0.01)
+    code = [*made.runs(3, source="fit()"), *made.runs(3, source="fit(2)")]
+    history = ShownHistory.of(code, rerun=Course().rerun)
+    widget = TfprofWidget(Shown("race", (), "history", history=history))
+    values = {name: value for name, value in widget.get_state().items() if not name.startswith(("_esm", "_assets"))}
+    (tmp_path / "host.js").write_text(HOST.replace("VALUES", json.dumps(values, default=str)), encoding="utf-8")
+    (tmp_path / "index.html").write_text('<div id="host"></div><script type="module" src="host.js"></script>')
+    for name in ("widget.js", "panels.js.gz", "charts.js.gz"):
+        (tmp_path / name).write_bytes(static_bytes(name))
+    with hosting(tmp_path, "") as host, closing(chromium.new_context()) as context:
+        page = context.new_page()
+        page.goto(f"{host.address}/index.html")
+        screen = Screen(page)
+        expect(screen.root.get_by_role("list", name="runs")).to_be_visible()
+        screen.root.get_by_role("button", name="Run both again, in turns").click()
+        bar = screen.root.get_by_role("progressbar", name="the race")
+        stop = screen.root.get_by_role("button", name="Stop")
+        expect(bar).to_be_visible()
+        tell(page, {"answer": "race", "share": 0.4, "rounds": 3})
+        expect(bar).to_have_js_property("value", 0.4)
+        expect(screen.root.get_by_role("status").filter(has_text="3 rounds run")).to_be_visible()
+        stop.click()
+        expect(stop).to_be_disabled()
+        asked = page.evaluate("() => window.sent")
+        assert asked == [{"request": "race", "before": [0, 1, 2], "after": [3, 4, 5]}, {"request": "stop race"}]
+        told: list[Any] = []
+        race = history.race(asked[0]["before"], asked[0]["after"], told.append)
+        while not race.is_over:
+            race.run_block()
+        tell(page, told[-1])
+        answer = screen.root.get_by_role("heading", name="From In[3] to In[6] a call became")
+        expect(answer.locator("strong").last).to_contain_text("slower")
+        expect(screen.root.get_by_text("In[3] and In[6] ran in turns")).to_be_visible()
+        expect(bar).to_have_count(0)
+        expect(screen.root.get_by_role("button", name="Run both again, in turns")).to_be_visible()
+
+
+def tell(page: Page, message: dict[str, Any]) -> None:
+    """What the kernel says."""
+    page.evaluate("message => window.tell(message)", message)
 
 
 def test_other_groups_need_the_kernel_and_those_that_were_saved_do_not(show: Show) -> None:

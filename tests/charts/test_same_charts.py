@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from tfprof_widget.api.profile import Profile, load, merge
 from tfprof_widget.charts.kinds import CHARTS
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.devices import Allocator
 from tfprof_widget.widget.scriptless import chart_of
 from tfprof_widget.widget.shown import Shown
 
@@ -60,6 +61,9 @@ def cases() -> dict[str, Case]:
         "a part of the timeline": Case(demo, span=(50e-6, 150e-6)),
         "nothing ran": Case(profile_of("a = Add()\nb = Mul()\nc = Mul()")),
         "kernels": Case(profile_of(KERNELS)),
+        "allocators that are alike": Case(
+            replace(profile_of(KERNELS), allocator_peaks=tuple(map(allocator, range(4))))
+        ),
         "steps": Case(profile_of("a/b = Op() 3us;4us;5us\na/c = Op() 1us;-;9us"), options={"step": 1}),
         "workers": Case(merge({"worker 10": demo, "worker 2": demo})),
         "a fit": Case(load(RECORDED / "fit.xplane.pb.gz"), "scope"),
@@ -67,6 +71,20 @@ def cases() -> dict[str, Case]:
         **{f"random {seed}": Case(random(seed), "scope") for seed in range(RANDOM)},
         **{f"merged {seed}": Case(merged(seed)) for seed in range(RANDOM)},
     }
+
+
+def allocator(number: int) -> Allocator:
+    """Of four devices, of which the last one frees its memory a second later than the others."""
+    seconds = (0, 1, 9 + number // 3, 12)
+    held = (0, 2 * 10**10 + number * 10**6, 5000, 5000)
+    return Allocator(f"TPU_{number}", f"tpu:{number}", held[1], 0, tuple(10**9 * each for each in seconds), held)
+
+
+def test_allocators_that_are_alike_are_one_curve() -> None:
+    shown = Shown.of_profile(cases()["allocators that are alike"].profile)
+    data = chart_of(shown, {**shown.options, "view": "memory", "metric": "memory"}, "memory")["datasets"]
+    assert [each["device"] for each in data["peaks"]] == ["TPU_0 … TPU_2, 3 alike", "TPU_3"]
+    assert [each["exact"] for each in data["peaks"]] == ["20,002,000,000 B", "20,003,000,000 B"]
 
 
 @pytest.fixture(scope="module")

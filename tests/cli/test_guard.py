@@ -57,6 +57,7 @@ def test_exit_codes(
         (["far", "--against", "same"], "the runs before are of another machine (processor: another before, made up"),
         (["base", "--against"], "name files on both sides"),
         (["--against", "base"], "name files on both sides"),
+        (["base", "--fail-over", "10%"], "name files on both sides of --against, as in tfprof compare old.tfprof"),
         (["base", "--against", "same", "--against", "slower"], "--against stands once"),
         (["base", "--against", "nowhere"], "there is no such file"),
         (["base", "--against", "same", "--fail-over", "much"], "--fail-over is 'much', but must be a share"),

@@ -46,6 +46,11 @@ def test_what_is_faster_is_told_before_time_is_up() -> None:
     assert found.text().startswith("From old to new a call became 1.1")
 
 
+def test_callables_without_ops_have_empty_tables() -> None:
+    found = Track().race(0.10, 0.08)
+    assert [len(found.to_dataframe(by)) for by in ("op", "layers", "scope", "code", "type")] == [0] * 5
+
+
 def test_the_same_is_not_called_different() -> None:
     verdicts = [Track(seed).race(0.1, 0.1, seconds=20).step.verdict for seed in range(12)]
     assert sum(each in ("slower", "faster") for each in verdicts) <= 1

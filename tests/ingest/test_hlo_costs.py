@@ -102,6 +102,14 @@ def test_elements_and_reductions_inside_a_fusion() -> None:
     assert counted({"opcode": "reduce", "shape": shaped(4)}, shaped(4, 6), shaped(), inside=inside[:1]) == 20 * 72
 
 
+def test_windows_that_are_reduced_and_what_is_joined() -> None:
+    """As XLA counts: of a window all elements but one are added; an element that is joined is six operations."""
+    added = ({"opcode": "add", "shape": shaped()},)
+    sums = {"opcode": "reduce-window", "shape": shaped(2, 5), "window": {"dimensions": [{"size": 3}, {"size": 2}]}}
+    assert counted(sums, shaped(4, 6), shaped(), inside=added) == 2 * 5 * (3 * 2 - 1) * 3
+    assert counted({"opcode": "concatenate", "shape": shaped(3)}, shaped(1), shaped(2)) == 3 * 6
+
+
 @pytest.mark.parametrize(
     "op",
     [

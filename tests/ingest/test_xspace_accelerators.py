@@ -15,6 +15,7 @@ import tfprof_widget as tfprof
 from tests.ingest.spaces import ORIGIN, Space, numbered
 from tests.made import profile_of_tables, tables_of_traces
 from tfprof_widget.api.profile import Profile
+from tfprof_widget.charts.moments import timeline_layout
 from tfprof_widget.ingest.parts.names import HOST
 from tfprof_widget.ingest.xspace.reader import read_xspace
 from tfprof_widget.ingest.xspace.steps import read_steps
@@ -336,6 +337,23 @@ def test_copies_beside_the_ops_of_a_tpu_are_transfers() -> None:
     ends = [copies.devices[place] for place in (copies.source[0], copies.target[0])]
     assert (copies.kinds, ends) == (("MEMCPYHtoD",), [HOST, ON_GPU.replace("gpu", "tpu")])
     assert (copies.duration_nanos.tolist(), copies.bytes.tolist()) == ([500], [32])
+
+
+def test_copies_start_and_end_with_their_own_ops_on_the_clock_of_the_tpu() -> None:
+    """By the host's clock, which stood still, the op of 800 ns before either is there at the same moment."""
+    space = Space()
+    add_timed_op(space, "%before.1 = …", 1000, 0, (0, 800))
+    add_timed_op(space, "%copy-start.2 = …", 1000, 0, (800, 5))
+    add_timed_op(space, "%copy-done.2 = f32[8] copy-done((f32[8], f32[8], u32[]) %copy-start.2)", 2000, 500, (900, 600))
+    add_timed_op(space, "%after.1 = …", 2500, 0, (1500, 800))
+    copy = {"hlo_category": "copy-start", "bytes_accessed": 32, "shape_with_layout": "(f32[8]{0}, f32[8]{0:S(5)})"}
+    add_xla_op(space, "%copy-start.2 = …", 1000, 1500, "Async XLA Ops", **copy)
+    profile = profile_of(space)
+    copies, ops = profile.transfers, profile.executions
+    assert (copies.start_nanos - ops.start_nanos.min()).tolist() == [800]
+    assert copies.duration_nanos.tolist() == [700]  # to 1,500, where copy-done ends
+    lanes = {lane.name: (lane.is_transfers, len(lane.start)) for lane in timeline_layout(profile, [0]).lanes}
+    assert lanes == {"TPU:0 · stream all · XLA ops": (False, 4), "TPU:0 · transfers": (True, 1)}
 
 
 def test_what_the_compiler_notes_of_an_op_comes_before_what_the_kernel_says() -> None:

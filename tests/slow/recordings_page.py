@@ -14,6 +14,7 @@ from tests.ingest.test_recordings import (
     IDLE_BY_XPROF,
     OTHERWISE,
     PEAKS_BY_XPROF,
+    compared_rows,
     costs_of,
     costs_told,
     of_cores,
@@ -47,10 +48,12 @@ compute, collectives, copies, nothing.
 """
 COSTS = """
 Of XLA's ops, xprof tells float operations and bytes of memory that they read and write; those within 1 % are equal.
-*Idle* is the share of the time between the first and the last op of all cores in which nothing ran.
+*Rows* are those of xprof's `hlo_stats`, by their time and by their bytes; rows that share a kernel, or run those of
+libraries, are compared together. *Idle* is the share of the time between the first and the last op of all cores in
+which nothing ran.
 
-| recording | float operations | bytes | idle | xprof's |
-|---|---|---|---|---|
+| recording | float operations | bytes | rows, time | rows, bytes | idle | xprof's |
+|---|---|---|---|---|---|---|
 """
 FOOT = """
 Not at hand, and so read from traces of the same form only: TensorFlow 2.6 and later on a real GPU, TensorFlow on a TPU,
@@ -95,6 +98,11 @@ def costs(folder: Path, profile: Profile) -> str:
         told = {op: each[place] for op, each in theirs.items() if each[place]}
         same = sum(abs(ours[op][place] - amount) <= 0.01 * amount for op, amount in told.items())
         cells.append(f"{same} of {len(told)} equal")
+    rows = compared_rows(folder, profile)
+    count = sum(each.rows for each in rows)
+    in_time = sum(each.rows for each in rows if each.is_equal_in_time)
+    in_bytes = sum(each.rows for each in rows if each.is_equal_in_bytes)
+    cells += [f"{same} of {count} equal" for same in (in_time, in_bytes)]
     busy, spans = map(sum, zip(*of_cores(profile), strict=True))
     idle = IDLE_BY_XPROF.get(folder.name)
     cells += [f"{1 - busy / spans:.1%}", "not told" if idle is None else f"{idle:.1%}"]

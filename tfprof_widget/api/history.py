@@ -27,7 +27,7 @@ from tfprof_widget.profiles.kept_run import KeptRun
 if TYPE_CHECKING:
     import pandas
 
-    from tfprof_widget.widget.history import ShownHistory
+    from tfprof_widget.widget.history import Rerun, ShownHistory
 
 MOST_RUNS = 50
 MOST_BYTES = 64 * 10**6
@@ -320,6 +320,7 @@ class Kept:
 
     _surroundings: Surroundings | None = None
     _kept_run: KeptRun | None = None
+    _rerun: Rerun | None = None
     _name: str
     _taken: datetime
 
@@ -345,6 +346,10 @@ class Kept:
     def kept_run(self, run: KeptRun) -> None:
         self._kept_run = run
 
+    def reruns_by(self, rerun: Rerun) -> None:
+        """Let the tab "history" run the code of two runs again, in turns."""
+        self._rerun = rerun
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the profile of the busiest graph as tfprof's ProfileProto, with what a comparison needs of the run."""
         from tfprof_widget.output.saved import save
@@ -356,4 +361,5 @@ class Kept:
         from tfprof_widget.widget.history import ShownHistory
 
         runs = runs_beside(self.kept_run) or [self.kept_run]
-        return ShownHistory.of(runs, lambda before, after: ComparedRuns(before, after, others_of(before, after)))
+        compare = lambda before, after: ComparedRuns(before, after, others_of(before, after))  # noqa: E731
+        return ShownHistory.of(runs, compare, self._rerun)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -125,6 +125,87 @@ def _logs(runner: _Runner, rounds: int) -> Any:
     return np.log(np.array(medians).reshape(-1, 2))
 
 
+class Racing:
+    """A race that goes on block by block: `step` runs the next one, and `found` is what is known by then.
+
+    >>> racing = Racing({"old": lambda: sum(range(3000)), "new": lambda: sum(range(1000))}, seconds=0.2)
+    >>> while racing.step():
+    ...     pass
+    >>> racing.rounds >= 1, racing.found.before[0].name
+    (True, 'old')
+    """
+
+    def __init__(
+        self,
+        callables: Mapping[str, Callable[[], Any]],
+        seconds: float = SECONDS,
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
+        self._runners = _checked(callables, seconds)
+        self._seconds, self._clock = seconds, clock
+        self._began = clock()
+        self._blocks = self._turns()
+        self._note = ""
+        self.rounds = 0
+
+    def step(self) -> bool:
+        """Run the next block; False once the answer is clear, time is up, or Ctrl-C was pressed."""
+        try:
+            return next(self._blocks, None) is not None
+        except KeyboardInterrupt:
+            self.stop()
+            return False
+
+    def stop(self) -> None:
+        """Run no more blocks; what is known stays."""
+        self._blocks.close()
+        self._note = INTERRUPTED
+
+    @property
+    def share(self) -> float:
+        """How much of its time the race has had."""
+        return min((self._clock() - self._began) / self._seconds, 1.0)
+
+    @property
+    def found(self) -> Race:
+        """What is known so far."""
+        return Race(self._runners, self.rounds, LOOKS, self._note)
+
+    @property
+    def control(self) -> Change:
+        """The first callable against itself, so far."""
+        return self.found.control
+
+    def _turns(self) -> Generator[_Runner, None, None]:
+        """Who ran, after each block and each call that comes before the first."""
+        runners = self._runners
+        for runner in runners:
+            runner.call()  # which builds functions and tunes
+            yield runner
+            started = self._clock()
+            runner.call()
+            block = min(self._seconds / BLOCKS, LONGEST_BLOCK)
+            runner.calls = max(round(block / max(self._clock() - started, 1e-9)), 1)
+            yield runner
+        looks = _looks()
+        look = next(looks)
+        with_ops = CAPTURED_ROUNDS if self._seconds >= SHORT else 1
+        while True:
+            for runner in (runners[0], runners[1], runners[1], runners[0]):
+                runner.run_block(self._clock)
+                if self.rounds < with_ops:
+                    runner.run_captured()
+                yield runner
+            self.rounds += 1
+            spent = self._clock() - self._began
+            if self.rounds >= look:
+                look = next(looks)
+                if not Race(runners, self.rounds, LOOKS).is_open:
+                    return
+            if spent + spent / self.rounds > self._seconds:
+                return
+
+
 def race(
     callables: Mapping[str, Callable[[], Any]], seconds: float = SECONDS, *, clock: Callable[[], float] = perf_counter
 ) -> Race:
@@ -138,34 +219,13 @@ def race(
     >>> found.before[0].name, found.after[0].name, found.step.runs[0] >= 2
     ('old', 'new', True)
     """
-    runners = _checked(callables, seconds)
-    began, note, rounds = clock(), "", 0
-    looks = _looks()
-    look = next(looks)
-    with_ops = CAPTURED_ROUNDS if seconds >= SHORT else 1
+    racing = Racing(callables, seconds, clock)
     try:
-        for runner in runners:
-            runner.call()  # which builds functions and tunes
-            started = clock()
-            runner.call()
-            block = min(seconds / BLOCKS, LONGEST_BLOCK)
-            runner.calls = max(round(block / max(clock() - started, 1e-9)), 1)
-        while True:
-            for runner in (runners[0], runners[1], runners[1], runners[0]):
-                runner.run_block(clock)
-                if rounds < with_ops:
-                    runner.run_captured()
-            rounds += 1
-            spent = clock() - began
-            if rounds >= look:
-                look = next(looks)
-                if not Race(runners, rounds, LOOKS).is_open:
-                    break
-            if spent + spent / rounds > seconds:
-                break
-    except KeyboardInterrupt:
-        note = INTERRUPTED
-    return Race(runners, rounds, LOOKS, note)
+        while racing.step():
+            pass
+    except KeyboardInterrupt:  # between two blocks
+        racing.stop()
+    return racing.found
 
 
 def _looks() -> Iterator[int]:

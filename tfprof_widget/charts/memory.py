@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from tfprof_widget.charts.chart import (
 )
 from tfprof_widget.charts.moments import allocation_nanos, on_clock, step_starts
 from tfprof_widget.engine.steps import chosen_steps
-from tfprof_widget.lib.arrays import Integers
+from tfprof_widget.lib.arrays import Floats, Integers
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.text import short_units, visible, written_seconds
 from tfprof_widget.profiles.data import ProfileData
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 ALLOCATORS_TITLE = "Memory in use by allocator"
 # As many as a chart has pixels to show.
 STRETCHES = 300
+LIKE = 0.01
+DASHES = [[1, 0], [7, 5], [2, 4], [10, 4, 2, 4]]
 HEIGHT = 200
 
 
@@ -147,11 +149,12 @@ def _allocator_curves(profile: ProfileData) -> list[MemoryCurve]:
 
 
 def memory_rows(curves: Sequence[MemoryCurve]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the curves, and of their peaks.
+    """The rows of the curves, and of their peaks; curves that are alike are one.
 
     >>> memory_rows([MemoryCurve("CPU:0", [0, 2000], [0, 64], 2000, 64)])["peaks"][0]["label"]
     'peak 64 B'
     """
+    curves = _without_like(curves)
     return {
         "memory": [row for curve in curves for row in _curve_rows(curve)],
         "peaks": [
@@ -162,6 +165,44 @@ def memory_rows(curves: Sequence[MemoryCurve]) -> dict[str, list[dict[str, Any]]
             for curve in curves
         ],
     }
+
+
+def _without_like(curves: Sequence[MemoryCurve]) -> list[MemoryCurve]:
+    """The curves, those that are alike as one: drawn over each other their colours would mix to grey."""
+    groups: list[list[MemoryCurve]] = []
+    for curve in curves:
+        group = next((each for each in groups if _are_like(each[0], curve)), None)
+        if group is None:
+            groups.append([curve])
+        else:
+            group.append(curve)
+    return [_together(group) for group in groups]
+
+
+def _together(group: Sequence[MemoryCurve]) -> MemoryCurve:
+    fullest = max(group, key=lambda each: each.peak_bytes)
+    if len(group) == 1:
+        return fullest
+    name = f"{group[0].name} and {group[1].name}, alike"
+    if len(group) > 2:
+        name = f"{group[0].name} … {group[-1].name}, {len(group)} alike"
+    return replace(fullest, name=name)
+
+
+def _are_like(one: MemoryCurve, other: MemoryCurve) -> bool:
+    """Whether two curves, in the mean over time, and their peaks are apart by less than a share of the peak."""
+    peak = max(one.peak_bytes, other.peak_bytes)
+    if abs(one.peak_bytes - other.peak_bytes) > LIKE * peak:
+        return False
+    times = np.unique(np.array([*one.nanos, *other.nanos], np.int64))
+    apart = np.abs(_held_at(one, times) - _held_at(other, times))[:-1]
+    return float((apart * np.diff(times)).sum()) <= LIKE * peak * float(times[-1] - times[0])
+
+
+def _held_at(curve: MemoryCurve, times: Integers) -> Floats:
+    """What is held from each of these times on."""
+    held = np.array([0, *curve.held], np.float64)
+    return held[np.searchsorted(np.array(curve.nanos, np.int64), times, side="right")]
 
 
 def _curve_rows(curve: MemoryCurve) -> Iterator[dict[str, Any]]:
@@ -186,21 +227,29 @@ def _drawn(*, alone: bool) -> altair.LayerChart:
     import altair as alt
 
     field = "told" if alone else "device"
+    shown = legend()
+    shown.symbolType, shown.symbolStrokeWidth, shown.symbolSize, shown.columns = "stroke", 2, 200, 2
     devices = alt.Color(
         f"{field}:N",
         scale=alt.Scale(domain=as_in_rows("peaks", field), range=category_colours()),
-        legend=legend(),
+        legend=shown,
     )
     time = alt.X("seconds:Q", title=None, axis=quantities("'s'", ticks=8), scale=alt.Scale(nice=False))
     size = alt.Y("bytes:Q", title=None, axis=quantities("'B'", ticks=5))
     held = alt.Chart(alt.NamedData("memory"), height=HEIGHT).encode(x=time, y=size, color=devices)
-    areas = held.mark_area(interpolate="step-after", opacity=0.25, line={"strokeWidth": 1.5}, aria=False).encode(
+    # Where curves lie over each other all colours have to be seen: dashes tell them apart, and three fills are grey.
+    light = {"expr": "length(domain('color')) > 2 ? 0 : 0.25 / length(domain('color'))"}
+    areas = held.mark_area(interpolate="step-after", opacity=light, aria=False).encode(
         y=alt.Y("bytes:Q", title=None, stack=None, axis=quantities("'B'", ticks=5))
     )
+    dashes = alt.StrokeDash(
+        f"{field}:N", scale=alt.Scale(domain=as_in_rows("peaks", field), range=DASHES), legend=shown
+    )
+    lines = held.mark_line(interpolate="step-after", strokeWidth=1.5, aria=False).encode(strokeDash=dashes)
     peaks = alt.Chart(alt.NamedData("peaks")).encode(x=time)
     rules = peaks.mark_rule(strokeDash=[3, 3], strokeWidth=1.5, aria=False).encode(color=devices)
     if alone:
-        return alt.LayerChart(layer=[areas, rules], description="Memory held over time by device")
+        return alt.LayerChart(layer=[areas, lines, rules], description="Memory held over time by device")
     tooltip = [
         alt.Tooltip("device:N", title="device"),
         alt.Tooltip("when:N", title="time"),
@@ -216,7 +265,7 @@ def _drawn(*, alone: bool) -> altair.LayerChart:
         baseline="bottom",
         aria=False,
     ).encode(y="bytes:Q", text="label:N")
-    layers = [areas, rules.encode(tooltip=tooltip), labels, stretches]
+    layers = [areas, lines, rules.encode(tooltip=tooltip), labels, stretches]
     return alt.LayerChart(layer=layers, description="Memory held over time by device")
 
 

@@ -44,6 +44,7 @@ OPTIONS = (
     Option("other_machine", "flag", False, "Compare also with runs of another machine."),
     Option("help", "flag", False, "Show this help."),
 )
+_OF_GUARD = frozenset({AGAINST, "--fail-over", "--markdown", "--other-machine"})
 USAGE = "tfprof compare BEFORE… --against AFTER… [OPTIONS]"
 
 
@@ -66,8 +67,10 @@ def is_guard(words: Sequence[str]) -> bool:
 
     >>> is_guard(["compare", "a", "--against", "b"]), is_guard(["compare", "before=a", "after=b"])
     (True, False)
+
+    An option that only such a comparison has tells it, too: then the other side was forgotten.
     """
-    return words[:1] == ["compare"] and any(word == AGAINST or word.startswith(f"{AGAINST}=") for word in words)
+    return words[:1] == ["compare"] and any(word.partition("=")[0].replace("_", "-") in _OF_GUARD for word in words)
 
 
 def read_guard(words: Sequence[str]) -> GuardRequest:
@@ -80,7 +83,7 @@ def read_guard(words: Sequence[str]) -> GuardRequest:
     parted = [part for word in words for part in _parted(word)]
     if parted.count(AGAINST) > 1:
         raise value_error(f"{AGAINST} stands once: the files before it are compared with those behind it")
-    at = parted.index(AGAINST)
+    at = parted.index(AGAINST) if AGAINST in parted else len(parted)
     typed, before = grammar.read(parted[:at])
     more, after = grammar.read(parted[at + 1 :])
     given = {option.name: value_of(option, text) for option, text in [*typed, *more]}

@@ -9,11 +9,13 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
+from IPython.utils.capture import capture_output
 
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.safely import write_whole
@@ -23,8 +25,10 @@ from tfprof_widget.magic.cell import CellSource, cell_source, compiled_code
 from tfprof_widget.output.destination import Destination, parse_output, view_for, write
 
 if TYPE_CHECKING:
+    from tfprof_widget.api.race import Racing
     from tfprof_widget.api.result import Capture
     from tfprof_widget.parallel.engines import CellRun
+    from tfprof_widget.profiles.kept_run import KeptRun
 
 AFTER_SECONDS = 2.0
 EVERY_SECONDS = 1.0
@@ -116,7 +120,7 @@ def report_and_go_on(trouble: str) -> Iterator[None]:
         print_note(f"{trouble}: {type(error).__name__}: {error}")
 
 
-def keep(request: MagicRequest, capture: Capture, cell: CellSource) -> None:
+def keep(shell: InteractiveShell, request: MagicRequest, capture: Capture, cell: CellSource) -> None:
     """Let the run be part of the kernel's history, and write it into the directory that was asked for.
 
     Where nothing was recorded there is nothing to keep, as the result says.
@@ -127,9 +131,27 @@ def keep(request: MagicRequest, capture: Capture, cell: CellSource) -> None:
         if capture.is_empty:
             return
         capture.kept_run = keep_run(capture.kept_run.told(fingerprint={}, **cell._asdict()))
+        capture.reruns_by(partial(racing_runs, shell))
     if request.keep:
         with report_and_go_on("this run is not kept on disk"):
             capture.save(file_of(request.keep, capture.kept_run))
+
+
+def racing_runs(shell: InteractiveShell, before: KeptRun, after: KeptRun) -> Racing:
+    """A race of the code of two runs of cells, which prints and shows nothing meanwhile."""
+    from tfprof_widget.api.race import Racing
+
+    def silent(run: KeptRun) -> Callable[[], None]:
+        compiled = compiled_code(shell, run.source)
+
+        def call() -> None:
+            with capture_output():
+                compiled(None)
+
+        return call
+
+    names = before.title, after.title if after.title != before.title else f"{after.title} (after)"
+    return Racing(dict(zip(names, map(silent, (before, after)), strict=True)))
 
 
 def race_with(
@@ -244,7 +266,7 @@ class ProfiledCell:
                 with report_and_go_on("has no profile of this"):
                     capturing.__exit__(None, None, None)
                     capture.title = self._request.name or self._cell.title(self._request.out)
-                    keep(self._request, capture, self._cell)
+                    keep(self._shell, self._request, capture, self._cell)
                     deliver(self._shell, self._request, capture)
 
     def _watch(self, capture: Capture) -> None:

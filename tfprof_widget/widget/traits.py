@@ -17,6 +17,7 @@ from tfprof_widget.lib.static_files import static_bytes
 from tfprof_widget.output.tabular import markdown
 from tfprof_widget.profiles.options import METRICS, OPTIONS, SAVES, TABS, VIEWS, Option
 from tfprof_widget.widget.cut_plan import Wanted
+from tfprof_widget.widget.history import RunningRace, ShownHistory
 from tfprof_widget.widget.report import block, page_template, report
 from tfprof_widget.widget.scriptless import chart_of, mime_bundle, short_text, static_html
 from tfprof_widget.widget.shown import Shown
@@ -93,6 +94,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
     title = traitlets.Unicode().tag(sync=True)
     # What a notebook keeps of this widget; empty for what it keeps of all.
     save = traitlets.Enum(("", *SAVES), "")
+    _race: RunningRace | None = None
     _about = traitlets.Unicode().tag(sync=True)
     _id = traitlets.Unicode().tag(sync=True)
     _graphs: Any = traitlets.List().tag(sync=True)
@@ -246,6 +248,10 @@ def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
             _send_rows(widget, graph, Wanted.of(wanted))
         case {"request": "comparison", "before": list(before), "after": list(after)}:
             _send_comparison(widget, before, after)
+        case {"request": "race", "before": list(before), "after": list(after)}:
+            _start_race(widget, before, after)
+        case {"request": "stop race"} if widget._race is not None:
+            widget._race.stop()
 
 
 def _send_rows(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
@@ -262,15 +268,31 @@ def _send_rows(widget: TfprofWidget, graph: int, wanted: Wanted) -> None:
 
 def _send_comparison(widget: TfprofWidget, before: list[Any], after: list[Any]) -> None:
     """Compare two groups of runs of the history."""
-    history = widget._shown.history
     try:
-        if history is None:
-            raise ProfileError("the kernel keeps no runs of this cell")
-        found = history.described([int(place) for place in before], [int(place) for place in after])
+        found = _history(widget).described([int(place) for place in before], [int(place) for place in after])
     except (ProfileError, ValueError) as error:
         widget.send({"answer": "comparison failed", "reason": str(error)})
         return
     widget.send({"answer": "comparison", "comparison": found})
+
+
+def _start_race(widget: TfprofWidget, before: list[Any], after: list[Any]) -> None:
+    """Run the code of two runs of the history in turns, if no such race goes on."""
+    if widget._race is not None and not widget._race.is_over:
+        return
+    try:
+        places = [int(place) for place in before], [int(place) for place in after]
+        widget._race = _history(widget).race(*places, widget.send)
+    except Exception as error:  # as that of code which does not compile
+        widget.send({"answer": "race failed", "reason": str(error)})
+        return
+    widget._race.start()
+
+
+def _history(widget: TfprofWidget) -> ShownHistory:
+    if widget._shown.history is None:
+        raise ProfileError("the kernel keeps no runs of this cell")
+    return widget._shown.history
 
 
 def shared_assets() -> Assets:

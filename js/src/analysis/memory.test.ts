@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
+import type { Allocator } from "../data/graphs.ts";
 import type { Profile } from "../data/profile.ts";
 import { profileOf } from "../engine/testing.ts";
 import {
   aliveAtPeak,
+  allocatorRows,
   byDevice,
   curveOf,
   eventAt,
@@ -218,4 +220,25 @@ test.each([
 ])("labels of peaks: %s", (_, points, lines) => {
   const given = points.map(([seconds = 0, bytes = 0]) => ({ seconds, bytes }));
   expect(linesBelow(given, 10)).toEqual(lines);
+});
+
+/** An allocator that has some GB in use from each of these seconds on. */
+function allocatorWith(name: string, ...points: (readonly [second: number, gigabytes: number])[]): Allocator {
+  const bytes = points.map(([, gigabytes]) => gigabytes * 1e9);
+  const nanos = points.map(([second]) => second * 1e9);
+  return { name, device: name, peak: Math.max(...bytes), capacity: 0, nanos, bytes };
+}
+
+test("curves that are alike are one, and others stay apart", () => {
+  const alike = ["TPU_0", "TPU_1", "TPU_2"].map((name, at) =>
+    allocatorWith(name, [0, 0], [1 + at / 1000, 20 + at / 100], [9, 0], [10, 0]),
+  );
+  const longer = allocatorWith("TPU_3", [0, 0], [1, 20], [9.5, 0], [10, 0]);
+  const names = (allocators: Allocator[]) => allocatorRows(allocators).peaks.map(({ device }) => device);
+  expect(names([...alike, longer])).toEqual(["TPU_0 … TPU_2, 3 alike", "TPU_3"]);
+  expect(names(alike.slice(1))).toEqual(["TPU_1 and TPU_2, alike"]);
+  expect(names([longer])).toEqual(["TPU_3"]);
+  const { peaks, memory } = allocatorRows(alike);
+  expect(peaks.map(({ exact }) => exact)).toEqual(["20,020,000,000 B"]);
+  expect(memory).toHaveLength(4);
 });

@@ -263,11 +263,58 @@ function curveRows(name: string, points: readonly Point[], peak: Point) {
   };
 }
 
-function together(curves: readonly ReturnType<typeof curveRows>[]) {
-  return {
-    memory: curves.flatMap(({ memory }) => memory),
-    peaks: curves.flatMap(({ peaks }) => peaks),
-  };
+/** What a device or an allocator held: the points by time, and the peak. */
+interface Curve {
+  readonly name: string;
+  readonly points: readonly Point[];
+  readonly peak: Point;
+}
+
+/** The rows of curves; those that are alike are one: drawn over each other their colours would mix to grey. */
+function together(curves: readonly Curve[]) {
+  const groups: [Curve, ...Curve[]][] = [];
+  for (const curve of curves) {
+    const group = groups.find(([first]) => areLike(first, curve));
+    if (group) group.push(curve);
+    else groups.push([curve]);
+  }
+  const rows = groups.map((group) => {
+    const fullest = group.reduce((one, other) => (other.peak.bytes > one.peak.bytes ? other : one));
+    return curveRows(groupName(group), fullest.points, fullest.peak);
+  });
+  return { memory: rows.flatMap(({ memory }) => memory), peaks: rows.flatMap(({ peaks }) => peaks) };
+}
+
+function groupName(group: readonly [Curve, ...Curve[]]): string {
+  const [first, last] = [group[0].name, group.at(-1)?.name];
+  if (group.length === 1) return first;
+  return group.length === 2 ? `${first} and ${last}, alike` : `${first} … ${last}, ${group.length} alike`;
+}
+
+const LIKE = 0.01;
+
+/** Whether two curves are apart by less than this share of the peak, in the mean over time, and so are their peaks. */
+function areLike(one: Curve, other: Curve): boolean {
+  const peak = Math.max(one.peak.bytes, other.peak.bytes);
+  if (Math.abs(one.peak.bytes - other.peak.bytes) > LIKE * peak) return false;
+  const times = [...one.points, ...other.points].map(({ nanos }) => nanos).sort((a, b) => a - b);
+  const [heldByOne, heldByOther] = [heldAt(one, times), heldAt(other, times)];
+  let apart = 0;
+  for (let at = 0; at + 1 < times.length; at++) {
+    const lasted = (times[at + 1] as number) - (times[at] as number);
+    apart += Math.abs((heldByOne[at] as number) - (heldByOther[at] as number)) * lasted;
+  }
+  return apart <= LIKE * peak * ((times.at(-1) ?? 0) - (times[0] ?? 0));
+}
+
+/** What is held from each of these times on. */
+function heldAt({ points }: Curve, times: readonly number[]): number[] {
+  let [next, held] = [0, 0];
+  return times.map((time) => {
+    for (; next < points.length && (points[next] as Point).nanos <= time; next++)
+      held = (points[next] as Point).bytes;
+    return held;
+  });
 }
 
 /** The curves and peaks of devices. */
@@ -276,7 +323,7 @@ export function memoryRows({ nodes }: Profile, devices: readonly DeviceMemory[])
     devices.map((device) => {
       const name = visible(deviceLabel(nodes.devices[device.device] ?? "", nodes.devices));
       const peak = { nanos: device.nanos[device.peak] ?? 0, bytes: peakBytes(device) };
-      return curveRows(name, curveOf(device, STRETCHES), peak);
+      return { name, points: curveOf(device, STRETCHES), peak };
     }),
   );
 }
@@ -289,7 +336,7 @@ export function allocatorRows(allocators: readonly Allocator[]) {
       .map(({ name, nanos, bytes, peak }) => {
         const points = bytes.map((each, at) => ({ nanos: nanos[at] ?? 0, bytes: each }));
         const at = bytes.indexOf(Math.max(...bytes));
-        return curveRows(visible(name), points, { nanos: nanos[at] ?? 0, bytes: peak });
+        return { name: visible(name), points, peak: { nanos: nanos[at] ?? 0, bytes: peak } };
       }),
   );
 }

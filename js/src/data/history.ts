@@ -59,6 +59,10 @@ export interface RunComparison {
   readonly diff: readonly string[];
   /** What `--against` takes to run the code before once more; empty where nothing does. */
   readonly rival: string;
+  /** Whether the kernel has the code of both sides to run, which differs. */
+  readonly canRace: boolean;
+  /** How the sides ran in turns, and what the control says; empty where they did not. */
+  readonly raced: string;
 }
 
 /** The runs, the oldest first, and the groups that are compared at first. */

@@ -40,6 +40,15 @@ def test_shorter_gaps_are_those_of_launching() -> None:
     assert not list(device_idle(ran(OPS, on_gpu(*kernels))))
 
 
+def test_where_short_gaps_take_time_too_they_are_told() -> None:
+    """Of 1,000 us 99 are lost in a short gap and 300 in a long one: the device is busy for 60 %, not for 70 %."""
+    finding = only(device_idle(ran(OPS, on_gpu(("first", 1000, 100), ("second", 1199, 101), ("third", 1600, 400)))))
+    assert finding.cause == (
+        "For 300 µs of 1 ms (30%) of the steps nothing runs on /device:gpu:0 in gaps of 0.1 ms or more, "
+        "and with shorter ones for 40%."
+    )
+
+
 def test_less_than_a_fifth() -> None:
     assert not list(device_idle(ran(OPS, on_gpu(("first", 1000, 600), ("second", 1799, 201)))))
 

@@ -26,6 +26,9 @@ ACCELERATOR_GAP_NANOS = 100_000
 HOST_GAP_NANOS = 1_000_000
 """In shorter gaps threads are woken, or other processes have the processor."""
 
+MORE_IN_SHORT_GAPS = 0.05
+"""If shorter gaps take such a share, too, they are told: else the device's utilization seems to say otherwise."""
+
 IDLE_SHARE = 0.2
 """Without these gaps steps would take four fifths of the time, which users notice."""
 
@@ -61,13 +64,18 @@ class _Idle(NamedTuple):
     nanos: int
     rows: Flags
     gaps: Intervals
+    told: str = ""
 
 
 def _idle(steady: SteadySteps, rows: Flags, device: str, gaps: Intervals, least: int) -> _Idle:
+    whole = gaps.length
     gaps = gaps.at_least(round(least / max(steady.untraced_share, 1e-9)))  # tracing makes gaps longer
     if steady.untraced_share < 1:  # a gap that is longer than a whole step is not in most of them
         gaps = gaps.at_most(steady.wall.length // max(len(steady.steps), 1))
-    return _Idle(device, steady.of_clock(gaps.length, rows), rows, gaps)
+    told = ""
+    if steady.untraced_share == 1 and steady.of_wall(whole - gaps.length) >= MORE_IN_SHORT_GAPS:
+        told = f" in gaps of {least / 1e6:g} ms or more, and with shorter ones for {steady.of_wall(whole):.0%}"
+    return _Idle(device, steady.of_clock(gaps.length, rows), rows, gaps, told)
 
 
 def _idle_found(steady: SteadySteps, most: _Idle, *others: _Idle) -> Finding:
@@ -80,7 +88,7 @@ def _idle_found(steady: SteadySteps, most: _Idle, *others: _Idle) -> Finding:
     # Of a step with a graph, eager ops are those of the loop that calls it: between them Python works.
     return Finding(
         f"For {steady.shown(most.nanos)} of {steady.shown(steady.clock)} ({steady.of_wall(most.nanos):.0%}) "
-        f"of the steps nothing runs on {most.device}{also}.",
+        f"of the steps nothing runs on {most.device}{most.told}{also}.",
         Evidence("timeline", steady.options, around),
         FIX_OF_CALLS if any(name.startswith(f"{EAGER_SCOPE}/") for name in around) else _FIX_OF_IDLE,
         of_step=steady.of_wall(most.nanos),

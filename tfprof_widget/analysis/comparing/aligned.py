@@ -123,7 +123,8 @@ class AlignedRuns:
             for each in _levels(label, nested):
                 places[each] += rows
         old = {new: label for label, new in reversed(renamed.items())}
-        nanos = np.array([np.nansum(self._nanos[rows], axis=0) for rows in places.values()]).reshape(len(places), -1)
+        summed = [np.nansum(self._nanos[rows], axis=0) for rows in places.values()]
+        nanos = np.array(summed).reshape(len(places), len(self.runs))
         sides = [np.nansum(nanos[:, self.group == side], axis=1) > 0 for side in (BEFORE, AFTER)]
         names = [old.get(label, label) for label in places]
         return AlignedRows(

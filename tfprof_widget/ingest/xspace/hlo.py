@@ -196,6 +196,12 @@ A_MULTIPLY_ACCUMULATE = 2
 OF_AN_ELEMENT = 3
 """What XLA's model of GPUs counts for an element of an elementwise op, by default and so for nearly all."""
 
+OF_A_JOINED_ELEMENT = 6
+"""What it counts for an element of a concatenation, which is compared and jumped for.
+
+It counts 400 along an inner dimension of odd size, so that XLA does not fuse these; nothing computes so much.
+"""
+
 _ELEMENTWISE = frozenset(
     {
         *("abs", "add", "and", "atan2", "cbrt", "ceil", "clamp", "compare", "convert", "cosine", "divide", "erf"),
@@ -240,6 +246,9 @@ def float_ops_of(module: HloModuleProto) -> Callable[[HloInstructionProto], int]
             found = sum(within(each, depth) for each in op.called_computation_ids)
         elif op.opcode == "reduce":
             reduced = sum(_size(each) for each in operands[: len(operands) // 2]) - _result_size(op.shape)
+            found = max(reduced, 0) * sum(within(each, depth) for each in op.called_computation_ids)
+        elif op.opcode == "reduce-window":
+            reduced = _size(_result(op.shape)) * (math.prod(each.size for each in op.window.dimensions) - 1)
             found = max(reduced, 0) * sum(within(each, depth) for each in op.called_computation_ids)
         else:
             found = _FORMULAS.get(op.opcode, _nothing)(op, operands)
@@ -291,6 +300,10 @@ def _dot(op: HloInstructionProto, operands: Sequence[ShapeProto]) -> int:
     if any(not 0 <= each < len(sizes) for each in contracted):
         return 0
     return A_MULTIPLY_ACCUMULATE * _size(op.shape) * math.prod(sizes[each] for each in contracted)
+
+
+def _concatenation(op: HloInstructionProto, operands: Sequence[ShapeProto]) -> int:
+    return OF_A_JOINED_ELEMENT * _size(op.shape)
 
 
 def _library_call(op: HloInstructionProto, operands: Sequence[ShapeProto]) -> int:
@@ -345,7 +358,7 @@ def _positions(window: WindowDimension, size: int, results: int) -> int:
 
 
 _FORMULAS: Mapping[str, Callable[[HloInstructionProto, Sequence[ShapeProto]], int]] = MappingProxyType(
-    {"dot": _dot, "convolution": _convolution, "custom-call": _library_call}
+    {"dot": _dot, "convolution": _convolution, "concatenate": _concatenation, "custom-call": _library_call}
 )
 
 

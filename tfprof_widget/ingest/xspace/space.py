@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -255,17 +256,19 @@ def _events(data: bytes, plane: XPlane, starts: Sequence[Integers]) -> Events:
     events, stats = decoded(data, np.concatenate([*kept, np.zeros(0, np.int64)]), NumberCodes(keys))
     of_names = {_READ_STATS[key]: of_key for key, of_key in stats.items()}
     line = np.repeat(np.arange(len(kept), dtype=np.int32), [len(each) for each in kept])
-    return _by_own_clock(Events(line, *events, of_names, names, data))
+    read = Events(line, *events, of_names, names, data)
+    return _by_own_clock(read, {key: each.name for key, each in plane.event_metadata.items()})
 
 
 _LARGEST_TIME = LARGEST_INTEGER // 4
 
 
-def _by_own_clock(events: Events) -> Events:
+def _by_own_clock(events: Events, names: Mapping[int, str]) -> Events:
     """The events at the times of the clock of the device that recorded them, where ops have these: those of TPUs do.
 
-    Their other times are by the host's clock, which jumps by up to a fifth of a second within a program. Programs and
-    copies, which have no others, go with the ops that run in them.
+    Their other times are by the host's clock, which jumps by up to a fifth of a second within a program. Programs,
+    which have no others, go with the ops that run in them; copies start with the op that has their name, and end with
+    the one that waits for them, even where by the host's clock other ops are there at the same moment.
     """
     rows = np.flatnonzero(events.has_number("device_offset_ps") & events.has_number("device_duration_ps"))
     start, lasted = events.numbers("device_offset_ps")[rows], events.numbers("device_duration_ps")[rows]
@@ -280,9 +283,39 @@ def _by_own_clock(events: Events) -> Events:
     end = events.offset + events.duration
     last_one = last[(np.searchsorted(ended[last], end, side="right") - 1).clip(min=0)]
     offset = events.offset - (started - start)[next_one]
+    copies, starting, waiting = _of_copies(events, rows, names)
+    offset[copies], last_one[copies] = start[starting], waiting
     duration = np.maximum(end - (ended - start - lasted)[last_one] - offset, 0)
     offset[rows], duration[rows] = start, lasted
     return replace(events, offset=np.maximum(offset, 0), duration=duration)
+
+
+_AWAITED = re.compile(r"-done\(.*(%[\w.-]+)\)")
+
+
+def _of_copies(events: Events, ops: Integers, names: Mapping[int, str]) -> tuple[Integers, Integers, Integers]:
+    """The copies beside ops, with the ops that start them, which have their names, and those that wait for them."""
+    symbols = {key: name.partition(" ")[0] for key, name in names.items() if name.startswith("%")}
+    awaited = {key: found[1] for key, name in names.items() if (found := _AWAITED.search(name))}
+    others = np.setdiff1d(np.flatnonzero(np.isin(events.metadata, list(symbols))), ops)
+    asked = {symbols[key] for key in np.unique(events.metadata[others]).tolist()}
+
+    def at(moment: Integers, called: Mapping[int, str]) -> Mapping[tuple[str, int], int]:
+        wanted = [key for key, name in called.items() if name in asked]
+        places = np.flatnonzero(np.isin(events.metadata[ops], wanted))
+        keys = (called[key] for key in events.metadata[ops[places]].tolist())
+        return dict(zip(zip(keys, moment[ops[places]].tolist(), strict=True), places.tolist(), strict=True))
+
+    end = events.offset + events.duration
+    starting, waiting = at(events.offset, symbols), at(end, awaited)
+    copies: list[tuple[int, int, int]] = []
+    for row, key in zip(others.tolist(), events.metadata[others].tolist(), strict=True):
+        started = starting.get((symbols[key], int(events.offset[row])), ABSENT)
+        waited = waiting.get((symbols[key], int(end[row])), ABSENT)
+        if ABSENT not in (started, waited):
+            copies.append((row, started, waited))
+    columns = np.array(copies, np.int64).reshape(-1, 3)
+    return columns[:, 0], columns[:, 1], columns[:, 2]
 
 
 def absolute_nanos(nanos: int, origin: int) -> int:

@@ -74,6 +74,34 @@ test("a run that is picked is taken alone, or joins the runs of a side, or leave
   expect(asked.at(-1)).toEqual({ request: "comparison", before: [0], after: [1] });
 });
 
+test("a race tells how far it is, is stopped, and its answer is shown, also after other runs were chosen", () => {
+  const { model, asked, tell } = modelWith({ before: [0, 1], after: [2], sentence: [] });
+  const state = new HistoryState(model);
+  state.startRace();
+  state.startRace();
+  expect(asked).toEqual([{ request: "race", before: [0, 1], after: [2] }]);
+  tell({ answer: "race", share: 0.4, rounds: 3 });
+  expect(state.race.value).toEqual({ share: 0.4, rounds: 3 });
+  state.stopRace();
+  expect(asked.at(-1)).toEqual({ request: "stop race" });
+  expect(state.race.value?.isStopping).toBe(true);
+  state.before.value = [1];
+  tell({ answer: "raced", comparison: { before: [0, 1], after: [2], sentence: [], raced: "3 rounds" } });
+  expect(state.race.value).toBeNull();
+  expect(state.before.value).toEqual([0, 1]);
+  expect(state.shown.value.comparison?.raced).toBe("3 rounds");
+});
+
+test("a race that fails leaves the comparison and says why", () => {
+  const { model, tell } = modelWith({ before: [0, 1], after: [2], sentence: [["saved", true]] });
+  const state = new HistoryState(model);
+  state.startRace();
+  tell({ answer: "race failed", reason: "the race ended: NameError: x" });
+  expect(state.race.value).toBeNull();
+  expect(state.shown.value.problem).toMatch(/NameError/);
+  expect(state.shown.value.comparison?.sentence).toEqual([["saved", true]]);
+});
+
 test("without a kernel the comparison that was saved stays, and others are told to need one", () => {
   const saved = { before: [0, 1], after: [2], sentence: [["saved", true]] };
   const { model } = modelWith(saved, false);

@@ -47,6 +47,7 @@ function Compared({ state }: { readonly state: HistoryState }) {
         <GroupField label="before" state={state} side="before" />
         <GroupField label="after" state={state} side="after" />
         {comparison && <Code comparison={comparison} />}
+        {comparison && <RunAgain comparison={comparison} state={state} />}
       </div>
       {isAsking && (
         <p role="status">
@@ -75,7 +76,7 @@ function Answer({ comparison }: { readonly comparison: RunComparison }) {
           isAnswer ? <strong key={place}>{text}</strong> : <span key={place}>{text}</span>,
         )}
       </h4>
-      <p class="dim">{comparison.cell.text}</p>
+      <p class="dim">{comparison.raced || comparison.cell.text}</p>
     </>
   );
 }
@@ -127,37 +128,66 @@ export function groupName(runs: readonly CellRun[], places: readonly number[]): 
   return first === last ? `${first}, ${titles.length} runs` : `${first} to ${last}, ${titles.length} runs`;
 }
 
-/** What changed in the code, and how to run both again. */
-function Code({ comparison: { diff, rival } }: { readonly comparison: RunComparison }) {
+/** What changed in the code. */
+function Code({ comparison: { diff } }: { readonly comparison: RunComparison }) {
   return (
-    <>
-      <details>
-        <summary>What changed in the code</summary>
-        {diff.length ? (
-          <pre class="diff">
-            {diff.map((line, place) => (
-              <span key={place} data-change={changeOf(line)}>
-                {line}
-                {"\n"}
-              </span>
-            ))}
-          </pre>
-        ) : (
-          <p>Nothing changed in the code of the cell.</p>
-        )}
-      </details>
-      {rival && (
-        <details>
-          <summary>Run both again, in turns</summary>
-          <p>
-            With this as its first line the cell and {rival} run alternately, until it is clear which is
-            faster: <code>%%tfprof --against {rival}</code>
-          </p>
-        </details>
+    <details>
+      <summary>What changed in the code</summary>
+      {diff.length ? (
+        <pre class="diff">
+          {diff.map((line, place) => (
+            <span key={place} data-change={changeOf(line)}>
+              {line}
+              {"\n"}
+            </span>
+          ))}
+        </pre>
+      ) : (
+        <p>Nothing changed in the code of the cell.</p>
       )}
-    </>
+    </details>
   );
 }
+
+/** A button that lets the kernel run both sides in turns; where no kernel can, the line that does so in a cell. */
+function RunAgain({
+  comparison: { rival, canRace },
+  state,
+}: {
+  readonly comparison: RunComparison;
+  readonly state: HistoryState;
+}) {
+  const race = state.race.value;
+  if (race)
+    return (
+      <p role="status" class="race">
+        <progress aria-label="the race" value={race.share} />{" "}
+        {race.rounds === 1 ? "1 round" : `${race.rounds} rounds`} run{" "}
+        <button type="button" disabled={race.isStopping} onClick={() => state.stopRace()}>
+          Stop, and tell what is known
+        </button>
+      </p>
+    );
+  if (canRace && state.hasKernel)
+    return (
+      <button type="button" title={RACE_HELP} onClick={() => state.startRace()}>
+        Run both again, in turns
+      </button>
+    );
+  if (!rival) return null;
+  return (
+    <details>
+      <summary>Run both again, in turns</summary>
+      <p>
+        With this as its first line the cell and {rival} run alternately, until it is clear which is faster:{" "}
+        <code>%%tfprof --against {rival}</code>
+      </p>
+    </details>
+  );
+}
+
+const RACE_HELP =
+  "The kernel runs the code of both cells alternately for half a minute at most, and records their ops. What the code does to your variables, as training a model on, stays done.";
 
 function changeOf(line: string): string | undefined {
   if (line.startsWith("+++") || line.startsWith("---")) return undefined;

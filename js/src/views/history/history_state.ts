@@ -12,6 +12,20 @@ interface ShownComparison {
   readonly problem?: string;
 }
 
+/** How far a race in the kernel is: the share of its time, and the rounds that are done. */
+interface Race {
+  readonly share: number;
+  readonly rounds: number;
+  readonly isStopping?: boolean;
+}
+
+/** What the kernel says of comparisons and races. */
+interface Said extends Partial<Race> {
+  readonly answer?: string;
+  readonly reason?: string;
+  readonly comparison?: unknown;
+}
+
 const NO_KERNEL =
   "To compare other runs takes the kernel, and this page has none: in the notebook, run the cell again.";
 
@@ -22,12 +36,16 @@ export class HistoryState {
   readonly after: Signal<readonly number[]>;
   readonly by: Signal<ComparedBy> = signal("op");
   readonly shown: Signal<ShownComparison>;
+  /** The race that goes on, null where none does. */
+  readonly race: Signal<Race | null> = signal(null);
+  readonly hasKernel: boolean;
 
   constructor(private readonly model: Model) {
     this.history = historyOf(model);
     this.before = signal(this.history.before);
     this.after = signal(this.history.after);
     this.shown = signal({ comparison: this.history.comparison });
+    this.hasKernel = model.send !== undefined;
   }
 
   /** Hear the kernel's answers; returns what ends this. */
@@ -54,6 +72,23 @@ export class HistoryState {
     this.choose(side, isAdded && added.length ? added : [place]);
   }
 
+  /** Let the kernel run the code of both sides in turns. */
+  startRace(): void {
+    if (this.race.peek()) return;
+    this.model.on("msg:custom", this.#hearRace);
+    this.race.value = { share: 0, rounds: 0 };
+    this.shown.value = { comparison: this.shown.peek().comparison };
+    this.model.send?.({ request: "race", before: this.before.peek(), after: this.after.peek() });
+  }
+
+  /** Let the kernel end the race after the block that it runs, and tell what is known. */
+  stopRace(): void {
+    const race = this.race.peek();
+    if (!race) return;
+    this.race.value = { ...race, isStopping: true };
+    this.model.send?.({ request: "stop race" });
+  }
+
   #ask(): void {
     const [before, after] = [this.before.peek(), this.after.peek()];
     const { comparison } = this.history;
@@ -71,12 +106,29 @@ export class HistoryState {
     }
   }
 
+  // A listener of its own: the end of a race is heard when another tab is looked at, too.
+  readonly #hearRace: Listener = (message) => this.#hear(message);
+
   readonly #hear: Listener = (message) => {
-    const said = message as { answer?: string; reason?: string; comparison?: unknown };
+    const said = message as Said;
+    if (said.answer === "race") {
+      const { share = 0, rounds = 0 } = said;
+      this.race.value = { ...this.race.peek(), share, rounds };
+    }
+    if (said.answer === "raced" || said.answer === "race failed") {
+      this.race.value = null;
+      this.model.off("msg:custom", this.#hearRace);
+    }
+    if (said.answer === "race failed")
+      this.shown.value = { comparison: this.shown.peek().comparison, problem: said.reason ?? "" };
     if (said.answer === "comparison failed")
       this.shown.value = { comparison: null, problem: said.reason ?? "" };
-    if (said.answer !== "comparison") return;
+    if (said.answer !== "comparison" && said.answer !== "raced") return;
     const comparison = camelCased(said.comparison) as RunComparison;
+    if (said.answer === "raced") {
+      this.before.value = comparison.before;
+      this.after.value = comparison.after;
+    }
     const isWanted =
       comparison.before.join() === this.before.peek().join() &&
       comparison.after.join() === this.after.peek().join();
