@@ -90,7 +90,8 @@ def _of_tape(name: str, op: str, ops: Mapping[str, str], scopes: Mapping[str, li
 
 
 _NUMBERED = re.compile(r"(.+)_\d+")
-_AROUND = re.compile(r"(?:(?:while|cond)(?:_\d+)?/)*(?:replica_\d+/)?")
+_REPLICA = re.compile(r"(?:(?:while|cond)(?:_\d+)?/)*(?:replica_\d+/)?")
+"""A replica of a strategy, and loops and conditions around it."""
 
 
 @dataclass
@@ -172,7 +173,7 @@ class Layers:
 
 
 def _around(name: str) -> str:
-    found = _AROUND.match(name)
+    found = _REPLICA.match(name)
     return found[0] if found is not None else ""
 
 
