@@ -90,8 +90,7 @@ def _of_tape(name: str, op: str, ops: Mapping[str, str], scopes: Mapping[str, li
 
 
 _NUMBERED = re.compile(r"(.+)_\d+")
-_REPLICA = re.compile(r"(?:(?:while|cond)(?:_\d+)?/)*(?:replica_\d+/)?")
-"""A replica of a strategy, and loops and conditions around it."""
+_REPLICA = re.compile(r"(?:(?:while|cond)(?:_\d+)?/)*(?:replica_\d+/)?")  # and loops around it
 
 
 @dataclass
