@@ -1,7 +1,7 @@
 """Writes tests/conformance/columns.jsonl: the corpus's profiles as the browser gets them, for its engine to replay.
 
-A line is a pair of a profile's name and what `widget/wire.py` makes of it, gzipped and in base64. `--check` writes
-nothing and fails where the file is not what would be written.
+A line is a pair of a profile's name and what `widget/wire.py` makes of it, gzipped and in base64; the layers that were
+worked out by hand come last. `--check` writes nothing and fails where the file is not what would be written.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import sys
 from pathlib import Path
 
+from tests.test_conformance import BY_HAND, profile_with_layers
 from tfprof_widget import Profile
 from tfprof_widget.widget.wire import encoded
 
@@ -26,6 +27,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     is_check = parser.parse_args().check
     found = {path.stem: encoded(_profile(path)) for path in sorted(CORPUS.glob("*.json"))}
+    found |= {f"layers: {each['name']}": encoded(profile_with_layers(each)) for each in BY_HAND["profiles"]}
     if not is_check:
         TARGET.write_text("".join(_line(name, stream) for name, stream in found.items()), encoding="utf-8")
         return 0

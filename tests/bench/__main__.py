@@ -16,6 +16,7 @@ from tests.bench import (
     overhead,
     page,
     reading,
+    saved,
     scaling,
     scaling_page,
     startup,
@@ -24,7 +25,20 @@ from tests.bench import (
 )
 from tests.bench.finding import Finding, as_json, as_table
 
-AREAS = ("import", "build", "traces", "graph", "views", "compare", "overhead", "cells", "page", "cut", "scaling")
+AREAS = (
+    "import",
+    "build",
+    "traces",
+    "graph",
+    "views",
+    "compare",
+    "overhead",
+    "cells",
+    "page",
+    "saved",
+    "cut",
+    "scaling",
+)
 SIZES = "1000,10000,100000"
 STEPS = 1000
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -63,6 +77,9 @@ def _findings(areas: list[str], sizes: list[int], steps: int, cell_seconds: floa
     for nodes in page.SIZES if "page" in areas else ():
         print(f"page, {nodes:,} nodes …", file=sys.stderr)
         yield from page.findings(nodes)
+    if "saved" in areas:
+        print(f"{saved.RESULTS} results in a notebook …", file=sys.stderr)
+        yield from saved.findings()
     for nodes in cutting.SIZES if "cut" in areas else ():
         print(f"cut, {nodes:,} nodes …", file=sys.stderr)
         yield from cutting.findings(nodes)

@@ -57,23 +57,24 @@ class TimesMore:
 
 @dataclass(frozen=True)
 class AtMost:
-    """This package may take so many seconds, whatever the other takes.
+    """This package may take so many seconds or bytes, whatever the other takes.
 
-    >>> str(AtMost(0.15)), AtMost(0.15).is_met(0.02, 0.2)
-    ('under 150 ms', False)
+    >>> str(AtMost(0.15)), AtMost(0.15).is_met(0.02, 0.2), str(AtMost(2_500_000, "B"))
+    ('under 150 ms', False, 'under 2.50 MB')
     """
 
-    seconds: float
+    most: float
+    unit: Unit = "s"
 
     def ratio(self, other: float, ours: float) -> None:
         """Of no interest here."""
 
     def is_met(self, other: float, ours: float) -> bool:
         """Whether the target is reached."""
-        return ours <= self.seconds
+        return ours <= self.most
 
     def __str__(self) -> str:
-        return f"under {amount(self.seconds, 's')}"
+        return f"under {amount(self.most, self.unit)}"
 
 
 Target = TimesLess | TimesMore | AtMost

@@ -42,29 +42,58 @@ LARGE = 300_000
 RESULTS = 5
 RUNS = 20
 MOST_GROWTH_BYTES = 10_000_000
-# What a notebook does when a cell runs again: it imports the widget's code anew, draws, and takes the old output away.
-RUN_AGAIN = """async runs => {
+# What a saved result has, as a widget's own code and model are made of it.
+SAVED = """
   const block = document.querySelector("[data-tfprof]");
   const bytes = part => Uint8Array.from(
     atob(block.querySelector(`[data-part="${part}"]`).textContent), character => character.charCodeAt(0));
   const unpacked = part => new Response(
     new Blob([bytes(part)]).stream().pipeThrough(new DecompressionStream("gzip")));
   const [source, state] = [await (await unpacked("widget")).text(), await (await unpacked("state")).json()];
-  for (let run = 0; run < runs; run++) {
-    const columns = new Uint8Array(await (await unpacked("columns-0")).arrayBuffer());
-    const values = {...state.traits, _graphs: [{...state.graphs[0], columns}]};
-    const model = {get: name => values[name], set() {}, save_changes() {}, on() {}, off() {}};
+  const imported = async () => {
     const address = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
     const {default: widget} = await import(address);
     URL.revokeObjectURL(address);
+    return widget;
+  };
+  const modelled = async traits => {
+    const columns = new Uint8Array(await (await unpacked("columns-0")).arrayBuffer());
+    const values = {...state.traits, _graphs: [{...state.graphs[0], columns}], ...traits};
+    return {get: name => values[name], set() {}, save_changes() {}, on() {}, off() {}};
+  };
+"""
+# What a notebook does when a cell runs again: it imports the widget's code anew, draws, and takes the old output away.
+RUN_AGAIN = f"""async runs => {{{SAVED}
+  for (let run = 0; run < runs; run++) {{
+    const model = await modelled({{}});
+    const widget = await imported();
     const el = document.body.appendChild(document.createElement("div"));
-    const assets = async () => ({panels: bytes("panels"), charts: bytes("charts"), page: ""});
-    const leave = widget.render({model, el, assets});
+    const assets = async () => ({{panels: bytes("panels"), charts: bytes("charts"), page: ""}});
+    const leave = widget.render({{model, el, assets}});
     while (!el.firstChild.shadowRoot.querySelector(".hits [role=option]")) await new Promise(requestAnimationFrame);
     leave();
     el.remove();
-  }
-}"""
+  }}
+}}"""
+# A widget whose kernel sends the panels late: whether it is ready before that, and how much it shows once it is.
+LATE = f"""async ([view, wanted]) => {{{SAVED}
+  for (const symbol of Object.getOwnPropertySymbols(globalThis)) {{
+    if (symbol.description.startsWith("tfprof ")) delete globalThis[symbol];
+  }}
+  const frame = () => new Promise(requestAnimationFrame);
+  const el = document.body.appendChild(document.createElement("div"));
+  let send;
+  const assets = () => new Promise(resolve => send = resolve);
+  (await imported()).render({{model: await modelled({{view}}), el, assets}});
+  const root = el.firstChild.shadowRoot.querySelector(".tfprof");
+  for (let frames = 0; frames < 10; frames++) await frame();
+  const before = root.hasAttribute("data-ready");
+  const shown = new Promise(resolve => new MutationObserver(() => {{
+    if (root.hasAttribute("data-ready")) resolve(root.querySelectorAll(wanted).length);
+  }}).observe(root, {{attributes: true}}));
+  send({{panels: bytes("panels"), charts: bytes("charts"), page: ""}});
+  return [before, await shown];
+}}"""
 
 
 def documented() -> list[str]:
@@ -188,6 +217,20 @@ def test_a_cell_that_runs_again_and_again_leaves_little(open_profile: Opening) -
     first = held()
     page.evaluate(RUN_AGAIN, RUNS - 1)
     assert held() - first <= MOST_GROWTH_BYTES
+
+
+@pytest.mark.parametrize(
+    ("view", "wanted", "count"),
+    [
+        ("scope", "[role=row][aria-level]", 20),
+        ("op", "[role=row][aria-level]", 20),
+        ("overview", ".layers tbody tr", 7),
+    ],
+)
+def test_a_widget_is_ready_once_the_panel_of_its_tab_is_there(demo: Screen, view: str, wanted: str, count: int) -> None:
+    before, shown = demo.page.evaluate(LATE, [view, wanted])
+    assert not before
+    assert shown >= count
 
 
 def test_charts_lie_once_in_a_notebook(chromium: Browser, tmp_path: Path) -> None:

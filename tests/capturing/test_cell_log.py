@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfprof_widget.analysis.account.cell import BY_RANK, CellSpans, divide
-from tfprof_widget.capturing import cell_log
+from tfprof_widget.capturing import cell_log, python_sampler
 from tfprof_widget.capturing.cell_log import CellLog, RunLog
 from tfprof_widget.capturing.fit_phases import MOST_STRETCHES, PhaseClock
-from tfprof_widget.capturing.python_sampler import MOST_STACKS, PythonSampler, looking
+from tfprof_widget.capturing.python_sampler import MOST_STACKS, REVIEWED, PythonSampler, looking
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.cell import (
     BETWEEN,
@@ -152,14 +152,19 @@ def test_whatever_goes_on_the_parts_add_up(
         assert CELL_PARTS[divided.part_at(np.array([moment]))[0]] == expected
 
 
+def code_of(file: str, line: int, function: str) -> Any:
+    """Code that has one line."""
+    lines = [(0, 100, line)]
+    return SimpleNamespace(co_filename=file, co_name=function, co_firstlineno=line, co_lines=lambda: lines)
+
+
 def frame(*stack: str) -> Any:
     """The innermost frame of a stack of frames, outermost first, each as `file:line function`."""
     found: Any = None
     for each in stack:
         place, _, function = each.partition(" ")
         file, _, line = place.partition(":")
-        code = SimpleNamespace(co_filename=file, co_name=function or "<module>")
-        found = SimpleNamespace(f_code=code, f_lineno=int(line or 1), f_back=found)
+        found = SimpleNamespace(f_code=code_of(file, int(line or 1), function or "<module>"), f_lasti=0, f_back=found)
     return found
 
 
@@ -286,6 +291,35 @@ def test_a_stack_that_cannot_be_read_is_passed_over() -> None:
 
     with looking(Unreadable(), CellLog().thread_to_see, interval=0.001):
         assert again.wait(60)
+
+
+def test_looks_that_take_long_become_fewer_until_they_take_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After looks of 100 µs, 0.8 % of a core is one each 12.5 ms; looks of 10 µs may be each 5 ms."""
+    clock, timeouts = Clock(), list[float]()
+
+    class Lock:
+        def acquire(self, timeout: float) -> bool:
+            timeouts.append(timeout)
+            clock.now += timeout
+            return len(timeouts) > 3 * REVIEWED
+
+    def worked() -> float:
+        looks = len(timeouts)
+        return 100e-6 * min(looks, REVIEWED) + 10e-6 * max(looks - REVIEWED, 0)
+
+    monkeypatch.setattr(python_sampler, "perf_counter", clock)
+    monkeypatch.setattr(python_sampler, "thread_time", worked)
+    python_sampler._look(PythonSampler(clock), CellLog(clock).thread_to_see, Lock(), 0.005)  # type: ignore[arg-type]
+    assert timeouts[:REVIEWED] == [0.005] * REVIEWED
+    assert timeouts[REVIEWED : 2 * REVIEWED] == pytest.approx([0.0125] * REVIEWED)
+    assert timeouts[2 * REVIEWED : 3 * REVIEWED] == [0.005] * REVIEWED
+
+
+def test_places_in_code_on_one_line_are_one_stack() -> None:
+    sampler, code = PythonSampler(Clock()), code_of(MINE, 7, "main")
+    for place in (2, 4, 2):
+        sampler.see(SimpleNamespace(f_code=code, f_lasti=place, f_back=None))  # type: ignore[arg-type]
+    assert list(sampler.stack) == [0, 0, 0]
 
 
 def phases_of(clock: Clock, *events: tuple[float, str]) -> dict[str, tuple[float, int]]:

@@ -38,7 +38,8 @@ def convolutional() -> keras.Model:
 
 
 def recurrent() -> keras.Model:
-    return keras.Sequential([keras.Input([5, 8]), keras.layers.LSTM(4, name="memory"), DENSE(1, name="top")])
+    memory = keras.layers.LSTM(4, name="memory")
+    return keras.Sequential([keras.Input([5, 8]), memory, DENSE(4, name="middle"), DENSE(1, name="top")])
 
 
 def nested() -> keras.Model:
@@ -61,7 +62,7 @@ MODELS: dict[str, tuple[Callable[[], keras.Model], tuple[str, ...]]] = {
     **share(
         {
             "convolutional": (convolutional, ("convolution", "normal", "top")),
-            "recurrent": (recurrent, ("memory", "top")),
+            "recurrent": (recurrent, ("memory", "middle", "top")),
             "transformer": (transformer, ("attention", "normal", "top")),
         },
         {},
@@ -144,6 +145,112 @@ def test_a_module_whose_ops_have_no_scope() -> None:
     assert body_row["type"] == "Body"
     assert body_row["forward_micros"] > 0
     assert view.own["micros"].sum() == prof.profile.view("op").own["micros"].sum()
+
+
+SCOPES = ("lower", "middle", "upper")
+
+
+class Layer(tf.Module):  # type: ignore[misc]
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name)
+        self.w = tf.Variable(tf.ones([16, 16]), name="w")
+
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.tanh(x @ self.w)
+
+
+class Body(tf.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__(name="body")
+        self.layers = [Layer(scope) for scope in SCOPES]
+
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def trained_module() -> Profile:
+    body = Body()
+    variables = [layer.w for layer in body.layers]
+
+    def train(x: tf.Tensor) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(body(x))
+        for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
+            variable.assign_sub(0.1 * gradient)
+
+    step = tf.function(train)
+    with tfprof.capture(trace_all=True) as prof:
+        for _ in range(3):
+            step(tf.ones([8, 16]))
+    return prof.profile
+
+
+def trained_session() -> Profile:
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph:
+        x = tf.ones([8, 8])
+        for scope in SCOPES:
+            with v1.variable_scope(scope):
+                x = tf.nn.tanh(tf.matmul(x, v1.get_variable("w", [8, 8])))
+        train = v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_mean(x))
+        start = v1.global_variables_initializer()
+    session = v1.Session(graph=graph)
+    session.run(start)
+    with tfprof.capture(trace_all=True) as prof:
+        for _ in range(3):
+            session.run(train)
+    return prof.profile
+
+
+def nodes_of_modules(place: int) -> dict[str, list[str]]:
+    """TensorFlow counts ops of one name; it differentiates the last layer first, and not the input of the first."""
+    count, back = f"_{place}" if place else "", f"_{2 - place}" if place < 2 else ""
+    products = ["MatMul", "MatMul_1"] if place else ["MatMul"]
+    return {
+        "forward": [f"matmul{count}", f"matmul{count}/ReadVariableOp", f"Tanh{count}"],
+        "backward": [
+            f"gradient_tape/TanhGrad{back}",
+            *(f"gradient_tape/matmul{count}/{product}" for product in products),
+        ],
+        "update": [f"mul{count}", f"mul{count}/x", f"AssignSubVariableOp{count}"],
+    }
+
+
+def nodes_of_scopes(place: int) -> dict[str, list[str]]:
+    scope = SCOPES[place]
+    return {
+        "forward": [f"{scope}/{each}" for each in ("w", "MatMul/ReadVariableOp", "MatMul", "Tanh")],
+        "backward": [
+            f"gradients/{scope}/{each}" for each in ("Tanh_grad/TanhGrad", "MatMul_grad/MatMul", "MatMul_grad/MatMul_1")
+        ],
+        "update": [f"GradientDescent/update_{scope}/w/ResourceApplyGradientDescent"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("trained", "layers", "nodes_of"),
+    [
+        (trained_module, tuple(f"layers.{place}" for place in range(3)), nodes_of_modules),
+        (trained_session, SCOPES, nodes_of_scopes),
+    ],
+    ids=["modules", "scopes"],
+)
+def test_passes_are_those_of_the_nodes_that_are_known_by_hand(
+    trained: Callable[[], Profile], layers: tuple[str, ...], nodes_of: Callable[[int], dict[str, list[str]]]
+) -> None:
+    profile = trained()
+    view = profile.view("layers")
+    rows = rows_of(view)
+    nodes = profile.view("scope", max_depth=100, account_displayed_op_only=False)
+    micros = dict(zip(nodes.names, (nodes.own["micros"] / nodes.time_scale).tolist(), strict=True))
+    for place, layer in enumerate(layers):
+        for each, names in nodes_of(place).items():
+            by_hand = sum(micros.get(name, 0.0) for name in names)
+            assert by_hand > 0, (layer, each)
+            assert rows[layer][f"total_{each}_micros"] == pytest.approx(by_hand), (layer, each)
+    assert view.own["micros"].sum() == profile.view("op").own["micros"].sum()
 
 
 class Autoencoder(keras.Model):  # type: ignore[misc]

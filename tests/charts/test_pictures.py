@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from PIL import Image, ImageChops
 
 from tests.sketches import profile_of
 from tfprof_widget.charts.chart import THEMES
-from tfprof_widget.charts.pictures import compact
+from tfprof_widget.charts.pictures import FEW_COLOURS, compact, compact_svg, png
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.widget.scriptless import chart_of
+from tfprof_widget.widget.shown import Shown
 from tfprof_widget.widget.traits import TfprofWidget
 
 INCHES = 6.5
@@ -127,12 +130,48 @@ def test_a_picture_in_fewer_bytes_is_the_same_picture() -> None:
         assert after.info["dpi"] == before.info["dpi"]
 
 
+@pytest.mark.parametrize(
+    ("chart", "fits"), [("overview", True), ("op types", True), ("memory", True), ("timeline", False)]
+)
+def test_a_picture_of_few_colours_loses_only_shades_at_the_rims(chart: str, fits: bool) -> None:
+    """The timeline has colours for more kinds of ops than fit, so it keeps them all."""
+    spec = chart_of(Shown.of_profile(demo_profile(), title="digits"), {"view": "op"}, chart)
+    written, smaller = png(spec), png(spec, FEW_COLOURS)
+    assert (smaller == written) != fits
+    with Image.open(BytesIO(written)) as before, Image.open(BytesIO(smaller)) as after:
+        aside = ImageChops.difference(before.convert("RGB"), after.convert("RGB"))
+        assert np.asarray(aside).max() <= 48
+        flat = [colour for count, colour in (before.convert("RGB").getcolors() or []) if count > 2_000]
+        assert {colour for _, colour in (after.convert("RGB").getcolors() or [])} >= set(flat)
+        assert after.info["dpi"] == before.info["dpi"]
+
+
 def test_a_picture_of_many_colours_stays_as_it_is() -> None:
     colours = Image.linear_gradient("L").convert("RGB")
     colours.putpixel((0, 0), (1, 2, 3))
     written = BytesIO()
     colours.save(written, "png")
     assert compact(written.getvalue()) == written.getvalue()
+
+
+@pytest.mark.parametrize("chart", ["op types", "scopes", "memory", "timeline"])
+def test_a_drawing_in_fewer_bytes_shows_the_same(widget: TfprofWidget, chart: str, tmp_path: Path) -> None:
+    """Points lie up to 5 thousandths of a pixel aside, so that a few dots at the rims of letters have other greys."""
+    import vl_convert
+
+    written = saved(widget, tmp_path / "chart.svg", chart=chart).decode()
+    smaller = compact_svg(written)
+    assert 10 * len(smaller) < 7 * len(written)
+    assert [*ElementTree.fromstring(smaller).itertext()] == [*ElementTree.fromstring(written).itertext()]
+    drawn = [Image.open(BytesIO(vl_convert.svg_to_png(each))).convert("L") for each in (written, smaller)]
+    aside = ImageChops.difference(*drawn).histogram()
+    assert sum(aside[16:]) < sum(aside) / 1000
+
+
+def test_names_in_a_drawing_stay_whole() -> None:
+    name = ' class="a" opacity="1" 1.23456 font-family="Arial"'
+    drawing = '<svg><g font-family="Arial"><text class="b" font-family="Arial">{}</text></g></svg>'
+    assert compact_svg(drawing.format(name)) == f'<svg font-family="Arial"><text>{name}</text></svg>'
 
 
 def test_chart_of_what_is_filtered() -> None:

@@ -128,3 +128,10 @@ def test_the_interval_of_a_run_holds_its_median() -> None:
     random = np.random.default_rng(12)
     found = [median_interval(steps(random, 60)) for _ in range(100)]
     assert np.mean([low <= 1 <= high for _, low, high in found]) >= 0.9
+
+
+def test_runs_that_differ_beyond_measure_tell_nothing() -> None:
+    logs = np.array([0.0, 600.0, -600.0])
+    found = paired_change(logs, logs, 2 * logs)
+    assert found.verdict == "cannot tell"
+    assert math.isfinite(found.high)

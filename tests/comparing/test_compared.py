@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.comparing.runs import Maker
+from tests.comparing.runs import Maker, ops_of
 from tfprof_widget.analysis.comparing.aligned import BY
 from tfprof_widget.analysis.comparing.compared import ComparedRuns
 from tfprof_widget.api.comparison import Comparison, Regression, assert_no_regression
@@ -50,6 +50,14 @@ def test_roles_swapped(by: str) -> None:
     assert [swapped.get(each, each) for each in there.verdicts] == list(back.verdicts)
     np.testing.assert_allclose(there.ratio, 1 / back.ratio)
     np.testing.assert_allclose(there.low, 1 / back.high)
+
+
+def test_ops_outside_of_scopes_make_an_empty_table_of_scopes() -> None:
+    made = Maker(3)
+    made.ops = ops_of(["MatMul", "Relu", "Sum"])
+    compared = ComparedRuns(made.runs(2), made.runs(2))
+    assert len(compared.table("scope")) == 0
+    assert len(compared.table("op")) == 3
 
 
 def test_one_run_against_one_claims_nothing_of_ops() -> None:

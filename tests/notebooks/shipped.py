@@ -59,3 +59,17 @@ def outputs_of(notebook: Notebook, cell: str) -> list[Any]:
 def printed(notebook: Notebook, cell: str) -> str:
     """What a cell printed."""
     return "".join(output.text for output in outputs_of(notebook, cell) if output.get("name") == "stdout")
+
+
+BUDGETS = "(lambda whole: (whole, *whole.tasks.values()))({}.time_budget())"
+MOST = 0.05
+
+
+def assert_accounted(notebook: Notebook, *captures: str) -> None:
+    """Check that the account of these captured cells, and of each of their tasks, leaves little unknown."""
+    for capture in captures:
+        budgets = BUDGETS.format(capture)
+        told = f"[(each.cell_seconds, each.cell['other'], sum(each.cell.values())) for each in {budgets}]"
+        for whole, other, parts in notebook.value(told):
+            assert 0 <= other < MOST * whole, capture
+            assert abs(parts - whole) < 1e-6, capture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks.notebook import Notebook
-from tests.notebooks.shipped import executed, printed
+from tests.notebooks.shipped import assert_accounted, executed, printed
 
 # A hundredth of the documents' 25.81 and 58.84 million.
 FIRST, SECOND = 258_100, 588_400
@@ -54,3 +54,7 @@ def test_a_better_placement_mends_it(distributed: Notebook) -> None:
     for task, held in enumerate(MENDED):
         assert f"task:{task}: {held:,} parameters, sends {held * FLOAT * WORKERS:,} bytes a step" in text
     assert "_TFProfRoot (--/423.40k params)\n_TFProfRoot (--/423.10k params)\n" in text
+
+
+def test_little_is_not_accounted_for(distributed: Notebook) -> None:
+    assert_accounted(distributed, "prof", "mended")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks.notebook import Notebook, told
-from tests.notebooks.shipped import executed, outputs_of
+from tests.notebooks.shipped import assert_accounted, executed, outputs_of
 
 EXAMPLES, EPOCHS = 2048, 3
 
@@ -55,3 +55,7 @@ def test_the_products_of_the_larger_batch_take_longer(engines: Notebook) -> None
     small, large = engines.value(FASTEST)
     assert small < large
     assert engines.value("bool(compared.name.str.contains('MatMul').any())")
+
+
+def test_little_is_not_accounted_for(engines: Notebook) -> None:
+    assert_accounted(engines, "prof")

@@ -11,7 +11,7 @@ import pytest
 
 import tfprof_widget as tfprof
 from tests.notebooks.notebook import Notebook
-from tests.notebooks.shipped import executed, printed
+from tests.notebooks.shipped import assert_accounted, executed, printed
 from tests.output.pprof_profiles import read_pprof
 
 # Two layers have one each forwards; backwards two each, but for the gradient of the images, which never runs.
@@ -68,3 +68,7 @@ def test_pprof_s_samples_add_up_to_the_total(exported: Notebook, report: Path) -
 
 def test_the_saved_profile_is_read_again(exported: Notebook, report: Path) -> None:
     assert len(tfprof.load(report / "profile_0").nodes) == exported.value("len(prof.profiles[0].nodes)")
+
+
+def test_little_is_not_accounted_for(exported: Notebook) -> None:
+    assert_accounted(exported, "prof")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.documents.mobilenet import layers
 from tests.notebooks.notebook import Notebook
-from tests.notebooks.shipped import executed, printed
+from tests.notebooks.shipped import assert_accounted, executed, printed
 
 # The documentation of Keras, and the paper: 569 million.
 PARAMETERS = 4_253_864
@@ -49,3 +49,7 @@ def test_every_op_has_a_formula_and_all_but_two_of_keras_have_shapes(mobilenet: 
     assert mobilenet.value("profile.flops_coverage().without_formula") == ()
     assert set(mobilenet.value("profile.flops_coverage().without_shapes")) <= {"All", "Equal"}
     assert "float operations are known for " in printed(mobilenet, "coverage")
+
+
+def test_little_is_not_accounted_for(mobilenet: Notebook) -> None:
+    assert_accounted(mobilenet, "prof")

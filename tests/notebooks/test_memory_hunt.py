@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.notebooks.notebook import Notebook
-from tests.notebooks.shipped import executed, outputs_of, printed
+from tests.notebooks.shipped import assert_accounted, executed, outputs_of, printed
 
 DIFFERENCES = 512 * 512 * 64 * 4
 DISTANCES = 512 * 512 * 4
@@ -53,3 +53,7 @@ def test_after_the_fix_nothing_is_larger_than_the_result(hunt: Notebook) -> None
     assert max(sizes[0] for sizes in found.values()) <= DISTANCES + POINTS  # the two products
     assert largest < DIFFERENCES / 10
     assert printed(hunt, "compare").endswith("same loss: True\n")
+
+
+def test_little_is_not_accounted_for(hunt: Notebook) -> None:
+    assert_accounted(hunt, "before", "after")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks.notebook import Notebook, parted
-from tests.notebooks.shipped import executed, outputs_of, printed
+from tests.notebooks.shipped import assert_accounted, executed, outputs_of, printed
 
 # Multiplications and additions for a batch of 32: 5 x 5 weights a channel, at each pixel.
 FIRST = 2 * 32 * 28 * 28 * 25 * 1 * 16
@@ -75,3 +75,7 @@ def test_the_page_and_the_chart_lie_beside_the_notebook(quickstart: Notebook, fo
     assert {path.name for path in folder.iterdir()} == {"digits.html", "digits.svg"}
     assert (folder / "digits.svg").read_text(encoding="utf-8").startswith("<svg")
     assert "<!doctype html>" in (folder / "digits.html").read_text(encoding="utf-8")[:100].lower()
+
+
+def test_little_is_not_accounted_for(quickstart: Notebook) -> None:
+    assert_accounted(quickstart, "prof", "calls")

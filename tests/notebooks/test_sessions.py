@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks.notebook import Notebook, told
-from tests.notebooks.shipped import executed, outputs_of, printed
+from tests.notebooks.shipped import assert_accounted, executed, outputs_of, printed
 
 PARAMETERS = 784 * 10 + 10
 PRODUCT = 2 * 100 * 784 * 10
@@ -56,3 +56,7 @@ def test_the_profiler_has_the_mean_of_its_steps(sessions: Notebook) -> None:
     text = printed(sessions, "profiler-steps")
     assert "ExpensiveOperationChecker:\ntop 1 operation type: " in text
     assert told(outputs_of(sessions, "profile")[0]).startswith("\n=====")
+
+
+def test_little_is_not_accounted_for(sessions: Notebook) -> None:
+    assert_accounted(sessions, "prof")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.notebooks.notebook import Notebook
-from tests.notebooks.shipped import executed, outputs_of, printed
+from tests.notebooks.shipped import assert_accounted, executed, outputs_of, printed
 
 TURNS, BATCH, FEATURES, UNITS = 40, 32, 64, 128
 FROM_INPUT = 2 * TURNS * BATCH * FEATURES * UNITS
@@ -53,3 +53,7 @@ def test_out_of_the_loop_the_product_is_one(loop: Notebook) -> None:
         f"before it: from_input, runs: 1, float operations: {FROM_INPUT:,}\n"
         "same result: True\n"
     )
+
+
+def test_little_is_not_accounted_for(loop: Notebook) -> None:
+    assert_accounted(loop, "prof", "faster")

@@ -13,6 +13,7 @@ from tfprof_widget.widget.shown import Shown
 from tfprof_widget.widget.traits import TfprofWidget
 
 RESULTS = 10
+UNKNOWN = (None, "")
 
 
 def parts(saved: str) -> list[str]:
@@ -29,7 +30,7 @@ def saved_by(cells: list[str | None], monkeypatch: pytest.MonkeyPatch) -> list[s
     traits._shared().clear()  # as in a kernel that has just been started
     monkeypatch.setattr("IPython.display.display", display)
     for cell in cells:
-        monkeypatch.setattr(traits, "_cell", lambda cell=cell: cell)
+        monkeypatch.setattr(traits, "_cell", lambda cell=cell: (cell, ""))
         TfprofWidget(demo_profile())._ipython_display_()
     return displayed
 
@@ -59,11 +60,34 @@ def test_they_name_their_version_and_a_page_has_them_itself() -> None:
     assert versioned not in block(exhibit, has_charts=False)
 
 
+def test_a_notebook_that_runs_again_in_the_same_kernel_has_them_again() -> None:
+    assets = traits.Assets()
+    assert [assets.carries_charts("a = 1", "first"), assets.carries_charts("b = 2", "first")] == [True, False]
+    assert [assets.carries_charts("a = 2", "second"), assets.carries_charts("b = 2", "second")] == [True, False]
+
+
+def asked(message: str, **told: object) -> dict[str, object]:
+    """What a kernel is sent to run a cell; jupyter_client numbers the messages of its session and process."""
+    return {"header": {"msg_id": message, "session": "5a-b1"}, "content": {"code": "w.chart"}, "metadata": {}, **told}
+
+
 @pytest.mark.parametrize(
     ("parent", "cell"),
-    [({"metadata": {"cellId": "abc"}}, "abc"), ({"metadata": {"cellId": 3}}, None), ({}, None), (None, None)],
+    [
+        ({"metadata": {"cellId": "abc"}}, ("abc", "")),
+        ({"metadata": {"cellId": 3}}, UNKNOWN),
+        ({}, UNKNOWN),
+        (None, UNKNOWN),
+        (asked("5a-b1_412_7", metadata={"cellId": "abc"}), ("abc", "")),
+        (asked("5a-b1_412_7"), ("w.chart", "5a-b1")),
+        (asked("5a-b1_412_7", metadata={"cellId": ""}), ("w.chart", "5a-b1")),
+        (asked("0f1c9d3e-9a6d-4d2f-8e0b-3f4b7c1d2e3f"), UNKNOWN),
+        (asked("5a-b2_412_7"), UNKNOWN),
+    ],
 )
-def test_the_host_names_the_cell_or_does_not(parent: object, cell: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_host_names_the_cell_or_does_not(
+    parent: object, cell: tuple[str | None, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Shell:
         def get_parent(self) -> object:
             return parent

@@ -9,8 +9,8 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event, Thread, active_count
-from time import perf_counter
+from threading import Lock, Thread, active_count
+from time import perf_counter, thread_time
 from types import CodeType, FrameType
 
 import numpy as np
@@ -25,6 +25,12 @@ from tfprof_widget.profiles.tables import Lists
 INTERVAL = 0.005
 """The seconds between two looks. A look takes some 20 µs, so that all take half a percent of a core."""
 
+MOST_OF_A_CORE = 0.008
+"""Looks that take a larger part of a core become fewer: on a busy machine each of them takes longer."""
+
+REVIEWED = 50
+"""After so many waits for the next look it is judged what looks take."""
+
 SOON, SOON_BESIDE_THREADS = 0.0001, 0.001
 """So many seconds after a look is due Python asks the thread that works to let it happen. By default it would be 5 ms,
 in which the thread lets others in by itself as soon as it runs a step: then steps would be seen, and no Python. Several
@@ -34,6 +40,9 @@ MOST_LOOKS = 10_000
 """After so many looks every other one is forgotten, and the interval doubles: long cells are seen often enough."""
 
 MOST_STACKS = 2_000
+MOST_PLACES = 1_000
+"""After so many stacks of places in the code, which may be several for one stack of lines, they are found anew."""
+
 DEEPEST = 300
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -55,27 +64,40 @@ class PythonSampler:
         self.clock = clock
         self.at, self.stack = array("d"), array("i")
         self.threads = 0
-        self._known: dict[tuple[int, ...], int] = {}
+        self._at_places: dict[tuple[int, ...], int] = {}
+        self._at_lines: dict[tuple[int, ...], int] = {}
         self._folded: list[FoldedStack] = []
 
     def see(self, frame: FrameType | None) -> None:
         """Keep what a thread does whose innermost frame this is."""
-        key: list[int] = []
-        folded: list[tuple[CodeType, int]] = []
-        while frame is not None and len(folded) < DEEPEST:
-            code, line = frame.f_code, frame.f_lineno or 0
-            key += (id(code), line)  # to hash the code itself takes long
-            folded.append((code, line))
+        # To tell the lines takes longer than all else, so that it is done once for each stack of places in the code.
+        # While code is kept, no other has its id.
+        innermost, places = frame, list[int]()
+        while frame is not None and len(places) < 2 * DEEPEST:
+            places += (id(frame.f_code), frame.f_lasti)
             frame = frame.f_back
-        stack = self._known.get(tuple(key))
+        key = tuple(places)
+        stack = self._at_places.get(key)
         if stack is None:
-            if len(self._known) >= MOST_STACKS:
-                key, folded = [], []
-            stack = self._known.setdefault(tuple(key), len(self._folded))
-            if stack == len(self._folded):
-                self._folded.append(folded)
+            codes = _codes(innermost)
+            if tuple(map(id, codes)) != key[::2]:
+                return  # the thread has gone on meanwhile
+            stack = self._by_lines([(code, _line_at(code, at)) for code, at in zip(codes, key[1::2], strict=True)])
+            if len(self._at_places) >= MOST_PLACES:
+                self._at_places.clear()
+            self._at_places[key] = stack
         self.at.append(self.clock())
         self.stack.append(stack)
+
+    def _by_lines(self, folded: FoldedStack) -> int:
+        """The number of the stack with these lines, which are kept if there is room."""
+        lines = tuple(each for code, line in folded for each in (id(code), line))
+        if lines not in self._at_lines and len(self._at_lines) >= MOST_STACKS:
+            lines, folded = (), ()
+        stack = self._at_lines.setdefault(lines, len(self._folded))
+        if stack == len(self._folded):
+            self._folded.append(folded)
+        return stack
 
     def halve(self) -> None:
         """Forget every other look, the first one too."""
@@ -101,6 +123,19 @@ class PythonSampler:
             nanos[seen] = divided.time_for(each, at[seen])
         gap = np.full(len(at), ABSENT, np.int32)
         return PythonLooks(tuple(lines), Lists.of(stacks), at, nanos, stack, part.astype(np.int8), gap, begun_at)
+
+
+def _codes(frame: FrameType | None) -> list[CodeType]:
+    found: list[CodeType] = []
+    while frame is not None and len(found) < DEEPEST:
+        found.append(frame.f_code)
+        frame = frame.f_back
+    return found
+
+
+def _line_at(code: CodeType, place: int) -> int:
+    """The number of the line at a place in code: by the time it is asked for, the frame may have gone on."""
+    return next((line or 0 for start, end, line in code.co_lines() if start <= place < end), code.co_firstlineno)
 
 
 def _line(code: CodeType, line: int) -> CodeLine:
@@ -142,7 +177,8 @@ def looking(
     sampler: PythonSampler, thread_to_see: Callable[[], int | None], interval: float = INTERVAL
 ) -> Iterator[None]:
     """Look every so many seconds at a thread, which `thread_to_see` tells, None for none."""
-    over = Event()
+    over = Lock()
+    over.acquire()
     usual = sys.getswitchinterval()
     sampler.threads = active_count() + 1
     thread = Thread(
@@ -154,15 +190,17 @@ def looking(
     try:
         yield
     finally:
-        over.set()
+        over.release()
         if thread.ident is not None:
             thread.join()
         if sys.getswitchinterval() < usual:  # else the user has set another
             sys.setswitchinterval(usual)
 
 
-def _look(sampler: PythonSampler, thread_to_see: Callable[[], int | None], over: Event, interval: float) -> None:
-    while not over.wait(interval):
+def _look(sampler: PythonSampler, thread_to_see: Callable[[], int | None], over: Lock, interval: float) -> None:
+    """Look until `over` can be taken: to wait for a lock takes less than to wait for an event."""
+    waits, least, since, worked = 0, interval, perf_counter(), thread_time()
+    while not over.acquire(timeout=interval):
         with suppress(Exception):  # the other thread runs on: once a frame of its stack was none any more
             seen = thread_to_see()
             if seen is not None:
@@ -171,4 +209,18 @@ def _look(sampler: PythonSampler, thread_to_see: Callable[[], int | None], over:
             sys.setswitchinterval(SOON_BESIDE_THREADS)
         if len(sampler.at) >= MOST_LOOKS:
             sampler.halve()
-            interval *= 2
+            least, interval = 2 * least, 2 * interval
+        waits += 1
+        if waits % REVIEWED == 0:
+            now, work = perf_counter(), thread_time()
+            interval = max(least, next_interval(interval, (work - worked) / (now - since)))
+            since, worked = now, work
+
+
+def next_interval(interval: float, of_core: float) -> float:
+    """The seconds between two looks at which looks take what they may, if at this interval they took so much of a core.
+
+    >>> next_interval(0.005, 0.012)
+    0.0075
+    """
+    return interval * of_core / MOST_OF_A_CORE

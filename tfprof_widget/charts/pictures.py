@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfprof_widget.charts.chart import Spec
+from tfprof_widget.lib.arrays import Indices
 from tfprof_widget.lib.errors import LONGEST_QUOTE, ProfileError, shortened, value_error
 from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.lib.text import cut_in_the_middle, visible_lines
 
 if TYPE_CHECKING:
     import altair
+    from numpy.typing import NDArray
 
 INSTALL = "run `pip install 'tfprof-widget[export]'`"
 PIXELS_AN_INCH = 96
@@ -30,6 +32,10 @@ WIDTH_INCHES = 6.5
 LONGEST = 2000
 # Sharp on paper and on screens: two dots to a pixel.
 DOTS_A_PIXEL = 2
+# As many as a PNG may list, and as many as go into half a byte.
+COLOURS, FEW_COLOURS = 256, 16
+# By so much a dot at the rim of a letter or bar may be lighter or darker; a colour of fewer dots is nowhere else.
+_ALIKE, _SPECK = 48, 8
 # vl-convert takes a pixel for a point, of which there are 72 to an inch.
 _POINTS_A_PIXEL = 72 / PIXELS_AN_INCH
 # Altair 6 writes a dot for the plus, with which notebooks hold no JSON.
@@ -61,8 +67,8 @@ def svg(spec: Spec) -> str:
     return found
 
 
-def png(spec: Spec) -> bytes:
-    """A chart as PNG, which says how large it is to be printed.
+def png(spec: Spec, colours: int = COLOURS) -> bytes:
+    """A chart as PNG, which says how large it is to be printed; in so many colours, if that shows the same.
 
     >>> from tfprof_widget.charts.chart import Subject
     >>> from tfprof_widget.charts.kinds import described
@@ -71,14 +77,13 @@ def png(spec: Spec) -> bytes:
     b'PNG'
     """
     dots = DOTS_A_PIXEL * PIXELS_AN_INCH
-    return compact(_converted("vegalite_to_png", drawable(spec), scale=_POINTS_A_PIXEL, ppi=dots))
+    return compact(_converted("vegalite_to_png", drawable(spec), scale=_POINTS_A_PIXEL, ppi=dots), colours)
 
 
-_COLOURS = 256
-
-
-def compact(picture: bytes) -> bytes:
+def compact(picture: bytes, most: int = COLOURS) -> bytes:
     """A PNG as vl-convert writes it, in fewer bytes: with a list of its colours, which are few and all opaque.
+
+    If 16 colours are asked for, greys at the rims of letters become the nearest of these.
 
     >>> from tfprof_widget.charts.chart import Subject
     >>> from tfprof_widget.charts.kinds import described
@@ -98,16 +103,33 @@ def compact(picture: bytes) -> bytes:
         return picture
     # Each pixel is written as what it is more than the one left of it, for which a byte at the front of a row stands.
     pixels = rows[:, 1:].reshape(height, width, 4).cumsum(axis=1, dtype=np.uint8)
-    colours, index = np.unique(pixels.reshape(-1, 4).view(">u4"), return_inverse=True)
-    if len(colours) > _COLOURS or (colours & 255 != 255).any():
+    found, index, dots = np.unique(pixels.reshape(-1, 4).view(">u4"), return_inverse=True, return_counts=True)
+    if len(found) > COLOURS or (found & 255 != 255).any():
         return picture
-    chunks[b"IHDR"] = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
-    lines = np.zeros((height, width + 1), np.uint8)
-    lines[:, 1:] = index.reshape(height, width)
-    palette = colours.view(np.uint8).reshape(-1, 4)[:, :3].tobytes()
-    parts = {**chunks, b"PLTE": palette, b"IDAT": zlib.compress(lines.tobytes()), b"IEND": b""}
+    colours = found.view(np.uint8).reshape(-1, 4)[:, :3]
+    kept, nearest = _fewer(colours, dots, most)
+    places = nearest[index].reshape(height, width).astype(np.uint8)
+    depth = 8
+    if len(kept) <= FEW_COLOURS:
+        depth, places = 4, np.pad(places, ((0, 0), (0, width % 2)))
+        places = (places[:, ::2] << 4 | places[:, 1::2]).astype(np.uint8)
+    chunks[b"IHDR"] = struct.pack(">IIBBBBB", width, height, depth, 3, 0, 0, 0)
+    lines = np.pad(places, ((0, 0), (1, 0)))
+    parts = {**chunks, b"PLTE": colours[kept].tobytes(), b"IDAT": zlib.compress(lines.tobytes(), 9), b"IEND": b""}
     order = (b"IHDR", b"pHYs", b"PLTE", b"IDAT", b"IEND")
     return picture[:8] + b"".join(_chunk(name, parts[name]) for name in order if name in parts)
+
+
+def _fewer(colours: NDArray[np.uint8], dots: NDArray[np.int64], most: int) -> tuple[Indices, Indices]:
+    """The places of at most so many colours, and which of them is nearest to each; all, if one is far from them."""
+    everything = np.arange(len(colours), dtype=np.int32)
+    kept = [int(dots.argmax())]
+    apart = np.abs(colours[:, None].astype(np.int32) - colours).max(axis=2)
+    while len(kept) < min(most, len(colours)):
+        kept.append(int((apart[:, kept].min(axis=1).astype(np.int64) ** 2 * dots).argmax()))
+    if len(kept) == len(colours) or (apart[:, kept].min(axis=1)[dots >= _SPECK] > _ALIKE).any():
+        return everything, everything
+    return np.array(kept, np.int32), apart[:, kept].argmin(axis=1).astype(np.int32)
 
 
 def _chunks(picture: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -126,6 +148,41 @@ def _chunks(picture: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def _chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+_TAG = re.compile(r'<(?:"[^"]*"|[^"<>])*>')
+_EMPTY_PATH = re.compile(r'<path [^<]*\bd="(?:M0,0h0v0h0Z)?"[^<]*/>')
+# What an image says to nobody, and what holds without being said.
+_NEEDLESS = re.compile(
+    r' (?:class|role|aria-\w+|pointer-events)="[^"]*"| opacity="1"| text-anchor="start"| transform="translate\(0,0\)"'
+)
+_LONG_NUMBER = re.compile(r"\d+\.\d{3,}(?:e-\d+)?")
+_FONT = re.compile(r' font-family="[^"]*"')
+
+
+def compact_svg(drawing: str) -> str:
+    """An SVG as vl-convert writes it, in fewer bytes: what shows nothing is left out, and the font is named once.
+
+    >>> compact_svg('<svg><text class="mark" x="1.23456" opacity="1">1.23456</text></svg>')
+    '<svg><text x="1.23">1.23456</text></svg>'
+    """
+    fonts = set(_FONT.findall(drawing))
+    groups: list[bool] = []
+    # A second font would be that of single texts, which then all have to say theirs.
+    font = fonts.pop() if len(fonts) == 1 else None
+
+    def shorter(found: re.Match[str]) -> str:
+        if found[0] == "</g>":
+            return "" if groups.pop() else "</g>"
+        tag = _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", _NEEDLESS.sub("", found[0]))
+        if font is not None:
+            tag = tag.replace("<svg", f"<svg{font}", 1) if tag.startswith("<svg") else tag.replace(font, "")
+        if not re.match(r"<g\b[^/]*>$", tag):
+            return tag
+        groups.append(tag == "<g>")
+        return "" if groups[-1] else tag
+
+    return _TAG.sub(shorter, _EMPTY_PATH.sub("", drawing))
 
 
 def pdf(spec: Spec) -> bytes:

@@ -252,7 +252,7 @@ class _Finder:
         """
         sources = self.roles.sources
         nodes, variables, reads = self.profile.nodes, self.roles.variables, self.roles.reads
-        free = (layer == ABSENT) & ~(self.roles.backward | self.roles.update | variables)
+        free = (layer == ABSENT) & ~(self.roles.backward | self.roles.update | variables | self.roles.idle)
         for node in np.flatnonzero(free & reads).tolist():
             layer[node] = next((layer[each] for each in sources[node].tolist() if variables[each]), ABSENT)
         order = np.flatnonzero(free)[np.argsort(nodes.identity[free], kind="stable")].tolist()

@@ -67,6 +67,11 @@ class GraphRoles:
         return of_types(self.profile, _READS)
 
     @cached_property
+    def idle(self) -> Flags:
+        """The nodes that only wait for others."""
+        return of_types(self.profile, _IDLE)
+
+    @cached_property
     def variables(self) -> Flags:
         """The nodes that are variables."""
         return of_types(self.profile, _VARIABLES)
@@ -134,7 +139,7 @@ def _passes(profile: ProfileData) -> GraphRoles:
         return replace(graph, update=of_types(profile, _APPLIES))
     needed = graph.reached(backward, graph.sources, ~backward)
     # Sums of gradients have names of their own. What reads a variable depends on what assigned it only by control.
-    ends = graph.assigns | graph.reads | graph.variables | of_types(profile, _IDLE)
+    ends = graph.assigns | graph.reads | graph.variables | graph.idle
     summed = needed & graph.reached(backward, graph.consumers, ~ends)
     graph = replace(graph, backward=backward | summed, needed=needed & ~summed)
     return replace(graph, update=_update(graph))
@@ -148,14 +153,13 @@ def _grouped(owner: Integers, values: Integers, count: int) -> Lists:
 
 def _update(graph: GraphRoles) -> Flags:
     """What makes variables of gradients, what is there for its sake alone, and the assigning of what it reads."""
-    idle = of_types(graph.profile, _IDLE)
-    stops = graph.backward | graph.needed | graph.variables | idle
+    stops = graph.backward | graph.needed | graph.variables | graph.idle
     after = graph.reached(graph.backward, graph.consumers, ~stops)
     assigned = (after & graph.assigns) | of_types(graph.profile, _APPLIES)
     update: Flags = assigned | graph.reached(assigned, graph.sources, after)
     while True:
         before = int(update.sum())
-        _add_what_only_it_takes(graph, update, stops, idle)
+        _add_what_only_it_takes(graph, update, stops)
         own = _own_variables(graph, update)
         assigning = np.flatnonzero(graph.assigns & ~stops)
         taken = lists_taken(graph.sources, assigning)
@@ -165,7 +169,7 @@ def _update(graph: GraphRoles) -> Flags:
             return update | own
 
 
-def _add_what_only_it_takes(graph: GraphRoles, update: Flags, stops: Flags, idle: Flags) -> None:
+def _add_what_only_it_takes(graph: GraphRoles, update: Flags, stops: Flags) -> None:
     """Add the nodes all of whose consumers belong to the update, however many such nodes follow each other."""
     new = np.flatnonzero(update)
     while len(new):
@@ -173,7 +177,7 @@ def _add_what_only_it_takes(graph: GraphRoles, update: Flags, stops: Flags, idle
         near = near[~(update | stops)[near]]
         consumers = lists_taken(graph.consumers, near)
         owner = np.repeat(np.arange(len(near)), np.diff(consumers.start))
-        others = np.bincount(owner[~(update | idle)[consumers.values]], minlength=len(near))
+        others = np.bincount(owner[~(update | graph.idle)[consumers.values]], minlength=len(near))
         new = near[others == 0]
         update[new] = True
 

@@ -13,7 +13,7 @@ from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.text import short, short_count, visible, visible_lines, written_seconds
 from tfprof_widget.output.cells import ShapeCount, devices, input_shapes, joined, shapes_by_count, type_names
-from tfprof_widget.output.excerpt import costliest_rows, short_name, short_value, shown_measures
+from tfprof_widget.output.excerpt import costliest_rows, main_measure, short_name, short_value, shown_measures
 from tfprof_widget.output.rows import columns
 from tfprof_widget.output.text import counted_rows, said_lacking, said_left_out, why_empty
 
@@ -66,7 +66,7 @@ def table(view: ViewData) -> str:
     '<div class="tfprof-view" translate="no"><style>\\n'
     """
     rows = range(min(len(view), MOST_ROWS))
-    shown = [_numbers(view, measure, rows) for measure in _measures(view)]
+    shown = [_numbers(view, measure, rows, _compared(view)) for measure in _measures(view)]
     shown += [_counts(view, column, rows) for column in columns(view) if column in _COUNTS]
     shown += [_texts(view, column, rows) for column in columns(view) if column not in (*MEASURES, *_COUNTS)]
     return _table(view, rows, shown, _ASK_FOR_FEWER)
@@ -82,7 +82,7 @@ def brief_table(view: ViewData, most: int) -> str:
     2
     """
     rows = costliest_rows(view, most)
-    shown = [_numbers(view, measure, rows) for measure in shown_measures(view)]
+    shown = [_numbers(view, measure, rows, main_measure(view)) for measure in shown_measures(view)]
     return _table(view, rows, shown, "", is_brief=True)
 
 
@@ -128,12 +128,13 @@ def _measures(view: ViewData) -> list[str]:
     return sorted(chosen, key=lambda each: each != view.options.order_by)
 
 
-def _numbers(view: ViewData, measure: str, rows: Sequence[int]) -> Column:
+def _numbers(view: ViewData, measure: str, rows: Sequence[int], compared: str | None) -> Column:
+    """The column of a measure, with bars if it is the one by which rows are compared."""
     own, total = view.own[measure].tolist(), view.total[measure].tolist()
     counted = view.accounted.tolist()
     # A cumulative total is no cost of the row, so in op view the bar is the row's own.
     ends = own if view.view == "op" else total
-    most = max(1, int(view.total[measure].max(initial=0))) if measure == _compared(view) else 0
+    most = max(1, int(view.total[measure].max(initial=0))) if measure == compared else 0
     cells = []
     for row in rows:
         written, whole = (short_value(view, measure, row, own=own) for own in (True, False))

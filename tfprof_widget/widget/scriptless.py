@@ -11,7 +11,16 @@ from typing import Any
 
 from tfprof_widget.charts.chart import FONT, LETTER, MARGIN, THEMES, ChartContent, Spec, Subject
 from tfprof_widget.charts.kinds import CHARTS, described
-from tfprof_widget.charts.pictures import WIDTH_INCHES, can_draw, picture_size, pixels, png, svg
+from tfprof_widget.charts.pictures import (
+    FEW_COLOURS,
+    WIDTH_INCHES,
+    can_draw,
+    compact_svg,
+    picture_size,
+    pixels,
+    png,
+    svg,
+)
 from tfprof_widget.engine.evaluate import evaluate
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.errors import ProfileError
@@ -116,7 +125,7 @@ def mime_bundle(shown: Shown, values: Mapping[str, Any], html: str) -> tuple[dic
     data = {"text/html": html, "text/markdown": short_markdown(shown, values), "text/plain": short_text(shown, values)}
     spec = _drawable(shown, values)
     try:
-        picture = png(spec) if spec is not None else b""
+        picture = png(spec, FEW_COLOURS) if spec is not None else b""
     except ProfileError:  # vl-convert's own trouble is not the result's
         picture = b""
     if not picture:
@@ -195,7 +204,7 @@ def _image(shown: Shown, values: Mapping[str, Any]) -> str:
         drawing, told = _drawing(shown, values)
     except ProfileError:  # there is nothing to draw
         return ""
-    source = f"data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}"
+    source = f"data:image/svg+xml;base64,{base64.b64encode(compact_svg(drawing).encode()).decode()}"
     return f'<p><img alt="{escape(told)}" style="max-width: 100%" src="{source}"></p>'
 
 

@@ -11,8 +11,8 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tfprof_widget.analysis.advisor.finding import Finding
-from tfprof_widget.analysis.advisor.overview import Overview, overview, share_of_whole
+from tfprof_widget.analysis.advisor.finding import Finding, share_of_whole
+from tfprof_widget.analysis.advisor.overview import Overview, overview
 from tfprof_widget.analysis.advisor.runner import WORDS, Advice, advice_on
 from tfprof_widget.analysis.cluster.summary import summary
 from tfprof_widget.analysis.device_steps import device_steps

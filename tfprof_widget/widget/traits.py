@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from functools import cache
 from os import PathLike
@@ -37,10 +38,10 @@ class Assets(anywidget.AnyWidget):
     panels = traitlets.Bytes().tag(sync=True)
     charts = traitlets.Bytes().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)
-    # The cell whose output has the code of the charts for all results of a notebook.
-    carrier = traitlets.Unicode("")
+    # For each run of a notebook, the cell whose output has the code of the charts for all results.
+    carriers = traitlets.Dict()
 
-    def carries_charts(self, cell: str | None) -> bool:
+    def carries_charts(self, cell: str | None, run: str = "") -> bool:
         """Whether the output of a cell has the code of the charts: that of the first one, also when it runs again.
 
         Where cells have no names the outputs cannot be told apart, so each has it: else a cell that runs again would
@@ -50,8 +51,7 @@ class Assets(anywidget.AnyWidget):
         >>> [assets.carries_charts(cell) for cell in ("a", "b", "a", None, "b")]
         [True, False, True, True, False]
         """
-        self.carrier = self.carrier or cell or ""
-        return cell is None or cell == self.carrier
+        return cell is None or self.carriers.setdefault(run, cell) == cell
 
 
 def _trait(option: Option) -> traitlets.TraitType[Any, Any]:
@@ -215,7 +215,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
             # The live widget hides it, as it hides a page.
             html = f'<div data-tfprof="{self._id}">{static_html(self._shown, values, hint="")}</div>'
         else:
-            html = block(self._shown, values, self._id, has_charts=shared_assets().carries_charts(_cell()))
+            html = block(self._shown, values, self._id, has_charts=shared_assets().carries_charts(*_cell()))
         return mime_bundle(self._shown, values, html)
 
 
@@ -228,13 +228,20 @@ def _usually_saved() -> str:
     return kept
 
 
-def _cell() -> str | None:
-    """The name of the cell that runs, as JupyterLab and Notebook 7 tell it; None elsewhere."""
+def _cell() -> tuple[str | None, str]:
+    """What tells the cell that runs from others, and what tells this run of the notebook from others.
+
+    JupyterLab and Notebook 7 name the cell. nbclient, and so nbconvert, papermill and books, runs each cell of a
+    notebook once in a session, so a cell is told by its code. Of other hosts nothing is known.
+    """
     from IPython.core.getipython import get_ipython
 
-    parent: Any = getattr(get_ipython(), "get_parent", dict)()
-    cell = parent.get("metadata", {}).get("cellId") if isinstance(parent, dict) else None
-    return cell if isinstance(cell, str) and cell else None
+    match getattr(get_ipython(), "get_parent", dict)():
+        case {"metadata": {"cellId": str(cell)}} if cell:
+            return cell, ""
+        case {"header": {"msg_id": str(message), "session": str(session)}, "content": {"code": str(code)}}:
+            return (code, session) if re.fullmatch(rf"{re.escape(session)}_\d+_\d+", message) else (None, "")
+    return None, ""
 
 
 def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:

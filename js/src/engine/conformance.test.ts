@@ -1,14 +1,17 @@
 /// <reference types="vite/client" />
-// Replays the conformance corpus: native tfprof's answers, from the columns that the browser gets.
+// Replays the conformance corpus from the columns that the browser gets: native tfprof's answers, and layers worked out
+// by hand.
 
 import { describe, expect, test } from "vitest";
 import columns from "../../../tests/conformance/columns.jsonl?raw";
+import byHand from "../../../tests/conformance/layers/by_hand.json?raw";
 import { withDefaults } from "../data/options.ts";
 import type { Profile } from "../data/profile.ts";
 import { OPTIONS, type ViewName } from "../data/protocol.ts";
 import { decode } from "../data/wire.ts";
 import { evaluate, extend } from "./evaluate.ts";
 import { EXTENSION } from "./extension.ts";
+import { layerTypes, passOf } from "./layers.ts";
 import { type Measure, measures } from "./measures.ts";
 import { ROOT_NAME } from "./tree.ts";
 import { inputShapes, type View } from "./view.ts";
@@ -52,19 +55,78 @@ const CASES = Object.entries(DOCUMENTS).flatMap(([path, text]) => {
   return (JSON.parse(text).cases as Case[]).map((each) => ({ name, view: each.view, case: each }));
 });
 
+interface LayersByHand {
+  readonly name: string;
+  readonly cases: readonly { readonly options: Case["options"]; readonly rows: readonly unknown[][] }[];
+}
+const OF_LAYERS = (JSON.parse(byHand).profiles as LayersByHand[]).flatMap(({ name, cases }) =>
+  cases.map((each, place) => ({ name, place, ...each })),
+);
+
 test("the corpus is all there", () => {
   expect(CASES).toHaveLength(38);
+  expect(OF_LAYERS).toHaveLength(8);
 });
 
 describe("native tfprof's answers", () => {
-  test.each(CASES)("$name $view", ({ name, view: kind, case: { options, rows } }) => {
-    const given = OPTIONS.filter((option) => option.name in options);
-    const values = Object.fromEntries(given.map((option) => [option.key, options[option.name]]));
-    const profile = PROFILES.get(name) as Profile;
-    const view = evaluate(profile, kind, withDefaults({ ...values, timing: "tfprof" }));
-    expect(rowsOf(view)).toEqual(rows);
+  test.each(CASES)("$name $view", ({ name, view, case: { options, rows } }) => {
+    expect(rowsOf(viewOf(name, view, { ...options, timing: "tfprof" }))).toEqual(rows);
   });
 });
+
+describe("layers worked out by hand", () => {
+  test.each(OF_LAYERS)("$name $place", ({ name, options, rows }) => {
+    expect(layerRows(viewOf(`layers: ${name}`, "layers", options))).toEqual(rows);
+  });
+});
+
+describe("layers add up to all ops", () => {
+  const each = [...PROFILES.keys()].flatMap((name) =>
+    ["exact", "tfprof"].map((timing) => ({ name, timing })),
+  );
+  test.each(each)("$name, $timing", ({ name, timing }) => {
+    const [layers, ops] = (["layers", "op"] as const).map((view) =>
+      viewOf(name, view, { timing, max_depth: 10_000 }),
+    ) as [View, View];
+    for (const measure of [
+      "micros",
+      "cpu_micros",
+      "accelerator_micros",
+      "bytes",
+      "params",
+      "float_ops",
+    ] as const) {
+      expect(sumOf(layers.own(measure)), measure).toBe(sumOf(ops.own(measure)));
+      expect(layers.grandTotal(measure), measure).toBe(sumOf(ops.own(measure)));
+    }
+  });
+});
+
+function viewOf(name: string, view: ViewName, options: Case["options"]): View {
+  const given = OPTIONS.filter((option) => option.name in options);
+  const values = Object.fromEntries(given.map((option) => [option.key, options[option.name]]));
+  return evaluate(PROFILES.get(name) as Profile, view, withDefaults(values));
+}
+
+function sumOf(column: ArrayLike<number>): number {
+  return Array.from(column).reduce((sum, value) => sum + value, 0);
+}
+
+/** The rows of a layers view with the columns that the corpus has. */
+function layerRows(view: View): unknown[][] {
+  const types = layerTypes(view);
+  const passes = (["forward", "backward", "update"] as const).map((pass) => passOf(view, pass));
+  const own = (measure: Measure, row: number) => (view.own(measure)[row] as number) / view.unit(measure);
+  return Array.from({ length: view.rows }, (_, row) => [
+    view.depth[row],
+    view.name(row),
+    types[row],
+    ...passes.map((pass) => (pass[row] as number) / view.unit("micros")),
+    own("micros", row),
+    (view.total("micros")[row] as number) / view.unit("micros"),
+    ...(["params", "float_ops", "bytes"] as const).map((measure) => own(measure, row)),
+  ]);
+}
 
 /** The rows as native's message has them; those of the op view are a chain below the root's. */
 function rowsOf(view: View): Row[] {

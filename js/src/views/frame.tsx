@@ -17,21 +17,21 @@ const MOST_PLAIN_ROWS = 20;
 export function Frame({ store }: { readonly store: Store }) {
   const root = useRef<HTMLElement>(null);
   useNarrowness(root, store);
-  useEffect(() => {
-    const frame = requestAnimationFrame(() => root.current?.setAttribute("data-ready", "true"));
-    return () => cancelAnimationFrame(frame);
-  }, []);
+  const { code, problem } = store.host.panels.arrived.value;
+  const isLacking = problem !== undefined && !code;
+  useReadiness(root, isLacking || code !== undefined);
   if (!store.graphs.length) {
     return (
       <section ref={root} class="tfprof" aria-label="tfprof">
         <Head store={store} />
-        <Lazy store={store} panel="HistoryPanel" />
+        <Lazy store={store} panel="HistoryPanel" isMain />
         <LazyStyle store={store} />
       </section>
     );
   }
   const tab = store.tab.value;
   const panel = PANELS[tab] ?? "TreeTable";
+  const hasSides = isTable(tab) && !isLacking;
   return (
     <section ref={root} class="tfprof" aria-label="tfprof">
       <Head store={store} />
@@ -44,7 +44,7 @@ export function Frame({ store }: { readonly store: Store }) {
         id="panel"
         aria-labelledby={`tab-${tab}`}
       >
-        {isTable(tab) && <Lazy store={store} panel="Filters" placeholder={<section class="controls" />} />}
+        {hasSides && <Lazy store={store} panel="Filters" placeholder={<section class="controls" />} />}
         <div class="main">
           <Lazy
             key={panel}
@@ -60,7 +60,7 @@ export function Frame({ store }: { readonly store: Store }) {
             )}
           />
         </div>
-        {isTable(tab) && (
+        {hasSides && (
           <aside class="side" aria-label="charts">
             <Lazy store={store} panel="Charts" />
             <Lazy store={store} panel="MiniTimeline" placeholder={null} unavailable={() => null} />
@@ -76,7 +76,11 @@ export function Frame({ store }: { readonly store: Store }) {
 
 /** What the overview opens with, as plain text. */
 function Sentence({ store }: { readonly store: Store }) {
-  return <h3 class="sentence">{visibleLines(store.shown.overview.sentence)}</h3>;
+  return (
+    <div class="answer">
+      <h3>{visibleLines(store.shown.overview.sentence)}</h3>
+    </div>
+  );
 }
 
 /** The rows of a table with their totals, for hosts that let no further code in. */
@@ -85,7 +89,8 @@ function PlainRows({ store }: { readonly store: Store }) {
   if (!listing) return null;
   const { view, seen, lead, total } = listing;
   return (
-    <table>
+    <table class="plain">
+      {seen.length > MOST_PLAIN_ROWS && <caption>the first {MOST_PLAIN_ROWS} rows</caption>}
       {Array.from(seen.subarray(0, MOST_PLAIN_ROWS), (row) => (
         <tr key={row}>
           <th scope="row">{visible(view.name(row))}</th>
@@ -171,6 +176,15 @@ function kept(store: Store): string {
       ? "no result"
       : "";
   return problem ? [rows, problem.option, problem.reason].filter(Boolean).join(" · ") : rows;
+}
+
+/** Set `data-ready` once the tab's panel is painted, or what stands for it where the panels cannot be had. */
+function useReadiness(element: RefObject<HTMLElement | null>, isSettled: boolean): void {
+  useEffect(() => {
+    if (!isSettled) return undefined;
+    const frame = requestAnimationFrame(() => element.current?.setAttribute("data-ready", "true"));
+    return () => cancelAnimationFrame(frame);
+  }, [element, isSettled]);
 }
 
 // As in the container queries of styles/base.css.

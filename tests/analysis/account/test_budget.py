@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from tests.analysis.advisor.findings import on_cpu, ran
+from tests.analysis.cluster.clusters import PS0, WORKER0, Ran, run_of
 from tfprof_widget.analysis.account.budget import time_budget
 from tfprof_widget.api.profile import Profile
+from tfprof_widget.lib.messages import GraphDef
 from tfprof_widget.profiles.cell import CELL_PARTS, FIRST_RUN, STEP_PARTS, TRACED, CellRuns, CellTimes
 
 MICRO, SECOND = 1_000, 10**9
@@ -126,6 +128,22 @@ def test_each_task_has_a_budget_and_the_longest_stands_for_all() -> None:
     of_cells = frame[frame["of"] == "cell"]
     assert of_cells.groupby("task")["seconds"].sum().to_dict() == {"a": 3.0, "b": 5.0}
     assert "\nb:\n  cell" in budget.text()
+
+
+def test_each_task_of_a_session_has_its_part_of_a_step() -> None:
+    """A step of 1 ms: a worker computes for 900 µs of it, by a clock that is 1 s late; a server updates for 200 µs."""
+    late = 1_000_000
+    run = run_of(Ran(WORKER0, "dense/MatMul", late + 1000, 900), Ran(PS0, "train/update_dense", 1800, 200))
+    graph = GraphDef()
+    graph.node.add(name="dense/MatMul", op="MatMul")
+    graph.node.add(name="train/update_dense", op="ApplyGradientDescent")
+    profile = replace(Profile.from_protos(graph, run), step_names=("train",), main_kind="train")
+    runs = CellRuns.of("train", [0], [1000 * MICRO], usual_nanos=1000 * MICRO, step={0: 0})
+    cell = CellTimes.of({"steps": SECOND}, entered=MICRO * 1000, runs=(runs,))
+    tasks = time_budget(replace(profile, cells=(cell,))).tasks
+    parts = {task: {part: each for part, each in micros(budget.step).items() if each} for task, budget in tasks.items()}
+    assert parts == {WORKER0: {"forward": 900, "idle": 100}, PS0: {"update": 200, "idle": 800}}
+    assert {budget.cell_seconds for budget in tasks.values()} == {1.0}
 
 
 def test_the_text_has_what_takes_time_the_most_first() -> None:

@@ -133,10 +133,10 @@ def session_with_product() -> tuple[Any, tf.Tensor]:
 
 def between_session_runs(watch: Stopwatch, folder: Path) -> None:
     session, product = session_with_product()
-    for _ in range(25):
+    for _ in range(15):
         session.run(product)
         with watch.running():
-            time.sleep(0.04)  # between session runs
+            time.sleep(0.1)  # between session runs
 
 
 def retracing(watch: Stopwatch, folder: Path) -> None:
@@ -176,9 +176,12 @@ def generator(watch: Stopwatch, folder: Path) -> None:
     model_of().fit(batches(), shuffle=False, verbose=0)
 
 
+OF_A_BATCH = 0.08
+
+
 def slow(x: Any, y: Any) -> Any:
     def sleeping(x: Any) -> Any:
-        time.sleep(0.04)
+        time.sleep(OF_A_BATCH)
         return x
 
     return tf.ensure_shape(tf.numpy_function(sleeping, [x], tf.float32), [32, 8]), y
@@ -187,7 +190,7 @@ def slow(x: Any, y: Any) -> Any:
 def mapped(watch: Stopwatch, parallelism: int | None) -> None:
     data = tf.data.Dataset.from_tensor_slices((X, Y)).repeat(3).batch(32).map(slow, num_parallel_calls=parallelism)
     model_of().fit(data, shuffle=False, verbose=0)
-    watch.seconds = 60 * 0.04 / (parallelism or 1)  # 60 batches
+    watch.seconds = 60 * OF_A_BATCH / (parallelism or 1)  # 60 batches
 
 
 def slow_map(watch: Stopwatch, folder: Path) -> None:

@@ -234,7 +234,7 @@ def test_a_file_is_parsed_once_however_many_lines_were_seen(tmp_path: Path, monk
     looks = seen(*((1, [*deep, f"{file}:{line} train"]) for line in range(1, 200)), *[(1, [*deep, OP])] * 20)
     (python, ops) = doings(looks).between
     assert (python.doing, ops.doing) == ("python", "ops")
-    assert parse.call_count == 4  # for the heads of loops and for the loop of ops, in all gaps and between runs
+    assert parse.call_count == 1
 
 
 def test_calls_are_a_tree_from_the_users_outermost_line_with_the_time_of_each_part() -> None:

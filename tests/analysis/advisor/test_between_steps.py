@@ -114,7 +114,7 @@ def test_a_step_that_runs_eagerly() -> None:
     )
     assert finding.fix.startswith("Compile the model without run_eagerly=True")
     untraced = replace(
-        profile, main_kind="fit: train_step", cells=(cell_of(1.0, step_seconds=0.001, kind="fit: train_step"),)
+        profile, main_kind="fit: train_step", cells=(cell_of(0.002, step_seconds=0.001, kind="fit: train_step"),)
     )
     assert "for 600 µs of 1 ms (60%)" in only(eager_ops(untraced)).cause
 
@@ -139,7 +139,7 @@ def test_gaps_that_tracing_made_are_not_told() -> None:
     traced = ran(OPS, on_cpu(("dense", 1000, 1000), ("dense", 10_000, 1000)), step_names=["train"])
     assert "For 8 ms of 10 ms (80%)" in only(device_idle(traced)).cause
     for untraced, told in ((0.0022, ""), (0.005, "For 3 ms of 5 ms (60%)"), (0.010, "For 8 ms of 10 ms (80%)")):
-        profile = replace(traced, main_kind="train", cells=(cell_of(1.0, step_seconds=untraced),))
+        profile = replace(traced, main_kind="train", cells=(cell_of(0.02, step_seconds=untraced),))
         assert [finding.cause[: len(told)] for finding in device_idle(profile) if told] == ([told] if told else [])
         assert bool(list(device_idle(profile))) == bool(told)
 
@@ -148,7 +148,7 @@ def test_gaps_that_are_short_without_tracing_are_not_told() -> None:
     """A gap of 4.8 ms in a traced step of 5 is one of 0.96 ms in an untraced step of 1: threads take that to wake."""
     traced = ran(OPS, on_cpu(("dense", 1000, 100), ("dense", 5900, 100)), step_names=["train"])
     assert list(device_idle(traced))
-    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(1.0, step_seconds=0.001),))))
+    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(0.002, step_seconds=0.001),))))
 
 
 def test_gaps_that_are_longer_than_a_whole_step_are_not_of_most_steps() -> None:
@@ -157,7 +157,7 @@ def test_gaps_that_are_longer_than_a_whole_step_are_not_of_most_steps() -> None:
     held_up = on_cpu(("next", 1000, 50), ("dense", 21_100, 200))
     traced = ran(OPS, *[short] * 9, held_up, step_names=["train"] * 10)
     assert list(device_idle(traced))
-    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(1.0, step_seconds=0.0003),))))
+    assert not list(device_idle(replace(traced, main_kind="train", cells=(cell_of(0.0006, step_seconds=0.0003),))))
 
 
 def test_a_gap_beside_eager_ops_is_that_of_the_calls() -> None:

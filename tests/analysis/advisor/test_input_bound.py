@@ -27,6 +27,14 @@ def test_a_step_that_waits_for_less() -> None:
     assert not list(input_bound(ran(OPS, on_cpu(("next", 1000, 199), ("dense", 1199, 801)))))
 
 
+def test_what_is_little_of_the_cell_is_not_said() -> None:
+    """Steps wait for a fifth of their time, and take 15 % of the cell, or 14 %."""
+    profile = ran(OPS, on_cpu(("next", 1000, 200), ("dense", 1200, 800)))
+    for steps, findings in ((15, 1), (14, 0)):
+        cell = CellTimes.of({"steps": steps, "first": 100 - steps})
+        assert len(list(input_bound(replace(profile, cells=(cell,))))) == findings
+
+
 def test_fetching_while_something_else_runs_is_no_wait() -> None:
     assert not list(input_bound(ran(OPS, on_cpu(("next", 1000, 900), ("dense", 1000, 1000)))))
 

@@ -15,8 +15,8 @@ from tests.analysis.advisor.test_cell_time import SECOND, SLOW, captured, looked
 from tests.analysis.advisor.test_cluster import STEPS, workers
 from tests.analysis.advisor.test_input_bound import MAP, fed
 from tests.analysis.advisor.test_tiny_kernels import adds
-from tfprof_widget.analysis.advisor.finding import Evidence, Finding
-from tfprof_widget.analysis.advisor.overview import overview, percents, share_of_whole
+from tfprof_widget.analysis.advisor.finding import Evidence, Finding, share_of_whole
+from tfprof_widget.analysis.advisor.overview import overview, percents
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns, CellTimes, CodeLine

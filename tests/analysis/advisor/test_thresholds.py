@@ -14,6 +14,7 @@ from tfprof_widget.analysis import steady
 from tfprof_widget.analysis.account import pipeline
 from tfprof_widget.analysis.account import python as account
 from tfprof_widget.analysis.advisor import cell_time, cluster, costliest, input_wait, slow_ops, waiting
+from tfprof_widget.analysis.advisor.finding import LEAST_OF_CELL
 from tfprof_widget.analysis.advisor.runner import OWN
 from tfprof_widget.capturing import python_sampler
 
@@ -55,8 +56,8 @@ TOLD = {
     ),
     "InitializerChecker": (f"{percent(steady.WORTHWHILE)} of the op time",),
     "InputBoundChecker": (
-        f"{percent(cell_time.LEAST_OF_CELL)} of the cell for a stage that needs "
-        f"{percent(pipeline.LEAST_SHARE)} of the time of a step, and made {pipeline.FEWEST_ELEMENTS} elements",
+        f"for a stage that needs {percent(pipeline.LEAST_SHARE)} of the time of a step, and made "
+        f"{pipeline.FEWEST_ELEMENTS} elements",
         f"{percent(input_wait.INPUT_SHARE)} of the steps or of the cell",
         f"{input_wait.WAKING_NANOS / 1e6:g} ms of a step where stages work for a moment only",
     ),
@@ -73,14 +74,14 @@ TOLD = {
         f"for the products {percent(slow_ops.FLOAT32_PRODUCTS)}",
     ),
     "PythonChecker": (
-        f"{percent(cell_time.LEAST_OF_CELL)} of the cell",
+        f"{percent(LEAST_OF_CELL)} of the cell",
         f"the {cell_time.MOST_CALLBACKS} costliest callbacks",
         f"for validation {percent(cell_time.VALIDATION_SHARE)}",
         {1 / 3: "a third"}[cell_time.LIBRARYS_SHARE] + " for the library's own loop",
     ),
     "RetracingChecker": (
         f"built {cell_time.FEWEST} times",
-        f"all but the first time take {percent(cell_time.LEAST_OF_CELL)} of the cell",
+        f"all but the first time take {percent(LEAST_OF_CELL)} of the cell",
         f"{percent(steady.WORTHWHILE)} of its recorded calls",
         {0.5: "half"}[cell_time.HALF] + " of the cell for a first step",
     ),
@@ -92,6 +93,7 @@ TOLD = {
     "TransferChecker": (f"{percent(steady.WORTHWHILE)} of the steps",),
 }
 IN_TEXT = (
+    f"less than {percent(LEAST_OF_CELL)} of the cell",
     f"looks every {python_sampler.INTERVAL * 1000:g} ms",
     f"fewer than {account.FEWEST_LOOKS} times",
     f"lines of your own code, from {percent(costliest.SMALLEST_SHARE)} of the time on",

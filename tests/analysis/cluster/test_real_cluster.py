@@ -122,6 +122,17 @@ def test_a_slow_worker_is_the_straggler(found: ClusterSummary) -> None:
     assert max(waited, key=waited.__getitem__) == WORKER1
 
 
+def test_each_task_has_a_budget(profile: Profile) -> None:
+    """Nothing runs in the first worker while the second one, which has more to multiply, computes."""
+    budget = profile.time_budget()
+    assert tuple(budget.tasks) == TASKS
+    for each in (budget, *budget.tasks.values()):
+        assert sum(each.cell.values()) == pytest.approx(each.cell_seconds, abs=1e-6)
+        assert sum(each.step.values()) == pytest.approx(each.step_seconds, abs=1e-6)
+        assert each.cell["other"] < 0.05 * each.cell_seconds
+    assert budget.tasks[WORKER0].step["idle"] > budget.tasks[WORKER1].step["idle"]
+
+
 def test_clocks_of_one_machine_are_alike_within_the_error_told(profile: Profile) -> None:
     clocks = Clocks.of(profile)
     assert (clocks.error != UNKNOWN).all()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfprof_widget.analysis.account.step import recorded_steps
+from tfprof_widget.analysis.account.step import recorded_on, recorded_steps
+from tfprof_widget.analysis.cluster.tasks import Tasks, may_be_cluster
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.lib.text import written_percent, written_seconds
 from tfprof_widget.profiles.cell import CELL_PARTS, STEP_PARTS, CellRuns, CellTimes, RecordedSteps
@@ -51,7 +52,8 @@ class TimeBudget:
     the step waits itself, `transfers` between devices, `runtime`, which are gaps below 0.1 ms, and `idle`, longer ones.
     Where several go on at once, the instant belongs to the first of forward, backward, update, transfers and input.
 
-    `notes` say what is missing or estimated. `tasks` has a budget for each process or task, if there are several.
+    `notes` say what is missing or estimated. `tasks` has a budget for each process or task, if there are several;
+    where tasks ran ops of the same steps, these budgets differ in what the task did in a `step`.
     Where no cell was captured, as in a profile from files, `cell_seconds` is 0.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -129,10 +131,23 @@ def _of_all_tasks(profile: ProfileData) -> TimeBudget:
     workers = sorted({*profile.step_workers, *(cell.worker for cell in profile.cells if cell.worker)})
     cells = {cell.worker: cell for cell in profile.cells}
     if len(workers) < 2:
-        return _budget(profile, profile.cell, workers[0] if workers else "")
+        whole = _budget(profile, profile.cell, workers[0] if workers else "")
+        return replace(whole, tasks=dict(_of_tasks_of_one_cell(profile, whole)))
     tasks = {worker: _budget(profile, cells.get(worker) or cells.get(""), worker) for worker in workers}
     longest = max(tasks.values(), key=lambda budget: (budget.cell_seconds, budget.step_seconds))
     return replace(longest, tasks=tasks)
+
+
+def _of_tasks_of_one_cell(profile: ProfileData, whole: TimeBudget) -> Iterator[tuple[str, TimeBudget]]:
+    """The budget of each task that ran ops of the same steps, as in the session of a cluster: its part of a step."""
+    if not may_be_cluster(profile):
+        return
+    tasks = Tasks.of(profile)
+    ran = np.unique(tasks.of_execution[profile.executions.start_nanos > 0]).tolist()
+    for task in ran if len(ran) > 1 else ():
+        recorded = recorded_on(profile, tasks.of_execution == task).among(SteadySteps.of(profile).steps.tolist())
+        step = _scaled(recorded, round(1e9 * whole.step_seconds))
+        yield tasks.names[task], replace(whole, step={part: each / 1e9 for part, each in step.items()})
 
 
 def _budget(profile: ProfileData, cell: CellTimes | None, worker: str) -> TimeBudget:

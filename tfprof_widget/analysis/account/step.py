@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfprof_widget.engine.layers import node_layers
-from tfprof_widget.lib.arrays import ABSENT, Integers
+from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.cell import STEP_PARTS, CellRuns, CellTimes, RecordedSteps
 from tfprof_widget.profiles.data import EAGER, ProfileData, kind_of_steps
@@ -31,19 +31,50 @@ def recorded_steps(profile: ProfileData) -> RecordedSteps:
     return profile.recorded_steps or profile.cache.kept("recorded steps", lambda: _recorded(profile))
 
 
-def _recorded(profile: ProfileData) -> RecordedSteps:
+def recorded_on(profile: ProfileData, rows: Flags) -> RecordedSteps:
+    """The recorded steps, divided by what only these executions did, such as those of one task of a cluster.
+
+    A step takes as long as it does for all. Tasks may have clocks of their own, so that what is before the first of the
+    executions and after the last one is told by its length.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> demo = demo_profile()
+    >>> steps = recorded_on(demo, np.zeros(len(demo.executions.step), np.bool_))
+    >>> steps.parts[0].tolist()
+    [0, 0, 0, 0, 0, 0, 365125]
+    """
+    whole, own = recorded_steps(profile), _by_step(profile, rows)
+    parts = []
+    for step, nanos in zip(whole.step.tolist(), whole.nanos.tolist(), strict=True):
+        role, start, end = own[step]
+        first, last = _ends(start, end)
+        wall = _Wall(first, last, max(nanos, last - first), _wall(profile, step, start, end).gap)
+        parts.append(_parts(wall, role, start, end))
+    found = np.array(parts, np.int64).reshape(-1, len(STEP_PARTS))
+    return RecordedSteps(whole.step, found.sum(axis=1), found)
+
+
+_Rows = tuple[NDArray[np.int8], Integers, Integers]
+
+
+def _by_step(profile: ProfileData, rows: Flags) -> list[_Rows]:
+    """The roles, starts and ends of some executions in each step; those without a start are left out."""
     executions = profile.executions
-    role = node_layers(profile).role[executions.node]
-    rows = np.flatnonzero(executions.start_nanos > 0)
-    rows = rows[np.argsort(executions.step[rows], kind="stable")]
-    bounds = np.searchsorted(executions.step[rows], np.arange(len(profile.steps) + 1)).tolist()
+    chosen = np.flatnonzero(rows & (executions.start_nanos > 0))
+    chosen = chosen[np.argsort(executions.step[chosen], kind="stable")]
+    role, start = node_layers(profile).role[executions.node[chosen]], executions.start_nanos[chosen]
+    end = start + executions.duration_nanos[chosen]
+    bounds = np.searchsorted(executions.step[chosen], np.arange(1, len(profile.steps)))
+    return list(zip(*(np.split(column, bounds) for column in (role, start, end)), strict=True))
+
+
+def _recorded(profile: ProfileData) -> RecordedSteps:
     found: list[tuple[int, int, list[int]]] = []
-    for step, name in enumerate(profile.step_names):
-        own = rows[bounds[step] : bounds[step + 1]]
-        start, end = executions.start_nanos[own], executions.start_nanos[own] + executions.duration_nanos[own]
+    everything = np.ones(len(profile.executions.step), np.bool_)
+    for step, (role, start, end) in enumerate(_by_step(profile, everything) if profile.steps else ()):
         wall = _wall(profile, step, start, end)
-        if name != EAGER and wall.nanos:
-            found.append((step, wall.nanos, _parts(wall, role[own], start, end)))
+        if profile.step_names[step] != EAGER and wall.nanos:
+            found.append((step, wall.nanos, _parts(wall, role, start, end)))
     steps, nanos, parts = zip(*found, strict=True) if found else ((), (), ())
     return RecordedSteps(
         np.array(steps, np.int32), np.array(nanos, np.int64), np.array(parts, np.int64).reshape(-1, len(STEP_PARTS))
@@ -64,7 +95,7 @@ class _Wall:
 
 
 def _wall(profile: ProfileData, step: int, start: Integers, end: Integers) -> _Wall:
-    first, last = (int(start.min()), int(end.max())) if len(start) else (0, 0)
+    first, last = _ends(start, end)
     run = _run_of(profile, step)
     if run is None:
         return _Wall(first, last, last - first, GAP_NANOS)
@@ -72,6 +103,11 @@ def _wall(profile: ProfileData, step: int, start: Integers, end: Integers) -> _W
     if is_same_clock:
         first, last = began, began + nanos
     return _Wall(first, last, max(nanos, last - first), round(GAP_NANOS * slower))
+
+
+def _ends(start: Integers, end: Integers) -> tuple[int, int]:
+    """When the first execution began and the last one ended."""
+    return (int(start.min()), int(end.max())) if len(start) else (0, 0)
 
 
 def _run_of(profile: ProfileData, step: int) -> tuple[int, int, float, bool] | None:

@@ -9,16 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from tfprof_widget.analysis.account.python import building_line, line_times
-from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.advisor.finding import LEAST_OF_CELL, Evidence, Finding
 from tfprof_widget.analysis.advisor.patches import one_signature, seldom_called, several_steps, whole_batches
 from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
 from tfprof_widget.lib.text import is_of_library, written_seconds
 from tfprof_widget.profiles.cell import BETWEEN, NEXT_BATCH, SAVING, STEP, VALIDATION, CellTimes, CodeLine, FitPhase
 from tfprof_widget.profiles.data import FIRST, ProfileData, kind_of_steps
-
-LEAST_OF_CELL = 0.03
-"""What takes a smaller share of the cell is not said: nobody would notice it gone."""
 
 LIBRARYS_SHARE = 1 / 3
 """From this share on it is said that the library's own loop, or its calls, take the time: some of it they always do."""

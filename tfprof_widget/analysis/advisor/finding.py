@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
 from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.profiles.cell import CodeLine
+from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import TABS, Options
 
 # The command and options that show at the prompt, as far as text can, what a tab of the widget shows.
@@ -80,3 +82,43 @@ class Finding:
         if self.patch is not None:
             lines.append(str(self.patch).replace("\n", "\n  "))
         return "\n  ".join(lines)
+
+
+LEAST_OF_CELL = 0.03
+"""What takes a smaller share of the cell is not said: nobody would notice it gone."""
+
+
+def share_of_whole(finding: Finding, profile: ProfileData) -> float:
+    """The share of the cell that a finding is about; of a step where no cell was captured.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> share_of_whole(Finding("A step waits.", Evidence("op"), "Let it not.", of_step=0.25), demo_profile())
+    0.25
+    """
+    cell = profile.cell
+    if finding.of_cell or cell is None or not cell.nanos:
+        return min(finding.of_cell or finding.of_step, 1.0)
+    return min(finding.of_step, 1.0) * cell.part("steps") / cell.nanos
+
+
+Findings = Callable[[ProfileData], Iterator[Finding]]
+
+
+def felt(checker: Findings) -> Findings:
+    """Makes a checker say nothing of what takes less than LEAST_OF_CELL of the captured cell.
+
+    >>> from dataclasses import replace
+    >>> from tfprof_widget.demo import demo_profile
+    >>> from tfprof_widget.profiles.cell import CellTimes
+    >>> demo = demo_profile()
+    >>> waits = felt(lambda profile: iter([Finding("A step waits.", Evidence("op"), "Let it not.", of_step=0.25)]))
+    >>> cells = [CellTimes.of({"steps": steps, "first": 100 - steps}) for steps in (10, 20)]
+    >>> [len(list(waits(replace(demo, cells=(cell,))))) for cell in cells]
+    [0, 1]
+    """
+
+    @wraps(checker)
+    def of_what_is_felt(profile: ProfileData) -> Iterator[Finding]:
+        return (found for found in checker(profile) if share_of_whole(found, profile) >= LEAST_OF_CELL)
+
+    return of_what_is_felt

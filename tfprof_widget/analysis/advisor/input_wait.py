@@ -9,8 +9,8 @@ import numpy as np
 
 from tfprof_widget.analysis.account.budget import time_budget
 from tfprof_widget.analysis.account.pipeline import LEAST_SHARE, pipeline_stages
-from tfprof_widget.analysis.advisor.cell_time import LEAST_OF_CELL, at, of_cell
-from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.advisor.cell_time import at, of_cell
+from tfprof_widget.analysis.advisor.finding import Evidence, Finding, felt
 from tfprof_widget.analysis.advisor.patches import faster_input, prefetched_loop
 from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.analysis.steady import SteadySteps
@@ -53,6 +53,7 @@ _FIX_OF_MANY = (
 )
 
 
+@felt
 def input_bound(profile: ProfileData) -> Iterator[Finding]:
     """The stage that holds steps up; if none is known, whether steps wait for input, and whether Python does.
 
@@ -106,17 +107,16 @@ def _of_stage(
     budget = time_budget(profile)
     of_steps = budget.step["input"] / budget.step_seconds * budget.cell["steps"] if budget.step_seconds else 0.0
     waited = of_steps + budget.cell["input"]
-    if waited >= LEAST_OF_CELL * cell.seconds:
-        by_clock = f", {written_seconds(stage.wall_seconds)} by the clock" if stage.used > 1 else ""
-        yield Finding(
-            f"Steps wait for their input for {of_cell(waited, cell)}. Of its stages {stage.stage}"
-            f"{at(stage.line, ' at ')} takes the longest: {written_seconds(stage.seconds)} for a batch{by_clock}.",
-            Evidence("timeline", SteadySteps.of(profile).options, (stage.node,)),
-            _fix_of(stage),
-            of_cell=waited / cell.seconds,
-            line=stage.line,
-            patch=faster_input(profile.own_code, stages, stage),
-        )
+    by_clock = f", {written_seconds(stage.wall_seconds)} by the clock" if stage.used > 1 else ""
+    yield Finding(
+        f"Steps wait for their input for {of_cell(waited, cell)}. Of its stages {stage.stage}"
+        f"{at(stage.line, ' at ')} takes the longest: {written_seconds(stage.seconds)} for a batch{by_clock}.",
+        Evidence("timeline", SteadySteps.of(profile).options, (stage.node,)),
+        _fix_of(stage),
+        of_cell=waited / cell.seconds,
+        line=stage.line,
+        patch=faster_input(profile.own_code, stages, stage),
+    )
 
 
 def _fix_of(stage: PipelineStage) -> str:

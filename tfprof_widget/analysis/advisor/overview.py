@@ -12,7 +12,7 @@ import numpy as np
 from tfprof_widget.analysis.account.budget import TimeBudget, time_budget
 from tfprof_widget.analysis.account.python import line_times
 from tfprof_widget.analysis.account.step import recorded_steps
-from tfprof_widget.analysis.advisor.finding import Finding
+from tfprof_widget.analysis.advisor.finding import Finding, share_of_whole
 from tfprof_widget.analysis.own_statements import line_of_layer
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.engine.layers import node_layers
@@ -225,20 +225,6 @@ def sentence_on(profile: ProfileData, budget: TimeBudget, leading: Finding | Non
     'A step takes 365.1 µs, and 84 % of its op time is in the layer layer1, made at train.py:10. To make ...
     """
     return _sentence(profile, budget) if leading is None else _of_finding(leading, profile, budget)
-
-
-def share_of_whole(finding: Finding, profile: ProfileData) -> float:
-    """The share of the cell that a finding is about; of a step where no cell was captured.
-
-    >>> from tfprof_widget.analysis.advisor.finding import Evidence
-    >>> from tfprof_widget.demo import demo_profile
-    >>> share_of_whole(Finding("A step waits.", Evidence("op"), "Let it not.", of_step=0.25), demo_profile())
-    0.25
-    """
-    cell = profile.cell
-    if finding.of_cell or cell is None or not cell.nanos:
-        return min(finding.of_cell or finding.of_step, 1.0)
-    return min(finding.of_step, 1.0) * cell.part("steps") / cell.nanos
 
 
 def _sentence(profile: ProfileData, budget: TimeBudget) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfprof_widget.analysis.advisor.cell_time import FIX_OF_CALLS, of_cell
-from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.advisor.finding import Evidence, Finding, felt
 from tfprof_widget.analysis.advisor.input_wait import FETCHES
 from tfprof_widget.analysis.advisor.patches import as_graph, not_eagerly
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
@@ -33,6 +33,7 @@ IDLE_SHARE = 0.2
 """Without these gaps steps would take four fifths of the time, which users notice."""
 
 
+@felt
 def device_idle(profile: ProfileData) -> Iterator[Finding]:
     """A finding for accelerators with long idle gaps; without accelerators, one for gaps in which no op runs.
 
@@ -124,6 +125,7 @@ MOSTLY = 0.8
 """The least share of eager ops in a step without a graph."""
 
 
+@felt
 def eager_ops(profile: ProfileData) -> Iterator[Finding]:
     """A finding if ops run one by one in a loop for much of the cell, and one if those of a step do.
 
@@ -201,6 +203,7 @@ COPIES = r"(?i).*memcpy.*|Copy(Host)?"
 WAITS = r"_(Host)?(Send|Recv)(V2)?|_?X[lL][aA](Send|Recv).*|Recv"
 
 
+@felt
 def transfers(profile: ProfileData) -> Iterator[Finding]:
     """A finding for copies, and one for sends and receives, that much of the steps wait for."""
     steady = SteadySteps.of(profile)

@@ -177,13 +177,16 @@ def paired_change(log_ratios: Floats, before: Floats, after: Floats, looks: int 
     return _judged(found, mean, error, len(log_ratios) - 1, looks)
 
 
+# Of a part that took nothing in some runs and much in others nothing is known, and its interval has no number.
+_LARGEST_LOG = 700.0
+
+
 def _judged(found: Change, log_ratio: float, error: float, freedom: int, questions: int) -> Change:
     """The change with its interval and verdict."""
     reach, needed = (quantile(probability, freedom) * error for probability in (OUTSIDE, FALSELY / questions))
-    smallest = math.exp(needed + quantile(2 * MISSED, freedom) * error)
-    found = replace(
-        found, low=math.exp(log_ratio - reach), high=math.exp(log_ratio + reach), smallest=min(smallest, 1e9)
-    )
+    smallest = math.exp(min(needed + quantile(2 * MISSED, freedom) * error, _LARGEST_LOG))
+    high = math.exp(min(log_ratio + reach, _LARGEST_LOG))
+    found = replace(found, low=math.exp(log_ratio - reach), high=high, smallest=min(smallest, 1e9))
     if abs(log_ratio) > needed:
         return replace(found, verdict="slower" if log_ratio > 0 else "faster")
     if abs(log_ratio) > reach:
