@@ -316,3 +316,25 @@ def test_layers_of_a_model_that_a_function_is_given_or_is_a_method_of(is_method:
     found = rows_of(prof.profile.view("layers"))
     assert {found["lower"]["type"], found["upper"]["type"]} == {"Dense"}
     assert min(found[layer]["total_forward_micros"] for layer in ("lower", "upper")) > 0
+
+
+def test_layers_of_a_model_that_is_called_in_a_loop_of_a_function() -> None:
+    model = Chain("looped")
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def epoch(x: tf.Tensor) -> tf.Tensor:
+        total = tf.zeros([4, 8])
+        for _ in tf.range(5):
+            total += model(x)
+        return total
+
+    model(tf.ones([4, 8]))
+    with tfprof.capture(trace_all=True) as prof:
+        for _ in range(3):
+            epoch(tf.ones([4, 8]))
+    found = rows_of(prof.profile.view("layers"))
+    assert min(found[layer]["total_forward_micros"] for layer in ("lower", "upper")) > 0
+    nodes = prof.profile.view("scope", max_depth=100, account_displayed_op_only=False)
+    micros = dict(zip(nodes.names, (nodes.own["micros"] / nodes.time_scale).tolist(), strict=True))
+    inside = sum(took for name, took in micros.items() if re.search("(lower|upper)/", name))
+    assert sum(found[layer]["total_forward_micros"] for layer in ("lower", "upper")) == pytest.approx(inside, rel=0.02)

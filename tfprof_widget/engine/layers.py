@@ -31,6 +31,9 @@ SCOPE = "scope"
 _DATA = re.compile(r".*(Iterator|Dataset|Queue).*|_(Arg|Retval)")
 _GRADIENTS = re.compile(r"/gradients(_\d+)?/")
 _REPLICA = re.compile(r"(^|/)replica_\d+/")
+_CONTROL = re.compile(r"((while|cond)(_\d+)?/)+")
+"""The scopes of a loop or condition that is around a model."""
+
 _NO_SCOPES = ("eager", DATA_SCOPE.rstrip("/"))
 _SEVERAL = -2
 
@@ -171,6 +174,8 @@ class _Finder:
             name = _REPLICA.sub(r"\1", name)
         for part in name.split(TAPE):
             found = self._in_scope(part)
+            if found == ABSENT and (around := _CONTROL.match(part)):
+                found = self._in_scope(part[around.end() :])
             if found != ABSENT:
                 return found
         return ABSENT

@@ -93,10 +93,8 @@ def _is_there(place: str) -> bool:
         found = reduce(_attribute, path.split("."), found)
         if attribute:
             return attribute in _names_in(found)
-        if parameters is None:
-            return True
-        wanted = parameters.split(", ")
-        return [name for name in signature(found).parameters if name in wanted] == wanted
+        wanted = parameters.split(", ") if parameters else []
+        return [name for name in (signature(found).parameters if wanted else ()) if name in wanted] == wanted
     except (AttributeError, ImportError, OSError, TypeError, ValueError):
         return False
 
@@ -236,6 +234,8 @@ tensorflow.python.util.tf_stack:extract_stack
 POINTERS = memory
 [tensorflow] capturing.kept_code: A note tells how many ops have no line of code.
 tensorflow.python.framework.ops:_reconstruct_sequence_inputs
+[tensorflow] ingest.xspace.threads: Nothing is said: threads of tf.data have the name of their pool.
+tf_data_ = line
 [tensorflow] ingest.xspace.events: Nothing is said: executions, memory or threads of functions are missing.
 /host:CPU = plane
 EagerExecute = event
@@ -249,9 +249,6 @@ _COMPILED = event
 is_func = stat
 eager_op = stat
 kernel_type = stat
-[tensorflow] ingest.xspace.threads: Nothing is said: threads of tf.data have the name of their pool.
-tf_data_ = line
-[tensorflow] ingest.xspace.events: Nothing is said: memory of functions is missing.
 shape = stat
 addr = stat
 requested_bytes = stat

@@ -143,6 +143,15 @@ def test_the_share_of_a_layer_is_that_of_all_ops_as_in_the_table_of_layers() -> 
     assert said.endswith("its costliest layer is big, with 50 % of the op time.")
 
 
+def test_what_takes_more_than_each_layer_is_told_though_it_is_in_none() -> None:
+    """As summaries of weights in each step: 800 of 1,400 us."""
+    ops = {"a/MatMul": "MatMul", "b/MatMul": "MatMul", "c/MatMul": "MatMul"} | {"w": "HistogramSummary"}
+    steps = on_cpu(("a/MatMul", 1000, 400), ("b/MatMul", 1400, 100), ("c/MatMul", 1500, 100), ("w", 1600, 800))
+    layers = tuple(ModelLayer(name, name, "Dense") for name in ("a", "b", "c"))
+    said = sentence(replace(ran(ops, steps), model_layers=layers))
+    assert said.endswith("HistogramSummary has the largest part of its op time, 57 %.")
+
+
 def test_a_graph_that_never_ran() -> None:
     profile = ran({"dense": "MatMul"})
     assert sentence(profile) == "No step was recorded, so no times are known. The graph has 1 node."

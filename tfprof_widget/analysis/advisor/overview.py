@@ -238,7 +238,9 @@ def _sentence(profile: ProfileData, budget: TimeBudget) -> str:
         return f"{nothing}."
     if layer.share >= HEAVY and layer.count >= FEWEST_LAYERS:
         return _of_layer(layer, step)
-    most = f"its costliest layer is {layer.name}, with {round(100 * layer.share)} % of the op time"
+    name, share = max((layer.name, layer.share), layer.beside, key=lambda each: each[1])
+    part, where = ("layer", "") if name == layer.name else ("op type", ", in no layer")
+    most = f"its costliest {part} is {name}, with {round(100 * share)} % of the op time{where}"
     return f"{nothing}; {most}."
 
 
@@ -286,7 +288,10 @@ def _without_steps(profile: ProfileData, budget: TimeBudget) -> str:
 
 @dataclass(frozen=True)
 class _CostlyLayer:
-    """A layer, its share of the op time, of how many layers it is one, its line, and the ops that a loop in it runs."""
+    """A layer, its share of the op time, of how many layers it is one, its line, and the ops that a loop in it runs.
+
+    `beside` is the op type that takes most in no layer, with its share.
+    """
 
     name: str
     type: str
@@ -294,6 +299,7 @@ class _CostlyLayer:
     count: int
     line: CodeLine | None
     looped: int
+    beside: tuple[str, float]
 
 
 def _of_layer(layer: _CostlyLayer, step: str) -> str:
@@ -334,7 +340,15 @@ def _costliest_layer(profile: ProfileData) -> _CostlyLayer | None:
         line=_line_of_layer(profile, layers.names[place], layers.types[place])
         or _line_of(profile, nodes[np.argsort(-nanos[nodes], kind="stable")]),
         looped=round(runs[runs >= REPEATED].sum()),
+        beside=_largest_beside(profile, np.where(inside & is_layer[layers.layer], 0, nanos), total),
     )
+
+
+def _largest_beside(profile: ProfileData, nanos: Integers, total: int) -> tuple[str, float]:
+    """The op type with most of the time of ops in no layer, and its share of the op time."""
+    sums = np.bincount(profile.nodes.op, nanos, len(profile.nodes.ops))
+    place = int(sums.argmax())
+    return profile.nodes.ops[place], float(sums[place]) / total
 
 
 def _line_of_layer(profile: ProfileData, name: str, kind: str) -> CodeLine | None:

@@ -90,7 +90,7 @@ def _of_tape(name: str, op: str, ops: Mapping[str, str], scopes: Mapping[str, li
 
 
 _NUMBERED = re.compile(r"(.+)_\d+")
-_REPLICA = re.compile(r"(?:replica_\d+/)?")
+_REPLICA = re.compile(r"(?:(?:while|cond)(?:_\d+)?/)*(?:replica_\d+/)?")  # and loops around it
 
 
 @dataclass
@@ -105,10 +105,10 @@ class Layers:
     >>> layers.name("model_1/dense_1_2/MatMul", ()), layers.name("gradient_tape/other_1/dense_1/Mul", ())
     ('model/dense_1/MatMul', 'gradient_tape/other_1/dense_1/Mul')
 
-    The same is true in each replica of a distribution strategy.
+    The same is true in each replica of a distribution strategy, and in a loop or condition around the model.
 
-    >>> layers.name("gradient_tape/replica_1/model_1/dense_1/MatMul", ())
-    'gradient_tape/replica_1/model/dense/MatMul'
+    >>> layers.name("gradient_tape/replica_1/model_1/dense_1/Mul", ()), layers.name("while/model_1/dense_1/Mul", ())
+    ('gradient_tape/replica_1/model/dense/Mul', 'while/model/dense/Mul')
 
     `dense_1` keeps its number if the graph also has a scope `model_1/dense`: then they are two layers.
 
@@ -117,8 +117,8 @@ class Layers:
 
     A `train_step` of the user's may call what is in the model, and not the model: such a layer has no scope around it.
 
-    >>> layers.add(["model/dense_1"]); layers.name("dense_1_1/MatMul", ())
-    'model/dense_1/MatMul'
+    >>> layers.add(["model/dense_1"]); layers.name("dense_1_1/MatMul", ()), layers.name("dense_1_2/MatMul", {"dense_1"})
+    ('model/dense_1/MatMul', 'model/dense_1/MatMul')
     """
 
     within: dict[str, set[str]] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class Layers:
     def _called_alone(self, part: str, scopes: Container[str]) -> str:
         """The scope of the layer with variables that has this scope when it is called outside of its model, or ""."""
         number = _NUMBERED.fullmatch(part)
-        names = (number[1], part) if number is not None and number[1] not in scopes else (part,)
+        names = (part,) if number is None else (part, number[1]) if number[1] in scopes else (number[1], part)
         found = next(filter(None, (self._inner.get(name, set()) & self._of_variables for name in names)), set())
         return found.pop() if len(found) == 1 else ""
 
@@ -154,8 +154,8 @@ class Layers:
         if not self.within:
             return name
         before, tape, rest = name.rpartition(TAPE)
-        written = replica = _replica_of(rest)
-        *parts, last = rest.removeprefix(replica).split("/")
+        written = outer = _around(rest)
+        *parts, last = rest.removeprefix(outer).split("/")
         scope = ""
         for place, part in enumerate(parts):
             layers = self.within.get(scope, ())
@@ -168,10 +168,10 @@ class Layers:
                 parts[place] = alone
             written += part + "/"
             scope = f"{scope}/{parts[place]}" if scope else parts[place]
-        return before + tape + replica + "/".join([*parts, last])
+        return before + tape + outer + "/".join([*parts, last])
 
 
-def _replica_of(name: str) -> str:
+def _around(name: str) -> str:
     found = _REPLICA.match(name)
     return found[0] if found is not None else ""
 
