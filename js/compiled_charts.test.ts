@@ -76,8 +76,20 @@ const ALONE: Readonly<Record<string, Rows>> = {
     cause: [{ line: 1, text: "Transposes take long", indent: 7 }],
     fix: [{ line: 2, text: "Choose another layout", indent: 0 }],
   },
+  drawing: {
+    boxes: [
+      { x: 0, x2: 120, y: 20, y2: 40, part: "forward" },
+      { x: 120, x2: 300, y: 20, y2: 40, part: "backward" },
+    ],
+    bold: [{ x: 0, y: 0, text: "A step takes 3 ms" }],
+    text: [],
+    dim: [{ x: 0, y: 48, text: "a step" }],
+    on: [{ x: 5, y: 25, text: "forward, 1 ms" }],
+    right: [{ x: 400, y: 25, text: "3 ms" }],
+    dim_right: [],
+  },
 };
-const SIGNALS = { names: 90, letters: 12, factor: 1e-6, suffix: "s", begin: 0, end: 1, lines: 3 };
+const SIGNALS = { names: 90, letters: 12, factor: 1e-6, suffix: "s", begin: 0, end: 1, lines: 3, down: HEIGHT };
 
 type Specification = Parameters<typeof compile>[0];
 const specs = JSON.parse(specifications) as Record<"page" | "alone", Record<string, Specification>> & {
