@@ -56,8 +56,8 @@ export const style: Panels["style"] = [
   table,
   filters,
   panelStyles,
-  media,
   drawings,
   comparing,
   overview,
+  media,
 ].join("\n");

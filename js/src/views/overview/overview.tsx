@@ -1,12 +1,19 @@
 // The overview: what takes the time, the cell and a step in parts, all steps, the layers, and what to do.
 
-import type { Finding, Overview, Part } from "../../data/graphs.ts";
+import { batch, signal } from "@preact/signals";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Finding, Overview, Part, StepBar } from "../../data/graphs.ts";
+import { OPTIONS } from "../../data/protocol.ts";
+import { shortTime, visible } from "../../lib/format.ts";
+import { meanOf, stepsOf, stepsShown } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
-import { StackedBar } from "../../ui/bars.tsx";
 import { evidenceTab, FindingCard, Silent, sentenceParts, showEvidence } from "../advice.tsx";
 import { Charts } from "../charts/charts.tsx";
 import { LayerRows } from "./layer_rows.tsx";
-import { StepStrip } from "./step_strip.tsx";
+
+// A step that takes more times the usual one is cut off: all others would be flat beside it.
+const HIGHEST = 2.2;
+const EVERYTHING = OPTIONS.find(({ key }) => key === "runNameRegexes")?.default as readonly string[];
 
 /** The panel. */
 export function OverviewPanel({ store }: { readonly store: Store }) {
@@ -99,4 +106,162 @@ function Answer({ store, overview, leading }: AnswerProps) {
 /** Go to what a part is made of. */
 function follow(store: Store, { key }: Part): void {
   store.tab.value = ["forward", "backward", "update"].includes(key) ? "layers" : "timeline";
+}
+
+interface BarProps {
+  /** The name of the list. */
+  readonly label: string;
+  readonly parts: readonly Part[];
+  /** What stands in place of a bar without parts. */
+  readonly lacking: string;
+  readonly choose: (part: Part) => void;
+}
+
+/** The bar with its name and its whole. */
+function StackedBar({ label, parts, lacking, choose }: BarProps) {
+  const whole = parts.reduce((sum, { nanos }) => sum + nanos, 0);
+  const list = useRef<HTMLUListElement>(null);
+  const [cut, setCut] = useState<readonly boolean[]>([]);
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (!element) return undefined;
+    // A text that does not fit whole is on a second line, out of sight.
+    const look = () =>
+      setCut(
+        Array.from(element.querySelectorAll("button span"), (text) => (text as HTMLElement).offsetTop > 0),
+      );
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [parts]);
+  return (
+    <div class="stacked">
+      <span class="of" aria-hidden="true">
+        {label}
+      </span>
+      <ul ref={list} aria-label={label}>
+        {parts.length ? (
+          parts.map((part) => (
+            <li key={part.key} data-part={part.key} style={{ flexGrow: part.nanos }}>
+              <button type="button" title={partTitle(part)} onClick={() => choose(part)}>
+                <span>{partText(part)}</span>
+              </button>
+            </li>
+          ))
+        ) : (
+          <li class="lacking">{lacking}</li>
+        )}
+      </ul>
+      <b aria-hidden="true">{whole ? shortTime(whole / 1000) : ""}</b>
+      <span class="below" aria-hidden="true">
+        {parts.map(
+          (part, place) =>
+            cut[place] && (
+              <span key={part.key} data-part={part.key}>
+                {partText(part)}
+              </span>
+            ),
+        )}
+      </span>
+    </div>
+  );
+}
+
+function partText({ name, nanos, share }: Part): string {
+  return `${name}, ${shortTime(nanos / 1000)}, ${share} %`;
+}
+
+function partTitle(part: Part): string {
+  return [partText(part), visible(part.detail)].filter(Boolean).join(" · ");
+}
+
+interface StripProps {
+  readonly store: Store;
+  readonly overview: Overview;
+}
+
+/** The strip, and above it what there is to say of all steps. */
+function StepStrip({ store, overview: { bars, steps } }: StripProps) {
+  const { step: shown } = store.options.value;
+  const looked = store.kept(`step looked at ${store.graph.value}`, () => signal(-1));
+  const chosen = bars.find((bar) =>
+    shown >= 0 ? bar.traced === shown : bar.first === looked.value && bar.traced < 0,
+  );
+  const reachable = chosen ?? bars.find(({ traced }) => traced >= 0) ?? bars[0];
+  const usual = median(bars);
+  const top = Math.min(HIGHEST * usual, Math.max(...bars.map(({ most }) => most), 1));
+  const choose = (bar: StepBar): void => {
+    const isTraced = bar.traced >= 0 && bar !== chosen;
+    batch(() => {
+      looked.value = bar === chosen ? -1 : bar.first;
+      if (isTraced) store.set({ step: bar.traced, runNameRegexes: EVERYTHING });
+      else if (shown >= 0) store.set({ step: -1, runNameRegexes: store.shown.runNameRegexes });
+    });
+  };
+  return (
+    <section class="steps" aria-label="all steps">
+      <h3 class="title">
+        Steps<span>{steps.map((fact) => ` · ${fact}`)}</span>
+      </h3>
+      <ol aria-label="steps" onKeyDown={walkSteps}>
+        {bars.length === 0 && <li class="lacking">no step was timed</li>}
+        {bars.map((bar) => (
+          <li
+            key={bar.first}
+            title={stepTitle(bar)}
+            data-traced={bar.traced >= 0 || undefined}
+            data-over={bar.most > top || undefined}
+            style={{ "--most": height(bar.most, top), "--usual": height(bar.nanos, top) }}
+          >
+            <button
+              type="button"
+              aria-pressed={bar === chosen}
+              tabIndex={bar === reachable ? 0 : -1}
+              onClick={() => choose(bar)}
+            >
+              <span class="spoken">{stepTitle(bar)}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+      <p role="status" class="dim">
+        {chosen && toldOfStep(chosen, usual, stepsOf(stepsShown(store).value).length)}
+      </p>
+    </section>
+  );
+}
+
+/** What is known of a step, and what the other tabs show. */
+function toldOfStep(bar: StepBar, usual: number, shown: number): string {
+  const times = bar.count > 1 ? "" : `, ${(bar.nanos / usual).toFixed(2)} times the median`;
+  if (bar.traced >= 0)
+    return `${stepTitle(bar)}${times}: all tabs show it. A second click goes back to the mean.`;
+  const rest = shown ? `all tabs show the ${meanOf(shown)}` : "none was";
+  return `${stepTitle(bar)}${times}. What ran in it was not traced: ${rest}.`;
+}
+
+/** Arrow keys go from one step to the next. */
+function walkSteps(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
+  const buttons = [...event.currentTarget.querySelectorAll("button")];
+  const at = buttons.indexOf(event.target as HTMLButtonElement);
+  const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+  if (next === undefined) return;
+  event.preventDefault();
+  buttons.at(next % buttons.length)?.focus();
+}
+
+function median(bars: readonly StepBar[]): number {
+  const sorted = bars.map(({ nanos }) => nanos).sort((one, other) => one - other);
+  return sorted[sorted.length >> 1] ?? 1;
+}
+
+function height(nanos: number, top: number): string {
+  return `${Math.min((100 * nanos) / top, 100)}%`;
+}
+
+function stepTitle({ first, count, nanos, most, traced }: StepBar): string {
+  const last = first + count - 1;
+  const name = count > 1 ? `steps ${first} to ${last}, in the median` : `step ${first},`;
+  const longest = count > 1 ? `, at most ${shortTime(most / 1000)}` : "";
+  return `${name} ${shortTime(nanos / 1000)}${longest}${traced >= 0 ? ", traced" : ""}`;
 }
