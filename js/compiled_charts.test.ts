@@ -89,7 +89,16 @@ const ALONE: Readonly<Record<string, Rows>> = {
     dim_right: [],
   },
 };
-const SIGNALS = { names: 90, letters: 12, factor: 1e-6, suffix: "s", begin: 0, end: 1, lines: 3, down: HEIGHT };
+const SIGNALS = {
+  names: 90,
+  letters: 12,
+  factor: 1e-6,
+  suffix: "s",
+  begin: 0,
+  end: 1,
+  lines: 3,
+  down: HEIGHT,
+};
 
 type Specification = Parameters<typeof compile>[0];
 const specs = JSON.parse(specifications) as Record<"page" | "alone", Record<string, Specification>> & {
