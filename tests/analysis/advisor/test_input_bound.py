@@ -9,7 +9,7 @@ import pytest
 from tests.analysis.advisor.findings import on_cpu, only, ran, shown
 from tfprof_widget.analysis.advisor.input_wait import input_bound
 from tfprof_widget.api.profile import Profile
-from tfprof_widget.profiles.cell import CellTimes, CodeLine
+from tfprof_widget.profiles.cell import TRACED, CellRuns, CellTimes, CodeLine
 from tfprof_widget.profiles.program import PipelineStage, StageSettings
 
 OPS = {"next": "IteratorGetNext", "dense": "MatMul"}
@@ -33,6 +33,16 @@ def test_what_is_little_of_the_cell_is_not_said() -> None:
     for steps, findings in ((15, 1), (14, 0)):
         cell = CellTimes.of({"steps": steps, "first": 100 - steps})
         assert len(list(input_bound(replace(profile, cells=(cell,))))) == findings
+
+
+def test_the_wait_is_that_of_the_account_beside_it() -> None:
+    """Of 1 ms, traced, 600 us are waited: of 500 us without tracing 300. That is what the bars of the overview say."""
+    profile = ran(OPS, on_cpu(("next", 1000, 600), ("dense", 1600, 400)), step_names=["fit"])
+    runs = CellRuns.of("fit", [0, 1_000_000], [500_000, 1_000_000], {1: TRACED}, {1: 0}, usual_nanos=500_000)
+    captured = replace(profile, cells=(CellTimes.of({"steps": 2_000_000}, runs=(runs,)),), main_kind="fit")
+    finding = only(input_bound(captured))
+    assert finding.cause == "A step waits 300 µs of its 500 µs (60 %) for the next batch."
+    assert round(captured.time_budget().step["input"] / captured.time_budget().step_seconds, 9) == finding.of_step == 0.6
 
 
 def test_fetching_while_something_else_runs_is_no_wait() -> None:

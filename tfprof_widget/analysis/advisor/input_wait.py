@@ -15,7 +15,7 @@ from tfprof_widget.analysis.advisor.patches import faster_input, prefetched_loop
 from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.lib.arrays import Flags
-from tfprof_widget.lib.text import written_seconds
+from tfprof_widget.lib.text import written_percent, written_seconds
 from tfprof_widget.profiles.cell import CellTimes, CodeLine, PythonTime
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.program import PipelineStage
@@ -80,14 +80,26 @@ def input_bound(profile: ProfileData) -> Iterator[Finding]:
     least = WAKING_NANOS * len(steady.steps) if is_brief else 0
     if steady.of_wall(waited) >= INPUT_SHARE and waited >= least:
         seen = max(stages, key=lambda stage: stage.wall_seconds, default=None)
+        told, share = _as_accounted(profile) or (of_step(steady, waited, "its"), steady.of_wall(waited))
         yield Finding(
-            f"A step waits {of_step(steady, waited, 'its')} for the next batch.{_slowest_of_few(stages)}",
+            f"A step waits {told} for the next batch.{_slowest_of_few(stages)}",
             Evidence("timeline", steady.options, steady.costliest(fetches)),
             fix,
-            of_step=steady.of_wall(waited),
+            of_step=share,
             line=seen.line if seen is not None else None,
             patch=faster_input(profile.own_code, stages, seen) if stages else None,
         )
+
+
+def _as_accounted(profile: ProfileData) -> tuple[str, float] | None:
+    """The wait for input in the words and figures of the account of a captured cell, which stands beside the advice."""
+    budget = time_budget(profile)
+    waited = budget.step.get("input", 0.0)
+    if profile.cell is None or not waited:
+        return None
+    share = waited / budget.step_seconds
+    told = f"{written_seconds(waited)} of its {written_seconds(budget.step_seconds)} ({written_percent(share, 0)})"
+    return told, share
 
 
 def _slowest_of_few(stages: Sequence[PipelineStage]) -> str:
