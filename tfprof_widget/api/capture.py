@@ -146,6 +146,7 @@ class _OpenCapture:
     def hook(self) -> None:
         """Put the hooks in."""
         sessions, functions, enter = self.sessions, self.functions, self.hooks.enter_context
+        self.hooks.callback(functions.windows.is_over.set)  # also where reading what was recorded fails
         enter(hooked_sessions(sessions))
         enter(hooked_functions(functions))
         enter(keeping_code(self.kept_code))

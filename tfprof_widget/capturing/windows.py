@@ -108,7 +108,7 @@ class Windows:
     including their reading, without time in which other processes run: so what is recorded does not depend on how busy
     the machine is. `under_way` are the steps that have begun. `is_wanted` says that another capture waits for the open
     window to be closed. `cuts` has the time by which to call `cut` unless a step has ended before, and `cut` is called
-    after a pause, too.
+    after a pause, too. Once `is_over` is set, eager ops are not recorded again.
 
     >>> windows = Windows(None, TraceStore(print), threading.RLock(), print, set())
     >>> windows.is_open, windows.seconds
@@ -149,7 +149,7 @@ class Windows:
         self.servers = Servers(note)
         self._closed = threading.Event()
         self.may_go_on: Callable[[], bool] = lambda: False
-        self._is_over = threading.Event()
+        self.is_over = threading.Event()
 
     @property
     def is_of_eager_ops(self) -> bool:
@@ -286,7 +286,7 @@ class Windows:
 
     def end(self) -> None:
         """Close the window that is open, and open no other after a pause."""
-        self._is_over.set()
+        self.is_over.set()
         self.end_pause()
         self.close()
 
@@ -382,9 +382,9 @@ class Windows:
 
     def _wait_for_eager_ops(self) -> None:
         """Record eager ops again when twice the time has passed since the first ones, which may only set up."""
-        while not self._is_over.wait(perf_counter() - self._began):
+        while not self.is_over.wait(perf_counter() - self._began):
             with self.lock:
-                if not (self.is_open or self._is_over.is_set()) and self.may_go_on():
+                if not (self.is_open or self.is_over.is_set()) and self.may_go_on():
                     self.open()
                     self.add_step(EAGER)
                     return
