@@ -42,7 +42,8 @@ def test_the_wait_is_that_of_the_account_beside_it() -> None:
     captured = replace(profile, cells=(CellTimes.of({"steps": 2_000_000}, runs=(runs,)),), main_kind="fit")
     finding = only(input_bound(captured))
     assert finding.cause == "A step waits 300 µs of its 500 µs (60 %) for the next batch."
-    assert round(captured.time_budget().step["input"] / captured.time_budget().step_seconds, 9) == finding.of_step == 0.6
+    budget = captured.time_budget()
+    assert finding.of_step == pytest.approx(budget.step["input"] / budget.step_seconds) == pytest.approx(0.6)
 
 
 def test_fetching_while_something_else_runs_is_no_wait() -> None:
