@@ -83,7 +83,7 @@ function Rows({ store, view }: { readonly store: Store; readonly view: View }) {
               <td class="wider">{each.bytes ? shortBytes(each.bytes) : "–"}</td>
               <td class="wider">{each.parameters ? shortCount(each.parameters) : "–"}</td>
               <td class="wider">
-                {each.floatOps ? shortUnits((1e6 * each.floatOps) / each.micros, "") : "–"}
+                {each.floatOps && each.micros ? shortUnits((1e6 * each.floatOps) / each.micros, "") : "–"}
               </td>
             </tr>
           ))}
