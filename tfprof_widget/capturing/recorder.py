@@ -20,6 +20,7 @@ from tfprof_widget.capturing.trace_store import TraceStore
 from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.safely import FORKED, RecordingProcess
+from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.profiles.cell import FIRST_RUN, PARTLY_TRACED, RAISED, TRACED, CellRuns
 from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
 
@@ -28,6 +29,9 @@ OTHERS_OPS = (
     "for TensorFlow does not tell them apart: capture one after the other"
 )
 COST_UNKNOWN = "how much tracing slowed the runs is not known, since no kind had both traced and untraced runs"
+
+LONG = 1.0
+"""A run that took so many seconds before it ended in an exception is told of by its name."""
 
 _OPENED: ContextVar[tuple[OpeningThread, ...]] = ContextVar("tfprof_widget_opened", default=())
 
@@ -160,6 +164,7 @@ class SamplingRecorder(Recorder):
         self.under_way: set[RunUnderWay] = set()
         self.log = CellLog(clock)
         self._raised = 0
+        self._longest_raised: tuple[float, str] = (0.0, "")
 
     @property
     def lets_pass(self) -> bool:
@@ -191,6 +196,7 @@ class SamplingRecorder(Recorder):
         self._mark(run, raised=raised)
         if raised:
             self._raised += 1
+            self._longest_raised = max(self._longest_raised, (seconds, kind.name))
             return True
         if run.part_seconds is not None:
             run.traced = False
@@ -262,7 +268,9 @@ class SamplingRecorder(Recorder):
             self.end()
             self.under_way.clear()
         if self._raised:
-            self.note(f"{self.counted(self._raised)} not counted, having ended in an exception")
+            seconds, name = self._longest_raised
+            after = f": {name}, after {written_seconds(seconds)}" if seconds >= LONG else ""
+            self.note(f"{self.counted(self._raised)} not counted, having ended in an exception{after}")
         wall_seconds, began = self.wall_seconds(), self.clock()
         graphs: Sequence[GraphRecording] = ()
         try:

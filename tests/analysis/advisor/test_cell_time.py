@@ -21,6 +21,7 @@ from tfprof_widget.profiles.cell import (
     CodeLine,
     Doing,
     FitPhase,
+    PhaseStretches,
     PythonLooks,
     PythonTime,
 )
@@ -132,6 +133,18 @@ def test_saving_and_validation() -> None:
     assert "save_freq" in str(saving)
     assert str(validation).startswith("Validation takes 2 s of the cell's 10 s (20 %); it runs once.")
     assert "validation_freq" in str(validation)
+
+
+def test_the_first_run_of_a_validation_is_needed_however_seldom_it_runs() -> None:
+    """Of 4 s of validation, building and running the function for the first time took 1.5 s; then of 3 s, 1.5 s."""
+    phases = (phase("step", 6), phase(VALIDATION, 4.0, times=2))
+    stretches = PhaseStretches.of([0, 1, 1], [0, 6 * SECOND, 9 * SECOND], [6 * SECOND, 3 * SECOND, SECOND])
+    first = replace(runs([1.5, 0.5], {}), start=np.array([6 * SECOND, 9 * SECOND]), kind="evaluate: test_step")
+    cell = captured(phases=phases, stretches=stretches, runs=(runs([3.0], {}), first))
+    said = "Validation takes 2.50 s of the cell's 10 s (25 %), without 1.50 s of first runs; it runs 2 times."
+    assert only(python_between(cell)).cause == said
+    shorter = replace(cell.cells[0], phases=(phases[0], phase(VALIDATION, 3.0)))
+    assert not list(python_between(replace(cell, cells=(shorter,))))
 
 
 def test_any_fit_validates() -> None:

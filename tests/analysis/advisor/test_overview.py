@@ -158,6 +158,13 @@ def test_a_graph_that_never_ran() -> None:
     assert overview(profile).steps.bars == ()
 
 
+def test_a_cell_without_steps_tells_its_largest_parts() -> None:
+    """As one whose first step was interrupted, or a loop over a dataset in which no function is called."""
+    cell = CellTimes.of({"input": 39 * 10**7, "python": 34 * 10**7, "tfprof": 27 * 10**7})
+    said = "Of the cell's 1 s, 39 % are waiting for input and 34 % are Python between steps. No step was recorded."
+    assert sentence(replace(ran({"dense": "MatMul"}), cells=(cell,))) == said
+
+
 @given(st.lists(st.integers(0, 10**12), min_size=1).filter(any))
 def test_percents_add_up_and_are_next_to_the_share(sizes: Sequence[int]) -> None:
     found = percents(sizes)

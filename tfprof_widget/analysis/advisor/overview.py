@@ -279,11 +279,10 @@ def first_advice(fix: str) -> str:
 
 
 def _without_steps(profile: ProfileData, budget: TimeBudget) -> str:
+    if budget.cell_seconds:
+        return f"{_largest(budget)}No step was recorded."
     count = len(profile.nodes)
-    nodes = f"The graph has {count:,} node{'' if count == 1 else 's'}."
-    if not budget.cell_seconds:
-        return f"No step was recorded, so no times are known. {nodes}"
-    return f"The cell took {written_seconds(budget.cell_seconds)}, but no step of it was recorded. {nodes}"
+    return f"No step was recorded, so no times are known. The graph has {count:,} node{'' if count == 1 else 's'}."
 
 
 @dataclass(frozen=True)
