@@ -184,6 +184,7 @@ def test_a_first_step_that_is_half_of_the_cell() -> None:
         "The first step of train takes 5 s of the cell's 10 s (50 %); building its function takes 4 s of that. A later "
         "step takes 1 s."
     )
+    assert finding.is_needed
     assert not list(retracing(replace(profile, main_kind="other")))
     assert not list(retracing(replace(captured(runs=(runs([4.9, 1], {}),)), main_kind="train")))
 

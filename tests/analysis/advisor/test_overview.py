@@ -158,6 +158,13 @@ def test_a_graph_that_never_ran() -> None:
     assert overview(profile).steps.bars == ()
 
 
+def test_no_gain_is_told_of_a_first_step_for_every_training_has_one() -> None:
+    runs = CellRuns.of("train", [0, 6 * SECOND], [6 * SECOND, SECOND], {0: FIRST_RUN}, usual_nanos=SECOND)
+    said = sentence(replace(captured(runs=(runs,)), main_kind="train"))
+    assert said.startswith("The first step of train takes 6 s of the cell's 10 s (60 %).")
+    assert said.endswith("to see what training takes.")
+
+
 def test_a_cell_without_steps_tells_its_largest_parts() -> None:
     """As one whose first step was interrupted, or a loop over a dataset in which no function is called."""
     cell = CellTimes.of({"input": 39 * 10**7, "python": 34 * 10**7, "tfprof": 27 * 10**7})

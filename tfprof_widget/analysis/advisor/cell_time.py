@@ -245,4 +245,5 @@ def _first_step(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
         "Run more steps in this cell, or one step in a cell before it, to see what training takes: in the first step "
         "TensorFlow builds and optimizes the graph.",
         of_cell=int(runs.nanos[0]) / cell.nanos,
+        is_needed=True,
     )

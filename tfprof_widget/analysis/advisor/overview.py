@@ -259,7 +259,7 @@ def _of_finding(finding: Finding, profile: ProfileData, budget: TimeBudget) -> s
     share = share_of_whole(finding, profile)
     what, whole = ("the cell", budget.cell_seconds) if budget.cell_seconds else ("a step", budget.step_seconds)
     rest = f"{written_seconds(whole * (1 - share))} instead of {written_seconds(whole)}"
-    gain = f" Without this {what} would take {rest}." if whole and share < NEARLY_ALL else ""
+    gain = f" Without this {what} would take {rest}." if whole and share < NEARLY_ALL and not finding.is_needed else ""
     return f"{finding.cause} {first_advice(finding.fix)}{gain}"
 
 
