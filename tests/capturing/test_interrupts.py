@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from typing import Any
 
 import keras
@@ -12,6 +13,7 @@ import tensorflow as tf
 
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
 from tfprof_widget.capturing import function_source
+from tfprof_widget.capturing.recorder import LONG, UNTIL_THEN
 from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.windows import FULL_STEPS
 from tfprof_widget.lib.safely import postpone_ctrl_c
@@ -45,6 +47,36 @@ def test_interrupt_in_a_loop_of_steps(tmp_path: Any) -> None:
     assert captured.nodes("step", "step (warm-up)")["Square"] == 4
     assert captured.warnings == ()
     use_the_profiler(tmp_path)
+
+
+def test_a_long_first_step_that_is_interrupted_is_shown() -> None:
+    """Nothing else tells what the user waited for."""
+
+    @function
+    def step(x: Any) -> Any:
+        tf.py_function(interrupt_later, [], [])
+        return tf.square(x)
+
+    def interrupt_later() -> None:
+        time.sleep(LONG)  # the step is as long as that, however fast the machine
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), capturing() as captured:
+        step(tf.constant(1.0))
+    assert (captured.runs["step"].seen, captured.runs["step"].traced) == (1, 1)
+    assert captured.nodes("step (warm-up)")["Square"] == 1
+    assert any(note.endswith(UNTIL_THEN) for note in captured.warnings)
+
+
+def test_a_long_first_step_that_fails_while_it_is_built_is_not_counted() -> None:
+    @function
+    def step(x: Any) -> Any:
+        time.sleep(LONG)
+        raise ValueError("of the user's")
+
+    with pytest.raises(ValueError, match="of the user's"), capturing() as captured:
+        step(tf.constant(1.0))
+    assert captured.warnings[0].startswith("1 step was not counted, having ended in an exception: step, after 1.")
 
 
 def test_interrupt_in_a_fit(tmp_path: Any) -> None:

@@ -31,7 +31,9 @@ OTHERS_OPS = (
 COST_UNKNOWN = "how much tracing slowed the runs is not known, since no kind had both traced and untraced runs"
 
 LONG = 1.0
-"""A run that took so many seconds before it ended in an exception is told of by its name."""
+"""A run that took so many seconds before it ended in an exception, as one that the user interrupted, is told of."""
+
+UNTIL_THEN = "what was recorded of it until then is shown"
 
 _OPENED: ContextVar[tuple[OpeningThread, ...]] = ContextVar("tfprof_widget_opened", default=())
 
@@ -148,6 +150,14 @@ class RunUnderWay:
         return self.number == 0 or self.is_retraced
 
     @property
+    def is_telling(self) -> bool:
+        """Whether the run, though it raised, tells what the user waited for: it was recorded, and its ops ran.
+
+        Most often such a run was interrupted because it took so long.
+        """
+        return False
+
+    @property
     def name(self) -> str:
         """The name of the run's step: the kind's name, marked if it is the first run."""
         return self.kind.name + (WARM_UP if self.is_first else "")
@@ -190,6 +200,9 @@ class SamplingRecorder(Recorder):
         self.under_way.remove(run)
         seconds = ended - run.started
         kind.log.add(run.started, seconds)
+        if raised and seconds >= LONG and run.is_first and run.is_telling:
+            raised = False
+            self.note(f"the first of {kind.name} ended in an exception after {written_seconds(seconds)}: {UNTIL_THEN}")
         if not run.traced and run.number and not run.is_retraced and run.part_seconds is None and not raised:  # most
             self.sampler.ran_untraced(kind, seconds)
             return True

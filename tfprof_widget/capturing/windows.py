@@ -95,6 +95,11 @@ class FunctionRun(RunUnderWay):
     opening = 0.0
 
     @property
+    def is_telling(self) -> bool:
+        """Whether the step, though it raised, tells what the user waited for: it was recorded, and called functions."""
+        return self.step is not None and bool(self.functions)
+
+    @property
     def is_of_loop(self) -> bool:
         """Whether a library's loop makes the steps, as `fit` does: then all of a step is in its function."""
         return LOOP in self.kind.name
