@@ -22,13 +22,14 @@ OPS = {
     "train/update_dense": "ApplyGradientDescent",
     "send": "_Send",
 }
-STEP = on_cpu(
+EXECUTED = (
     ("next", 1000, 100),
     ("dense/MatMul", 1100, 400),
     ("gradients/dense/MatMul_grad/MatMul", 1400, 300),  # for 100 of them beside the forward pass
     ("train/update_dense", 1750, 50),  # after 50 of nothing
     ("send", 2000, 50),  # after 200 of nothing
 )
+STEP = on_cpu(*EXECUTED)
 PARTS = {
     "forward": 400,
     "backward": 200,
@@ -80,6 +81,18 @@ def test_what_was_not_recorded_of_a_step_is_not_waiting(mark: str) -> None:
     budget = time_budget(profile)
     assert micros(budget.step) == pytest.approx({part: 2 * each for part, each in PARTS.items()}, abs=0.002)
     assert f"what is told of a step is of train{mark}" in budget.notes[-1]
+
+
+def test_what_was_not_recorded_of_the_only_step_is_like_the_rest_but_for_building() -> None:
+    """Of a call of 6 s, building took 2 s, and of the rest two windows of 1,050 µs were recorded, 2 s apart."""
+    later = [(name, 2_000_000 + start, took) for name, start, took in EXECUTED]
+    profile = replace(ran(OPS, on_cpu(*EXECUTED, *later)), step_names=("train (warm-up, in part)",), main_kind="train")
+    runs = {"mark": {0: FIRST_RUN}, "step": {0: 0}, "building": {0: 2 * SECOND}}
+    made = CellRuns.of("train", [-2 * SECOND], [6 * SECOND], **runs)  # type: ignore[arg-type]
+    cell = CellTimes.of({"first": 6 * SECOND}, entered=MICRO * 1000, runs=(made,))
+    step = time_budget(replace(profile, cells=(cell,))).step
+    recorded = {part: 4 * each / 1050 for part, each in PARTS.items()}
+    assert step == pytest.approx({**recorded, "idle": recorded["idle"] + 2}, rel=0.001)
 
 
 def test_where_all_steps_were_recorded_a_note_says_what_was_taken_off() -> None:
