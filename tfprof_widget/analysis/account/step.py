@@ -78,9 +78,10 @@ def _recorded(profile: ProfileData) -> RecordedSteps:
         wall = _wall(profile, step, start, end)
         name = profile.step_names[step]
         if name != EAGER and wall.nanos:
-            parts = _parts(wall, role, start, end)
-            is_in_part = name.endswith((PARTIAL, FIRST_PART))
-            found.append((step, wall.nanos, _of_whole(parts, wall, start, end) if is_in_part else parts))
+            divided = _parts(wall, role, start, end)
+            if name.endswith((PARTIAL, FIRST_PART)):
+                divided = _of_whole(divided, wall, start, end)
+            found.append((step, wall.nanos, divided))
     steps, nanos, parts = zip(*found, strict=True) if found else ((), (), ())
     return RecordedSteps(
         np.array(steps, np.int32), np.array(nanos, np.int64), np.array(parts, np.int64).reshape(-1, len(STEP_PARTS))
@@ -122,7 +123,7 @@ _Run = tuple[int, int, int, float, bool]
 
 
 def _run_of(profile: ProfileData, step: int) -> _Run | None:
-    """When the run of a step began, what it and building took, how many times as much as others, if by its ops' clock."""
+    """When the run of a step began, what it and building took, by how much tracing slowed it, if by its ops' clock."""
     runs_of = profile.cache.kept("runs of steps", lambda: _runs_of_steps(profile))
     return runs_of.get(step)
 
