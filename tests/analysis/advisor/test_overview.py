@@ -19,7 +19,7 @@ from tfprof_widget.analysis.advisor.finding import Evidence, Finding, share_of_w
 from tfprof_widget.analysis.advisor.overview import overview, percents
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.lib.arrays import ABSENT
-from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns, CellTimes, CodeLine
+from tfprof_widget.profiles.cell import FIRST_RUN, PARTLY_TRACED, RAISED, TRACED, CellRuns, CellTimes, CodeLine
 from tfprof_widget.profiles.program import ModelLayer
 from tfprof_widget.profiles.tables import CodeStacks, Lists
 from tfprof_widget.widget.shown import ShownGraph
@@ -156,6 +156,14 @@ def test_a_graph_that_never_ran() -> None:
     profile = ran({"dense": "MatMul"})
     assert sentence(profile) == "No step was recorded, so no times are known. The graph has 1 node."
     assert overview(profile).steps.bars == ()
+
+
+def test_steps_count_as_in_the_head_line() -> None:
+    """Of four, one was traced in part, and the last one was interrupted while it was traced."""
+    mark = {0: FIRST_RUN + TRACED, 1: PARTLY_TRACED, 3: TRACED + RAISED}
+    runs = CellRuns.of("train", [SECOND * at for at in range(4)], [SECOND] * 4, mark)
+    shown = overview(replace(captured(runs=(runs,)), main_kind="train"))
+    assert shown.steps.facts[-1] == "2 of 3 traced"
 
 
 def test_no_gain_is_told_of_a_first_step_for_every_training_has_one() -> None:

@@ -20,7 +20,7 @@ from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.roles import GraphRoles
 from tfprof_widget.lib.arrays import ABSENT, Integers
 from tfprof_widget.lib.text import is_of_library, written_seconds
-from tfprof_widget.profiles.cell import STEP_PARTS, TRACED, CellRuns, CellTimes, CodeLine
+from tfprof_widget.profiles.cell import PARTLY_TRACED, RAISED, STEP_PARTS, TRACED, CellRuns, CellTimes, CodeLine
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import Options
 
@@ -172,7 +172,10 @@ def _recorded_alone(profile: ProfileData) -> CellRuns:
 
 
 def _facts(runs: CellRuns, budget: TimeBudget) -> Iterator[str]:
-    """What there is to say of all steps: the median, 95 % of them, the first, outliers, and how many were traced."""
+    """What there is to say of all steps: the median, 95 % of them, the first, outliers, and how many were traced.
+
+    Steps that raised do not count here, nor in the head line, where those that were traced in part do.
+    """
     later = runs.nanos[~runs.is_first] if (~runs.is_first).any() else runs.nanos
     steady = runs.nanos[runs.is_steady] if runs.is_steady.any() else later
     usual = budget.step_seconds or float(np.median(steady)) / 1e9
@@ -184,7 +187,8 @@ def _facts(runs: CellRuns, budget: TimeBudget) -> Iterator[str]:
     outliers = int((steady > SLOW * np.median(steady)).sum())
     if outliers:
         yield f"{outliers:,} outlier{'s' * (outliers > 1)} above {SLOW} times the median"
-    yield f"{int(runs.is_traced.sum()):,} of {len(runs):,} traced"
+    traced, counted = (runs.mark & (TRACED | PARTLY_TRACED)) > 0, (runs.mark & RAISED) == 0
+    yield f"{int((traced & counted).sum()):,} of {int(counted.sum()):,} traced"
 
 
 STANDS_OUT = 0.05
