@@ -235,7 +235,8 @@ def flop_rate(profile: ProfileData) -> Iterator[Finding]:
     for row in _unlike(steady, slowest, np.flatnonzero(compared & is_fast).tolist()):
         name, op = nodes.names[row], nodes.ops[nodes.op[row]]
         yield Finding(
-            f"{name} ({op}) takes {written_percent(nanos[row] / total, 0)} of the op time at {_written(rate[row])}. "
+            f"{name} ({op}) takes {written_percent(steady.nanos[row] / total, 0)} of the op time, usually at "
+            f"{_written(rate[row])}. "
             f"The fastest product on this device reaches {_written(best[nodes.device[row]])}.",
             Evidence(
                 "scope",
