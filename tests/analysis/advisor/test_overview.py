@@ -158,6 +158,12 @@ def test_a_graph_that_never_ran() -> None:
     assert overview(profile).steps.bars == ()
 
 
+def test_where_only_the_first_step_was_recorded_it_is_called_so() -> None:
+    profile = replace(model({"big": 50, "b": 25, "c": 25}), step_names=("train (warm-up)",))
+    assert "The first step takes 100 µs; " in sentence(replace(profile, main_kind="train (warm-up)"))
+    assert "A step takes 100 µs; " in sentence(replace(profile, step_names=("train",), main_kind="train"))
+
+
 def test_steps_count_as_in_the_head_line() -> None:
     """Of four, one was traced in part, and the last one was interrupted while it was traced."""
     mark = {0: FIRST_RUN + TRACED, 1: PARTLY_TRACED, 3: TRACED + RAISED}

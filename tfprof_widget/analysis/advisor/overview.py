@@ -21,7 +21,7 @@ from tfprof_widget.engine.roles import GraphRoles
 from tfprof_widget.lib.arrays import ABSENT, Integers
 from tfprof_widget.lib.text import is_of_library, written_seconds
 from tfprof_widget.profiles.cell import PARTLY_TRACED, RAISED, STEP_PARTS, TRACED, CellRuns, CellTimes, CodeLine
-from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.data import FIRST, ProfileData
 from tfprof_widget.profiles.options import Options
 
 MOST_BARS = 120
@@ -235,7 +235,8 @@ def _sentence(profile: ProfileData, budget: TimeBudget) -> str:
     """What takes the time where no finding leads: one layer, or that nothing stands out."""
     if not budget.step_seconds:
         return _without_steps(profile, budget)
-    step = f"A step takes {written_seconds(budget.step_seconds)}"
+    which = "The first step" if profile.main_kind.endswith(FIRST) else "A step"
+    step = f"{which} takes {written_seconds(budget.step_seconds)}"
     layer = _costliest_layer(profile)
     nothing = f"Nothing stands out. {_largest(budget)}{step}"
     if layer is None:
