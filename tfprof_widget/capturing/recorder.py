@@ -122,10 +122,11 @@ class RunUnderWay:
 
     `step` is None if it is not recorded. `part_seconds` is the time that was recorded of a run that was recorded in
     part, without the `building_seconds`, in which Python built the function and no op ran. `built` is when the function
-    was called that Python may have built in the run. What few runs need is set on them later: one is made at each run
-    of the user's.
+    was called that Python may have built in the run, and `functions` are those that it has called, as far as the source
+    tells. What few runs need is set on them later: one is made at each run of the user's.
     """
 
+    functions: frozenset[str] = frozenset()
     ended: float | None = None
     is_retraced = False
     part_seconds: float | None = None
@@ -155,7 +156,7 @@ class RunUnderWay:
 
         Most often such a run was interrupted because it took so long.
         """
-        return False
+        return self.step is not None and bool(self.functions)
 
     @property
     def name(self) -> str:
