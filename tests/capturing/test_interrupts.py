@@ -69,9 +69,14 @@ def test_a_long_first_step_that_is_interrupted_is_shown() -> None:
 
 
 def test_a_long_first_step_that_fails_while_it_is_built_is_not_counted() -> None:
+    """Also if a small function was called meanwhile, such as one that makes a variable."""
+    initial = function(lambda: tf.zeros([4]))
+
     @function
     def step(x: Any) -> Any:
         time.sleep(LONG)
+        with tf.init_scope():
+            initial()
         raise ValueError("of the user's")
 
     with pytest.raises(ValueError, match="of the user's"), capturing() as captured:

@@ -201,8 +201,8 @@ class SamplingRecorder(Recorder):
         self.under_way.remove(run)
         seconds = ended - run.started
         kind.log.add(run.started, seconds)
-        if raised and seconds >= LONG and run.is_first and run.is_telling:
-            raised = False
+        if raised and ended - (run.built or run.started) >= LONG and run.is_first and run.is_telling:
+            raised = False  # not one that was interrupted while Python built its function
             self.note(f"the first of {kind.name} ended in an exception after {written_seconds(seconds)}: {UNTIL_THEN}")
         if not run.traced and run.number and not run.is_retraced and run.part_seconds is None and not raised:  # most
             self.sampler.ran_untraced(kind, seconds)
