@@ -20,6 +20,7 @@ from tfprof_widget.analysis.advisor.overview import overview, percents
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.profiles.cell import FIRST_RUN, PARTLY_TRACED, RAISED, TRACED, CellRuns, CellTimes, CodeLine
+from tfprof_widget.profiles.data import EAGER
 from tfprof_widget.profiles.program import ModelLayer
 from tfprof_widget.profiles.tables import CodeStacks, Lists
 from tfprof_widget.widget.shown import ShownGraph
@@ -170,6 +171,17 @@ def test_steps_count_as_in_the_head_line() -> None:
     runs = CellRuns.of("train", [SECOND * at for at in range(4)], [SECOND] * 4, mark)
     shown = overview(replace(captured(runs=(runs,)), main_kind="train"))
     assert shown.steps.facts[-1] == "2 of 3 traced"
+
+
+def test_a_cell_of_ops_that_take_their_time_is_no_cell_of_python() -> None:
+    """As a loop of convolutions, run one by one, for 900 of 1,000 us: a graph would hardly shorten it."""
+    ops = {"eager/Conv2D": "Conv2D", "eager/Mul": "Mul"}
+    profile = ran(ops, on_cpu(("eager/Conv2D", 1000, 900), ("eager/Mul", 1900, 100)), step_names=[EAGER])
+    cell = CellTimes.of({"python": 98 * SECOND, "tfprof": 2 * SECOND})
+    assert sentence(replace(profile, main_kind=EAGER, cells=(cell,))) == (
+        "Of the cell's 100 s, 98 % are Python and the ops that it runs one by one and 2 % are tfprof. No function runs "
+        "in it; its costliest op type is Conv2D, with 90 % of the op time."
+    )
 
 
 def test_no_gain_is_told_of_a_first_step_for_every_training_has_one() -> None:

@@ -21,7 +21,7 @@ from tfprof_widget.engine.roles import GraphRoles
 from tfprof_widget.lib.arrays import ABSENT, Integers
 from tfprof_widget.lib.text import is_of_library, written_seconds
 from tfprof_widget.profiles.cell import PARTLY_TRACED, RAISED, STEP_PARTS, TRACED, CellRuns, CellTimes, CodeLine
-from tfprof_widget.profiles.data import FIRST, ProfileData
+from tfprof_widget.profiles.data import EAGER, FIRST, ProfileData
 from tfprof_widget.profiles.options import Options
 
 MOST_BARS = 120
@@ -249,13 +249,18 @@ def _sentence(profile: ProfileData, budget: TimeBudget) -> str:
     return f"{nothing}; {most}."
 
 
-def _largest(budget: TimeBudget) -> str:
+_PYTHON_AND_OPS = "Python and the ops that it runs one by one"
+
+
+def _largest(budget: TimeBudget, python: str = CELL_NAMES["python"]) -> str:
     """The two parts that take most of the cell; empty if no cell was captured."""
     if not budget.cell_seconds:
         return ""
     found = sorted(budget.cell.items(), key=lambda each: -each[1])[:2]
     said = " and ".join(
-        f"{round(100 * seconds / budget.cell_seconds)} % are {CELL_NAMES[part]}" for part, seconds in found if seconds
+        f"{round(100 * seconds / budget.cell_seconds)} % are {python if part == 'python' else CELL_NAMES[part]}"
+        for part, seconds in found
+        if seconds
     )
     return f"Of the cell's {written_seconds(budget.cell_seconds)}, {said}. "
 
@@ -284,10 +289,15 @@ def first_advice(fix: str) -> str:
 
 
 def _without_steps(profile: ProfileData, budget: TimeBudget) -> str:
-    if budget.cell_seconds:
+    if not budget.cell_seconds:
+        count = len(profile.nodes)
+        return f"No step was recorded, so no times are known. The graph has {count:,} node{'' if count == 1 else 's'}."
+    nanos = measures(profile, Options.of(run_name_regexes=[re.escape(EAGER)])).columns["micros"]
+    if profile.main_kind != EAGER or not nanos.any():
         return f"{_largest(budget)}No step was recorded."
-    count = len(profile.nodes)
-    return f"No step was recorded, so no times are known. The graph has {count:,} node{'' if count == 1 else 's'}."
+    name, share = _largest_beside(profile, nanos, int(nanos.sum()))
+    most = f"its costliest op type is {name}, with {round(100 * share)} % of the op time"
+    return f"{_largest(budget, python=_PYTHON_AND_OPS)}No function runs in it; {most}."
 
 
 @dataclass(frozen=True)
