@@ -93,12 +93,14 @@ class _Wall:
     """When a step began and ended by the clock of its ops, how long it took, and which gaps of it are the runtime's.
 
     Where the clock of its ops is another one than that by which it is known how long it took, it is as long as its ops.
+    It began with `building` its function, if that had to be built.
     """
 
     start: int
     end: int
     nanos: int
     gap: int
+    building: int = 0
 
 
 def _wall(profile: ProfileData, step: int, start: Integers, end: Integers) -> _Wall:
@@ -106,10 +108,10 @@ def _wall(profile: ProfileData, step: int, start: Integers, end: Integers) -> _W
     run = _run_of(profile, step)
     if run is None:
         return _Wall(first, last, last - first, GAP_NANOS)
-    began, nanos, slower, is_same_clock = run
+    began, nanos, building, slower, is_same_clock = run
     if is_same_clock:
         first, last = began, began + nanos
-    return _Wall(first, last, max(nanos, last - first), round(GAP_NANOS * slower))
+    return _Wall(first, last, max(nanos, last - first), round(GAP_NANOS * slower), building)
 
 
 def _ends(start: Integers, end: Integers) -> tuple[int, int]:
@@ -117,11 +119,11 @@ def _ends(start: Integers, end: Integers) -> tuple[int, int]:
     return (int(start.min()), int(end.max())) if len(start) else (0, 0)
 
 
-_Run = tuple[int, int, float, bool]
+_Run = tuple[int, int, int, float, bool]
 
 
 def _run_of(profile: ProfileData, step: int) -> _Run | None:
-    """When the run of a step began, what it took, how many times as much as untraced ones, and if by its ops' clock."""
+    """When the run of a step began, what it and building took, by how much tracing slowed it, if by its ops' clock."""
     runs_of = profile.cache.kept("runs of steps", lambda: _runs_of_steps(profile))
     return runs_of.get(step)
 
@@ -133,7 +135,8 @@ def _runs_of_steps(profile: ProfileData) -> dict[int, _Run]:
         traced = float(np.median(steady)) if len(steady) else 0.0
         slower = max(traced / runs.usual_nanos, 1.0) if runs.usual_nanos and traced > 0 else 1.0
         is_same_clock = profile.workers_of_steps[step] == cell.worker
-        found[step] = cell.entered + int(runs.start[row]), int(runs.nanos[row]), slower, is_same_clock
+        began, nanos, building = (int(column[row]) for column in (runs.start, runs.nanos, runs.building))
+        found[step] = cell.entered + began, nanos, building, slower, is_same_clock
     return found
 
 
@@ -170,14 +173,14 @@ def _parts(wall: _Wall, role: NDArray[np.int8], start: Integers, end: Integers) 
 
 
 def _of_whole(parts: list[int], wall: _Wall, start: Integers, end: Integers) -> list[int]:
-    """The parts of a step that was recorded in part, once its first op ran taken to be those of the rest too.
+    """The parts of a step that was recorded in part, once it is under way taken to be those of the rest too.
 
-    Before the first op, Python builds the function and TensorFlow optimizes it. Then windows are closed between ops, as
-    in pauses: what is long between two ops says nothing of the step.
+    Before that, Python builds the function and TensorFlow optimizes it. Then windows are closed between ops, as in
+    pauses: what is long between two ops says nothing of the step.
     """
     gaps = Intervals.of(np.array([wall.start]), np.array([wall.end])).without(Intervals.of(start, end))
     long = gaps.at_least(UNRECORDED_NANOS)
-    before = int((long.end - long.start)[long.start == wall.start].sum())
+    before = int((long.end - long.start)[long.start <= wall.start + wall.building].sum())
     found = dict(zip(STEP_PARTS, parts, strict=True))
     found["idle"] = max(found["idle"] - long.length, 0)
     recorded = sum(found.values())
