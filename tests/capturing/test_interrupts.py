@@ -11,6 +11,7 @@ import keras
 import pytest
 import tensorflow as tf
 
+import tfprof_widget as tfprof
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
 from tfprof_widget.capturing import function_source
 from tfprof_widget.capturing.recorder import LONG, UNTIL_THEN
@@ -66,6 +67,35 @@ def test_a_long_first_step_that_is_interrupted_is_shown() -> None:
     assert (captured.runs["step"].seen, captured.runs["step"].traced) == (1, 1)
     assert captured.nodes("step (warm-up)")["Square"] == 1
     assert any(note.endswith(UNTIL_THEN) for note in captured.warnings)
+
+
+@pytest.mark.parametrize("is_beside", [True, False])
+def test_a_long_step_that_is_not_counted_is_named_if_the_cell_waited_for_it(is_beside: bool) -> None:
+    """A queue runner's run waits in a thread of its own, until the queue is closed at the end."""
+
+    def work(fails: Any) -> None:
+        if fails.numpy():
+            time.sleep(LONG)
+            raise ValueError("closed")
+
+    @function
+    def enqueue(fails: Any) -> None:
+        tf.py_function(work, [fails], [])
+
+    def run() -> None:
+        enqueue(tf.constant(False))
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            enqueue(tf.constant(True))
+
+    with tfprof.capture() as prof:
+        thread = threading.Thread(target=run)
+        if is_beside:
+            thread.start()
+            thread.join()
+        else:
+            run()
+    (told,) = (note for note in prof.measurement.warnings if note.startswith(INTERRUPTED))
+    assert (": enqueue, after 1." in told) is not is_beside
 
 
 def test_a_long_first_step_that_fails_while_it_is_built_is_not_counted() -> None:

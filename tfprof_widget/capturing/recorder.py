@@ -210,7 +210,8 @@ class SamplingRecorder(Recorder):
         self._mark(run, raised=raised)
         if raised:
             self._raised += 1
-            self._longest_raised = max(self._longest_raised, (seconds, kind.name))
+            if not kind.is_beside:  # as a queue runner's, which waits until its queue is closed
+                self._longest_raised = max(self._longest_raised, (seconds, kind.name))
             return True
         if run.part_seconds is not None:
             run.traced = False
