@@ -293,7 +293,8 @@ def _without_steps(profile: ProfileData, budget: TimeBudget) -> str:
         count = len(profile.nodes)
         return f"No step was recorded, so no times are known. The graph has {count:,} node{'' if count == 1 else 's'}."
     nanos = measures(profile, Options.of(run_name_regexes=[re.escape(EAGER)])).columns["micros"]
-    if profile.main_kind != EAGER or not nanos.any():
+    runs_steps = budget.cell.get("steps", 0.0) > 0 or budget.cell.get("first", 0.0) > 0
+    if profile.main_kind != EAGER or runs_steps or not nanos.any():
         return f"{_largest(budget)}No step was recorded."
     name, share = _largest_beside(profile, nanos, int(nanos.sum()))
     most = f"its costliest op type is {name}, with {round(100 * share)} % of the op time"
