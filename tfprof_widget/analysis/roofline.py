@@ -18,7 +18,7 @@ from tfprof_widget.lib.arrays import ABSENT, Floats, Indices, Integers
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.processor import processor
 from tfprof_widget.lib.text import respelled, short_units
-from tfprof_widget.profiles.data import ProfileData, kind_of_steps
+from tfprof_widget.profiles.data import ProfileData, ProfileTables, kind_of_steps
 from tfprof_widget.profiles.devices import Accelerator, device_label
 from tfprof_widget.profiles.options import Options, one_of
 from tfprof_widget.profiles.program import MovedBytes
@@ -34,7 +34,7 @@ KNOWN = 0.5
 """The work has to be known for so large a share of a row's time, or it tells nothing of the row."""
 
 ROWS = ("op", "layer", "type")
-MEASURE = "run `tfprof_widget.machine()` on the machine that ran this"
+MEASURE = "where tfprof_widget.machine() can measure the roof"
 DTYPES = {1: "float32", 2: "float64", 14: "bfloat16", 19: "float16"}
 """The types in which ops compute, by TensorFlow's numbers of them."""
 
@@ -76,7 +76,7 @@ class Roof:
 
 @dataclass(frozen=True)
 class KnownRoof:
-    """The roof of a profile, or the reason why it is not known."""
+    """The roof of a profile, or the reason why it is not known; with a roof, what else there is to say of it."""
 
     roof: Roof | None
     reason: str = ""
@@ -92,12 +92,14 @@ def moved_bytes(profile: ProfileData) -> MovedBytes:
     return profile.moved_bytes or profile.cache.kept("moved bytes", lambda: count_moved(profile))
 
 
-def roof_of(profile: ProfileData, machine: Machine | None = None) -> KnownRoof:
+def roof_of(profile: ProfileTables, machine: Machine | None = None) -> KnownRoof:
     """The roof that ops of a profile are under: the given machine's, else that of the device or machine they ran on.
 
     >>> from tfprof_widget.demo import demo_profile
-    >>> roof_of(demo_profile()).reason
-    'on which machine this ran is not known; if it was this one, give roofline(machine=tfprof_widget.machine())'
+    >>> from tfprof_widget.profiles.kept_run import KeptRun
+    >>> demo = demo_profile().having(kept_run=KeptRun(fingerprint={"processor": "a CPU of another make"}))
+    >>> roof_of(demo).reason
+    'this ran on another machine (a CPU of another make), where tfprof_widget.machine() can measure the roof'
     """
     if machine is not None:
         return KnownRoof(Roof.measured(machine))
@@ -106,22 +108,20 @@ def roof_of(profile: ProfileData, machine: Machine | None = None) -> KnownRoof:
         return _of_accelerator(profile)
     told = profile.kept_run.fingerprint if profile.kept_run is not None else {}
     of_machine = {name: told[name] for name in processor() if name in told}
-    if of_machine and of_machine != {name: processor()[name] for name in of_machine}:
-        return KnownRoof(None, f"this ran on another machine ({told.get('processor', 'not told which')}); {MEASURE}")
-    if not (of_machine or (profile.cells and profile.kept_run is None) or profile.traces.live):
-        return KnownRoof(
-            None,
-            "on which machine this ran is not known; if it was this one, give roofline(machine=tfprof_widget.machine())",
-        )
+    if any(processor()[name] != value for name, value in of_machine.items()):
+        return KnownRoof(None, f"this ran on another machine ({told.get('processor', 'not told which')}), {MEASURE}")
+    is_here = of_machine or (profile.cells and profile.kept_run is None) or profile.traces.live
+    reason = "" if is_here else "on which machine this ran is not known"
     dtype = computes_in(profile)
     known = known_machine(dtype)
     if known is None:
         given = "" if dtype == "float32" else f'"{dtype}"'
-        return KnownRoof(None, f"this machine is not measured for {dtype}; run `tfprof_widget.machine({given})`")
-    return KnownRoof(Roof.measured(known))
+        reason = f"{reason}; if it was this one, " if reason else f"this machine is not measured for {dtype}: "
+        return KnownRoof(None, f"{reason}run tfprof_widget.machine({given})")
+    return KnownRoof(Roof.measured(known), reason and f"{reason}, and this one is compared with")
 
 
-def computes_in(profile: ProfileData) -> str:
+def computes_in(profile: ProfileTables) -> str:
     """The type in which the ops with most float operations compute; float32 if the graph does not tell.
 
     >>> from tfprof_widget.demo import demo_profile
@@ -139,7 +139,7 @@ def computes_in(profile: ProfileData) -> str:
     return max(sums, key=lambda each: sums[each], default="float32")
 
 
-def _of_accelerator(profile: ProfileData) -> KnownRoof:
+def _of_accelerator(profile: ProfileTables) -> KnownRoof:
     """The roof by what the accelerator that the recording has says of itself."""
     for each in profile.accelerators:
         rate = each.float_ops_per_second or _rate_of_cores(each)

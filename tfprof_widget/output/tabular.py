@@ -159,9 +159,10 @@ def roofline_frame(profile: ProfileData, machine: Machine | None, by: str, optio
 
     columns, known = roofline_table(profile, machine, by, options)
     frame = pandas.DataFrame(columns)
-    frame.attrs["roof"] = told_roof(known.roof) if known.roof is not None else known.reason
+    told = told_roof(known.roof) if known.roof is not None else ""
+    frame.attrs["roof"] = "; ".join(filter(None, (told, known.reason)))
     if known.roof is None:
-        warn_user(f"roofline: of_peak, of_bandwidth and bound are missing, for {known.reason}")
+        warn_user(f"roofline: of_peak, of_bandwidth and bound are missing: {known.reason}")
     return frame
 
 
