@@ -1,4 +1,4 @@
-"""Holds what was measured of this machine: how fast its processor computes and its memory is, and where that is kept."""
+"""Holds what was measured of this machine: how fast its processor computes, and how fast its memory is."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Band:
 class Machine:
     """What `tfprof_widget.machine()` measured: float operations and bytes a second that TensorFlow's kernels reach.
 
-    `compute` is of matrix products and `memory` of additions and copies of tensors far larger than the cache, in `dtype`
-    on the CPU. `products` has the best rate of each size, and `tensor_bytes` the size of the tensors that were added.
+    `compute` is of matrix products, and `memory` of additions and copies of tensors far larger than the cache; both are
+    in `dtype` on the CPU. `products` has the best rate of each size, `tensor_bytes` is the size of an added tensor.
     `others_cores` are the cores that other processes kept busy meanwhile, NaN if that is not known.
 
     >>> machine = Machine("float32", Band(100e9, 95e9, 90e9), Band(40e9, 39e9, 30e9), {1024: 100e9}, 2**26, 9, 1.0, 0.0)
@@ -83,12 +83,13 @@ class Machine:
         the rounds differ by 25 %: other processes kept 1.5 cores busy; measure again with again=True when it is quiet
         """
         told = self.fingerprint
-        sizes = "; ".join(f"{size}: {short_units(rate, 'FLOP/s')}" for size, rate in self.products.items())
+        size = short_units(self.tensor_bytes, "B")
+        sizes = "; ".join(f"{each}: {short_units(rate, 'FLOP/s')}" for each, rate in self.products.items())
         lines = [
             f"{told.get('processor') or 'this machine'}, {told.get('cores', '?')} cores, {self.dtype}: "
             f"measured in {self.rounds} rounds, {fixed(self.seconds, 1)} s{self.taken and f', {self.taken}'}",
             f"compute: {_told(self.compute, 'FLOP/s')} (products of {sizes})",
-            f"memory: {_told(self.memory, 'B/s')} (adding and copying tensors of {short_units(self.tensor_bytes, 'B')})",
+            f"memory: {_told(self.memory, 'B/s')} (adding and copying tensors of {size})",
             f"an op that does fewer than {fixed(self.ridge, 1)} FLOP for each byte waits for the memory",
         ]
         if not self.repeats:
@@ -146,9 +147,9 @@ def _read(path: Path) -> Machine | None:
     """The measurement in a file; None if there is none, or it is not to be read: it can be taken again."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         told = json.loads(path.read_bytes())
-        bands = {name: Band(**told.pop(name)) for name in ("compute", "memory")}
-        products = {int(size): float(rate) for size, rate in told.pop("products").items()}
-        found = Machine(**bands, products=products, **told)
+        told["products"] = {int(size): float(rate) for size, rate in told["products"].items()}
+        compute, memory = (Band(**told.pop(name)) for name in ("compute", "memory"))
+        found = Machine(compute=compute, memory=memory, **told)
         if min(found.compute.best, found.memory.best) > 0 and found.fingerprint == processor():
             return found
     return None

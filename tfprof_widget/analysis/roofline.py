@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -191,7 +191,8 @@ class Rates:
 
 
 def _ratio(one: Floats, other: Floats) -> Floats:
-    return np.divide(one, other, out=np.full(len(one), np.nan), where=other > 0)
+    found: Floats = np.divide(one, other, out=np.full(len(one), np.nan), where=other > 0)
+    return found
 
 
 def rates_of(profile: ProfileData, options: Options, groups: Indices, count: int) -> Rates:
@@ -209,7 +210,7 @@ def rates_of(profile: ProfileData, options: Options, groups: Indices, count: int
     for values, each in zip(sums, columns, strict=True):
         np.add.at(values, groups[inside], each[inside])
     seconds, float_ops, moved_in_all, known = sums
-    return Rates(seconds, float_ops, moved_in_all, np.where(seconds > 0, known / np.where(seconds > 0, seconds, 1), 1.0))
+    return Rates(seconds, float_ops, moved_in_all, np.nan_to_num(_ratio(known, seconds), nan=1.0))
 
 
 def rates_of_view(view: ViewData) -> Rates:

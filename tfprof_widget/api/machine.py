@@ -37,7 +37,7 @@ CACHES = 4
 
 
 @dataclass(frozen=True)
-class Kernels:
+class TimedKernels:
     """Runs of TensorFlow's kernels: a product of matrices of each size, an addition and a copy, of so many bytes."""
 
     products: Mapping[int, Callable[[], Any]]
@@ -79,13 +79,13 @@ def machine(dtype: str = "float32", *, seconds: float = 1.0, keep: bool = False,
     return found
 
 
-def measured(kernels: Kernels, dtype: str, seconds: float, clock: Callable[[], float] = perf_counter) -> Machine:
+def measured(kernels: TimedKernels, dtype: str, seconds: float, clock: Callable[[], float] = perf_counter) -> Machine:
     """Run the kernels in turns for so many seconds.
 
     A round's rate is the best of its products, or of its addition and its copy.
 
     >>> ticks = iter(range(10**6))  # each look at the clock takes a thousandth of a second, and the kernels take none
-    >>> kernels = Kernels({128: int, 256: int}, addition=int, copy=int, tensor_bytes=2**26)
+    >>> kernels = TimedKernels({128: int, 256: int}, addition=int, copy=int, tensor_bytes=2**26)
     >>> found = measured(kernels, "float32", 0.1, lambda: next(ticks) / 1024)
     >>> found.compute.best == 2 * 1024 * 2 * 256**3, found.memory.best == 1024 * 3 * 2**26, found.repeats
     (True, True, True)
@@ -143,7 +143,7 @@ def _band(rates: list[float]) -> Band:
 
 
 @contextmanager
-def _kernels(dtype: str) -> Iterator[Kernels]:
+def _kernels(dtype: str) -> Iterator[TimedKernels]:
     """The kernels, run as this process runs its ops: one by one, or in a session where eager execution is off."""
     try:
         import tensorflow as tf
@@ -158,7 +158,7 @@ def _kernels(dtype: str) -> Iterator[Kernels]:
         if tf.executing_eagerly() and tf.config.experimental.get_synchronous_execution():
             pairs = {size: _pair(tf.fill, kind, size, size) for size in SIZES}
             one, other = _pair(tf.fill, kind, length)
-            yield Kernels(
+            yield TimedKernels(
                 {size: partial(tf.raw_ops.MatMul, a=a, b=b) for size, (a, b) in pairs.items()},
                 partial(tf.raw_ops.AddV2, x=one, y=other),
                 partial(tf.raw_ops.DeepCopy, x=one),
@@ -174,7 +174,7 @@ def _pair(fill: Callable[..., Any], kind: Any, *shape: int) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _session_kernels(tf: Any, kind: Any, length: int) -> Iterator[Kernels]:
+def _session_kernels(tf: Any, kind: Any, length: int) -> Iterator[TimedKernels]:
     def variable(shape: tuple[int, ...], value: Any) -> Any:
         handle = tf.raw_ops.VarHandleOp(dtype=kind, shape=shape, shared_name=f"tensor{len(made)}")
         made.append(tf.raw_ops.AssignVariableOp(resource=handle, value=tf.fill(shape, value)))
@@ -197,4 +197,4 @@ def _session_kernels(tf: Any, kind: Any, length: int) -> Iterator[Kernels]:
         session.run(made)
         runs = {size: session.make_callable(product.op) for size, product in products.items()}
         add, duplicate = (session.make_callable(each.op) for each in (addition, copy))
-        yield Kernels(runs, add, duplicate, length * kind.size)
+        yield TimedKernels(runs, add, duplicate, length * kind.size)

@@ -43,8 +43,7 @@ from tfprof_widget.profiles.devices import canonical, device_label
 from tfprof_widget.profiles.options import METRICS, Options, one_of
 
 CHARTS: Mapping[str, ChartKind] = {
-    kind.name: kind
-    for kind in (OVERVIEW, LAYERS, OP_TYPES, SCOPES, STEPS, MEMORY, TIMELINE, WORKERS, ROOFLINE, ADVICE)
+    kind.name: kind for kind in (OVERVIEW, LAYERS, OP_TYPES, SCOPES, STEPS, MEMORY, TIMELINE, WORKERS, ROOFLINE, ADVICE)
 }
 # The size of a title's letters to that of a caption's.
 TITLE_LETTER = 1.25

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfprof_widget.analysis.roofline import (
-    BOUNDS,
     KnownRoof,
     Rates,
     Roof,
@@ -99,7 +98,7 @@ def roofline_data(subject: Subject) -> RooflineData:
 
 def _has_dot(rates: Rates, row: int) -> bool:
     """A logarithm has no place for nothing."""
-    return min(rates.seconds[row], rates.float_ops[row], rates.bytes[row]) > 0
+    return bool(min(rates.seconds[row], rates.float_ops[row], rates.bytes[row]) > 0)
 
 
 def _corners(dots: Sequence[dict[str, Any]], roof: Roof | None) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from tfprof_widget.analysis.device_steps import device_steps
 from tfprof_widget.analysis.machines import Machine
-from tfprof_widget.analysis.roofline import roofline_table, told_roof
+from tfprof_widget.analysis.roofline import roof_of, roofline_table, told_roof
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.tree import Contracted
 from tfprof_widget.engine.view import ViewData
-from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO
+from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Floats, Integers
 from tfprof_widget.lib.errors import warn_user
 from tfprof_widget.lib.text import cut_in_the_middle, visible
 from tfprof_widget.output.cells import device_name
@@ -66,10 +66,22 @@ def _layers_frame(view: ViewData) -> pandas.DataFrame:
         columns[named.get(measure, measure)] = _in_units(view.own[measure], view.unit(measure))
         if measure == "micros":
             columns["share"] = view.own["micros"] / whole
+    columns |= _rates(view, view.own)
     columns |= {"depth": view.depth, "parent": view.parent - 1}
     for measure in measures:
         columns[f"total_{named.get(measure, measure)}"] = _in_units(view.total[measure], view.unit(measure))
+    columns |= {f"total_{name}": values for name, values in _rates(view, view.total).items()}
     return pandas.DataFrame(columns).iloc[1:].reset_index(drop=True)
+
+
+def _rates(view: ViewData, sums: Mapping[str, Integers]) -> dict[str, Floats]:
+    """How fast rows compute, and as a part of the most that their machine can; missing where that is not known."""
+    seconds = sums["micros"] / (1e6 * view.unit("micros"))
+    float_ops = sums["float_ops"] / view.unit("float_ops")
+    missing = np.full(len(view), np.nan)
+    rate = np.divide(float_ops, seconds, out=missing.copy(), where=(seconds > 0) & (float_ops > 0))
+    roof = roof_of(view.profile).roof
+    return {"gflops": rate / 1e9, "of_peak": rate / roof.float_ops if roof is not None else missing}
 
 
 def layer_types(view: ViewData) -> list[str]:

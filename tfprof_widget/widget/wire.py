@@ -101,9 +101,10 @@ def _roofline(profile: ProfileData, whole: ProfileData) -> Iterator[Column]:
     moved, known = moved_bytes(profile), roof_of(whole)
     roof = known.roof
     yield "nodes.moved_bytes", _numbers(moved.of_one_run)
-    yield "nodes.work_known", _indices(moved.is_known)
-    yield "roof.rates", np.array(
-        [roof.float_ops, roof.bytes, roof.usual_float_ops, roof.usual_bytes] if roof else [], np.float64
+    yield "nodes.work_known", _indices(moved.is_known.astype(np.int32))
+    yield (
+        "roof.rates",
+        np.array([roof.float_ops, roof.bytes, roof.usual_float_ops, roof.usual_bytes] if roof else [], np.float64),
     )
     yield "roof.words", [told_roof(roof) if roof else "", known.reason]
     yield "roof.step_nanos", _numbers(step_nanos(whole))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfprof_widget.ingest.flops.alike import CountedRuns
 from tfprof_widget.ingest.flops.counting import Counter, Outcome
@@ -54,13 +55,24 @@ _INPUT_TYPES = ("T", "SrcT", "dtype", "Tparams", "T1")
 _UPDATE = re.compile(r"(Resource)?(Sparse)?Apply(?P<rule>\w+)|Assign(Add|Sub)(VariableOp)?|(Resource)?Scatter\w+")
 _SLOTS = {
     **dict.fromkeys(("GradientDescent", "ProximalGradientDescent"), 1),
-    **dict.fromkeys(("Momentum", "KerasMomentum", "Adagrad", "AdagradV2", "ProximalAdagrad", "AddSign", "PowerSign"), 2),
+    **dict.fromkeys(
+        ("Momentum", "KerasMomentum", "Adagrad", "AdagradV2", "ProximalAdagrad", "AddSign", "PowerSign"), 2
+    ),
     **dict.fromkeys(("Adam", "AdaMax", "RMSProp", "Adadelta", "Ftrl", "FtrlV2", "AdagradDA"), 3),
     **dict.fromkeys(("AdamWithAmsgrad", "CenteredRMSProp"), 4),
 }
 """How many variables an update has as its first inputs, by its rule."""
 
-_NAMES = {"double": 2, "int64": 9, "uint64": 23, "complex64": 8, "complex128": 18, "half": 19, "bfloat16": 14, "bool": 10}
+_NAMES = {
+    "double": 2,
+    "int64": 9,
+    "uint64": 23,
+    "complex64": 8,
+    "complex128": 18,
+    "half": 19,
+    "bfloat16": 14,
+    "bool": 10,
+}
 _NAMES |= {"int32": 3, "uint32": 22, "int16": 5, "uint16": 17, "int8": 6, "uint8": 4, "string": 7, "resource": 20}
 _TYPE_NAME = re.compile(r"(?:^\(|;)(\w+)\[")
 
@@ -116,7 +128,7 @@ def _told_types(tables: ProfileTables) -> dict[int, tuple[int, ...]]:
     return {node: read[code] for node, code in zip(nodes.tolist(), codes, strict=True)}
 
 
-def _of_nodes(reader: NodeReader, rows: Integers, types: Mapping[int, tuple[int, ...]]) -> list[int]:
+def _of_nodes(reader: NodeReader, rows: NDArray[np.integer], types: Mapping[int, tuple[int, ...]]) -> list[int]:
     return [moved_by(_as_run(reader, row), types.get(row, ())) for row in rows.tolist()]
 
 
