@@ -61,6 +61,18 @@ def profile_of(sketch: str) -> Profile:
     return Profile.from_protos(*protos_of(sketch))
 
 
+def shaped(sketch: str, dtype: int = 1, **shapes: tuple[int, ...]) -> Profile:
+    """The profile of a sketch whose nodes compute in a type, by its number, and put out tensors of these shapes."""
+    protos = protos_of(sketch)
+    for node in protos.graph.node:
+        node.attr["T"].type = dtype
+        if node.name in shapes:
+            shape = node.attr["_output_shapes"].list.shape.add()
+            for size in shapes[node.name]:
+                shape.dim.add(size=size)
+    return Profile.from_protos(*protos)
+
+
 def drawn(view: View, *measures: str) -> str:
     """The rows of a view, indented, each with own and total of the measures (times in microseconds)."""
     lines = []

@@ -103,8 +103,7 @@ def roof_of(profile: ProfileTables, machine: Machine | None = None) -> KnownRoof
     """
     if machine is not None:
         return KnownRoof(Roof.measured(machine))
-    totals = profile.step_totals
-    if totals.accelerator_nanos.sum() > totals.cpu_nanos.sum():
+    if _computes_on_accelerators(profile):
         return _of_accelerator(profile)
     told = profile.kept_run.fingerprint if profile.kept_run is not None else {}
     of_machine = {name: told[name] for name in processor() if name in told}
@@ -137,6 +136,15 @@ def computes_in(profile: ProfileTables) -> str:
         if dtype is not None:
             sums[dtype] = sums.get(dtype, 0) + int(nodes.float_ops[row_of[name]])
     return max(sums, key=lambda each: sums[each], default="float32")
+
+
+def _computes_on_accelerators(profile: ProfileTables) -> bool:
+    """Whether most float operations are of ops whose kernels ran on accelerators."""
+    totals = profile.step_totals
+    float_ops, on_accelerator = totals.float_ops_of(profile.nodes), totals.accelerator_nanos > 0
+    if not float_ops.any():
+        return bool(totals.accelerator_nanos.sum() > totals.cpu_nanos.sum())
+    return bool(float_ops[on_accelerator].sum() > float_ops[~on_accelerator].sum())
 
 
 def _of_accelerator(profile: ProfileTables) -> KnownRoof:
@@ -196,9 +204,13 @@ def _ratio(one: Floats, other: Floats) -> Floats:
 
 
 def rates_of(profile: ProfileData, options: Options, groups: Indices, count: int) -> Rates:
-    """What groups of nodes do in the mean of the chosen steps; `groups` has the group of each node, or ABSENT."""
+    """What groups of nodes do in the mean of the chosen steps; `groups` has the group of each node, or ABSENT.
+
+    What ran on an accelerator takes the time of its kernels, without that of the host, which starts them.
+    """
     found, moved = measures(profile, options), moved_bytes(profile)
-    micros, unit = found.columns["micros"], found.time_scale
+    of_kernels, unit = found.columns["accelerator_micros"], found.time_scale
+    micros = np.where(of_kernels > 0, of_kernels, found.columns["micros"])
     columns = (
         micros / (1e6 * unit),
         found.columns["float_ops"] / found.scale,

@@ -2,6 +2,7 @@
 
 import { BOUNDS, ROOFLINE_TITLE, SIZES } from "../data/chart_words.ts";
 import { cacheOf, type Profile } from "../data/profile.ts";
+import type { Measure } from "../engine/measures.ts";
 import { chosenSteps } from "../engine/steps.ts";
 import type { View } from "../engine/view.ts";
 import { shortTime, shortUnits, visible } from "../lib/format.ts";
@@ -94,10 +95,10 @@ interface Rates {
 /** What the rows of a view do themselves in the mean of the chosen steps. */
 function ratesOf(view: View, { movedBytes, workKnown }: RoofColumns): Rates[] {
   const { measures } = view.sums;
-  const [micros, floatOps, runs] = (["micros", "float_ops", "runs"] as const).map((name) =>
-    measures.column(name),
-  ) as [Float64Array, Float64Array, Float64Array];
-  const microUnit = 1e6 * measures.unit("micros");
+  const column = (name: Measure): Float64Array => measures.column(name) as Float64Array;
+  const [micros, floatOps, runs] = [column("micros"), column("float_ops"), column("runs")];
+  const ofKernels = column("accelerator_micros");
+  const [microUnit, kernelUnit] = [1e6 * measures.unit("micros"), 1e6 * measures.unit("accelerator_micros")];
   const [flopUnit, runUnit] = [measures.unit("float_ops"), measures.unit("runs")];
   const { tree, weight } = view.forest;
   return Array.from(view.places, (place) => {
@@ -105,7 +106,9 @@ function ratesOf(view: View, { movedBytes, workKnown }: RoofColumns): Rates[] {
     for (let at = tree.rowStart[place] as number; at < (tree.rowStart[place + 1] as number); at++) {
       const node = tree.rows[at] as number;
       if (!((weight[at] as number) > 0 && (runs[node] as number) > 0)) continue;
-      const seconds = (micros[node] as number) / microUnit;
+      // What ran on an accelerator takes the time of its kernels.
+      const onAccelerator = ofKernels[node] as number;
+      const seconds = onAccelerator > 0 ? onAccelerator / kernelUnit : (micros[node] as number) / microUnit;
       sums.seconds += seconds;
       sums.floatOps += (floatOps[node] as number) / flopUnit;
       sums.bytes += ((runs[node] as number) * (movedBytes[node] as number)) / runUnit;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,13 +128,31 @@ def _told_types(tables: ProfileTables) -> dict[int, tuple[int, ...]]:
 
 
 def _of_nodes(reader: NodeReader, rows: NDArray[np.integer], types: Mapping[int, tuple[int, ...]]) -> list[int]:
-    return [moved_by(_as_run(reader, row), types.get(row, ())) for row in rows.tolist()]
+    """The bytes of one run of each node; nodes that are alike are counted once."""
+    counted: dict[Any, int] = {}
+    found = []
+    for row in rows.tolist():
+        op, told = reader.op(row), types.get(row, ())
+        key: Any = op
+        if op not in counted and not stays(op):
+            # A fused kernel takes in other tensors than the node.
+            taken, outputs = reader.taken_in(row), reader.output_shapes(row)
+            inputs = taken if taken and None not in taken else reader.input_shapes(row, op)
+            key = op, inputs, outputs, told, reader.sealed_attributes(row)
+            if key not in counted:
+                counted[key] = moved_by(Operation(op, inputs, outputs, reader.attributes(row)), told)
+        found.append(counted.setdefault(key, 0))
+    return found
 
 
-def _as_run(reader: NodeReader, row: int) -> Operation:
-    """The kernel that ran for a node: a fused one takes in other tensors than the node."""
-    operation, taken = reader.operation(row), reader.taken_in(row)
-    return replace(operation, inputs=taken) if taken and None not in taken else operation
+def stays(op: str) -> bool:
+    """Whether an op leaves tensors where they are.
+
+    >>> stays("Reshape"), stays("Transpose")
+    (True, False)
+    """
+    main = main_op(op)
+    return bool(STAY.fullmatch(main) or CALLS.fullmatch(main))
 
 
 def _take_told(tables: ProfileTables, of_one_run: Integers, is_known: Flags, counter: Counter) -> None:
@@ -162,7 +179,7 @@ def moved_by(operation: Operation, types: tuple[int, ...] = ()) -> int:
     (0, -1)
     """
     op = main_op(operation.op)
-    if STAY.fullmatch(op) or CALLS.fullmatch(op):
+    if stays(op):
         return 0
     if "Dataset" in op or "Iterator" in op or not (operation.inputs or operation.outputs):
         return _UNKNOWN
