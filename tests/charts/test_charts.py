@@ -82,7 +82,7 @@ def texts(spec: dict[str, Any]) -> str:
         ("steps", ["7", "4 ms"]),
         ("steps_by_kind", ["7", "4 ms", "training"]),
         ("memory", ["GPU:0", "peak 3 MB", "2 MB", "1 ms"]),
-        ("roofline", ["dense", "compute", "10 GFLOP/s", "0.1", "FLOP for each byte"]),
+        ("roofline", ["dense", "compute", "10 GFLOP/s", "0.1", "FLOP for each byte of inputs and outputs"]),
     ],
 )
 def test_chart_of_a_page_draws_its_data(name: str, wanted: list[str]) -> None:

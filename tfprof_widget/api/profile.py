@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tfprof_widget.analysis.advisor.runner import Advice
     from tfprof_widget.analysis.cluster.summary import ClusterSummary
     from tfprof_widget.analysis.coverage import FlopsCoverage
-    from tfprof_widget.analysis.machines import Machine
     from tfprof_widget.ingest.files.find import AnyPath, Source
     from tfprof_widget.ingest.merging.merge import Captured
     from tfprof_widget.widget.traits import TfprofWidget
@@ -132,28 +131,6 @@ class Profile(ProfileData, Accounted):
         from tfprof_widget.analysis.coverage import flops_coverage
 
         return flops_coverage(self, **options)
-
-    def roofline(self, machine: Machine | None = None, by: str = "op", **options: Any) -> pandas.DataFrame:
-        """What ops compute and move, and whether computing or the memory is what they take their time for.
-
-        A row is an op, with `by` a "layer" or a "type" of ops; the costliest come first. `bytes_moved` are the inputs
-        and outputs, each counted once, and `intensity` the float operations for each of these bytes. `of_peak` and
-        `of_bandwidth` compare with what `tfprof_widget.machine()` measured, or with what the accelerator of a recording
-        says of itself. `bound` is "compute", "memory", or "overhead" where neither explains a tenth of the time; it is
-        missing if the work is known for less than half of the time, of which `known` is the share. Where no roof is
-        known, a warning says why.
-
-        >>> from tfprof_widget.analysis.machines import Band, Machine
-        >>> from tfprof_widget.demo import demo_profile
-        >>> machine = Machine("float32", Band(1e11, 1e11, 1e11), Band(1e10, 1e10, 1e10), {}, 2**26, 3, 1.0, 0.0)
-        >>> frame = demo_profile().roofline(machine, by="type")
-        >>> frame[["name", "float_ops", "bytes_moved", "bound"]].values.tolist()[0]
-        ['MatMul', 13172736.0, 715776.0, 'compute']
-        """
-        from tfprof_widget.output.tabular import roofline_frame
-        from tfprof_widget.profiles.options import Options
-
-        return roofline_frame(self, machine, by, Options.of(**options))
 
     def advice(self) -> Advice:
         """What every checker says of the profile, as in the widget's advice tab: print it, or take its `reports`.

@@ -160,7 +160,6 @@ def _notes(subject: Subject, rates: Rates, known: KnownRoof) -> list[str]:
     left_out = sum(float(rates.seconds[row]) for row in range(len(rates.seconds)) if not _has_dot(rates, row))
     if left_out > 0:
         notes.append(f"{written_percent(left_out / whole, 0)} of the op time is of rows without FLOP or bytes")
-    notes.append("bytes are inputs and outputs, each counted once")
     return notes
 
 
@@ -199,7 +198,12 @@ def _drawn() -> altair.LayerChart:
         return alt.Scale(type="log", nice=False)
 
     rate = "trim(replace(format(datum.value, '~s'), regexp('([^0-9.]?)$'), ' $1') + 'FLOP/s')"
-    across = alt.X("intensity:Q", title="FLOP for each byte", axis=axis("format(datum.value, ',')"), scale=logarithm())
+    across = alt.X(
+        "intensity:Q",
+        title="FLOP for each byte of inputs and outputs",
+        axis=axis("format(datum.value, ',')"),
+        scale=logarithm(),
+    )
     up = alt.Y("rate:Q", title=None, axis=axis(rate), scale=logarithm())
     frame = alt.Chart(alt.NamedData("frame"), height=HEIGHT).mark_point(opacity=0, size=0, aria=False)
     band = alt.Chart(alt.NamedData("band")).mark_area(color="var(--accent)", opacity=0.14, aria=False)

@@ -284,7 +284,7 @@ function notesOf(
     const part = percent(leftOut / sumOf(rates, "seconds"), 0);
     notes.push(`${part} of the op time is of rows without FLOP or bytes`);
   }
-  return [...notes, "bytes are inputs and outputs, each counted once"];
+  return notes;
 }
 
 /** How much of the machine a step uses by the clock, and by the time of its ops. */

@@ -8,7 +8,7 @@ import type { Store } from "../../state/store.ts";
 import { Chart, type ChartMark } from "./chart.tsx";
 
 // Half the side of the area around a dot that a pointer hits, in parts of the plot.
-const REACH = { x: 0.02, y: 0.03 };
+const REACH = { x: 0.014, y: 0.018 };
 
 /** The chart, and what is said of it in its head. */
 export function RooflineChart({ store, found }: { readonly store: Store; readonly found: Roofline }) {

@@ -102,6 +102,7 @@ export function fitting(
   const need = ({ key }: TableColumn): number => {
     if (key === "own" || key === "total") return key === "total" ? 4 : 3;
     if (isPass(key)) return 1.5;
+    if (key === "gflops" || key === "of_peak") return 1.2;
     return asked.includes(key) ? 2 : Number(isMeasure(key));
   };
   let left = room - LEAST_NAME;
