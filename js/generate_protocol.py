@@ -131,6 +131,8 @@ WORDS: dict[str, tuple[str, object]] = {
             "highestStep": overview.HIGHEST,
             "rooflineHeight": roofline.HEIGHT,
             "mostDots": roofline.MOST_DOTS,
+            "leastPart": roofline.LEAST_PART,
+            "leastTold": roofline.LEAST_TOLD,
             "mostNames": roofline.MOST_NAMES,
             "leastNamed": roofline.LEAST_NAMED,
             "near": list(roofline.NEAR),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from textwrap import dedent
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.view import View
@@ -61,7 +61,7 @@ def profile_of(sketch: str) -> Profile:
     return Profile.from_protos(*protos_of(sketch))
 
 
-def shaped(sketch: str, dtype: int = 1, **shapes: tuple[int, ...]) -> Profile:
+def shaped(sketch: str, dtype: Any = 1, **shapes: Any) -> Profile:
     """The profile of a sketch whose nodes compute in a type, by its number, and put out tensors of these shapes."""
     protos = protos_of(sketch)
     for node in protos.graph.node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def made(dtype: str) -> Iterator[TimedKernels]:
         found.append(dtype)
         clock = Clock()
-        monkeypatch.setattr(measuring, "measured", lambda *given: measured(*given[:3], clock))
+        monkeypatch.setattr(measuring, "measured", partial(measured, clock=clock))
         yield kernels(clock)
 
     monkeypatch.setattr(measuring, "_kernels", made)

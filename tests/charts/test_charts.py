@@ -57,7 +57,17 @@ ROWS: dict[str, dict[str, list[dict[str, Any]]]] = {
         "peaks": [{"device": "GPU:0", "seconds": 0.002, "bytes": 3_000_000, "label": "peak 3 MB"}],
     },
     "roofline": {
-        "dots": [{"label": "dense", "intensity": 20, "rate": 3e10, "size": 99, "bound": "compute", "opacity": 1}],
+        "dots": [
+            {
+                "label": "dense",
+                "align": "right",
+                "intensity": 20,
+                "rate": 3e10,
+                "size": 99,
+                "bound": "compute",
+                "opacity": 1,
+            }
+        ],
         "frame": [{"intensity": 0.1, "rate": 1e9}, {"intensity": 100, "rate": 1e11}],
         "roof": [{"intensity": 1, "rate": 1e9}, {"intensity": 10, "rate": 5e10}, {"intensity": 100, "rate": 5e10}],
         "band": [{"intensity": 1, "rate": 1e9, "usual": 1e9}, {"intensity": 100, "rate": 5e10, "usual": 3e10}],

@@ -31,9 +31,15 @@ HEIGHT = 260
 MOST_DOTS = 200
 """The costliest rows that have a dot."""
 
+LEAST_PART = 0.001
+"""A row that takes less of the time than this has none: the axes would reach far for what does not matter."""
+
 MOST_NAMES = 8
 LEAST_NAMED = 0.02
 """A row that takes less of the time than this has no name beside its dot."""
+
+LEAST_TOLD = 0.005
+"""Less of the time than this is not told to have no dot."""
 
 UNKNOWN = "no roof known"
 KINDS = {"compute": "--own", "memory": "--op-elementwise", "overhead": "--op-gradient", UNKNOWN: "--op-other"}
@@ -67,7 +73,9 @@ def roofline_data(subject: Subject) -> RooflineData:
     view, rates = subject.view, rates_of_view(subject.view)
     known = roof_of(view.profile)
     whole = float(rates.seconds.sum())
-    shown = [row for row in np.argsort(-rates.seconds, kind="stable").tolist() if _has_dot(rates, row)][:MOST_DOTS]
+    least = LEAST_PART * whole
+    order = [row for row in np.argsort(-rates.seconds, kind="stable").tolist() if rates.seconds[row] >= least]
+    shown = [row for row in order if _has_dot(rates, row)][:MOST_DOTS]
     if not shown:
         raise ProfileError("there is no roofline, for no row that is shown has a time, float operations and bytes")
     bounds, intensity, rate = rates.bounds(known.roof), rates.intensity, rates.rate
@@ -75,6 +83,7 @@ def roofline_data(subject: Subject) -> RooflineData:
         {
             "name": visible(view.names[row]),
             "label": "",
+            "align": "left",
             "intensity": float(intensity[row]),
             "rate": float(rate[row]),
             "size": LEAST_SIZE + (MOST_SIZE - LEAST_SIZE) * float(rates.seconds[row]) / whole,
@@ -86,6 +95,9 @@ def roofline_data(subject: Subject) -> RooflineData:
     corners = _corners(dots, known.roof)
     for place in _named(dots, corners, [float(rates.seconds[row]) / whole for row in shown]):
         dots[place]["label"] = visible(view.names[shown[place]].rpartition("/")[2])
+    middle = math.sqrt(corners[0]["intensity"] * corners[1]["intensity"])
+    for dot in dots:  # names reach to where there is more room
+        dot["align"] = "right" if dot["intensity"] > middle else "left"
     data = {
         "dots": dots,
         "frame": corners,
@@ -158,7 +170,7 @@ def _notes(subject: Subject, rates: Rates, known: KnownRoof) -> list[str]:
         notes += _utilisation(subject, rates, known.roof)
     whole = float(rates.seconds.sum())
     left_out = sum(float(rates.seconds[row]) for row in range(len(rates.seconds)) if not _has_dot(rates, row))
-    if left_out > 0:
+    if left_out >= LEAST_TOLD * whole:
         notes.append(f"{written_percent(left_out / whole, 0)} of the op time is of rows without FLOP or bytes")
     return notes
 
@@ -201,7 +213,7 @@ def _drawn() -> altair.LayerChart:
     across = alt.X(
         "intensity:Q",
         title="FLOP for each byte of inputs and outputs",
-        axis=axis("format(datum.value, ',')"),
+        axis=axis("format(datum.value, datum.value < 1 ? ',' : '~s')"),
         scale=logarithm(),
     )
     up = alt.Y("rate:Q", title=None, axis=axis(rate), scale=logarithm())
@@ -219,7 +231,8 @@ def _drawn() -> altair.LayerChart:
         color=alt.Color("bound:N", scale=colours, legend=shown),
         shape=alt.Shape("bound:N", scale=alt.Scale(domain=[*KINDS], range=list(SHAPES)), legend=shown),
     )
-    names = dots.mark_text(align="left", dx=10, color="var(--text)", limit=120, aria=False).encode(text="label:N")
+    beside: dict[str, Any] = {"align": {"expr": "datum.align"}, "dx": {"expr": "datum.align == 'left' ? 10 : -10"}}
+    names = dots.mark_text(color="var(--text)", limit=140, aria=False, **beside).encode(text="label:N")
     listed = alt.Chart(alt.NamedData("bounds")).mark_point(opacity=0, size=0, aria=False)
     layers = [
         frame.encode(x=across, y=up),

@@ -39,6 +39,8 @@ interface Point {
 export interface RooflineDot extends Point {
   readonly name: string;
   readonly label: string;
+  /** On which side of its own end the name is: to where there is more room. */
+  readonly align: "left" | "right";
   readonly size: number;
   readonly bound: string;
   readonly opacity: number;
@@ -136,7 +138,7 @@ export function rooflineOf(view: View, profile: Profile, isLit: (row: number) =>
   // A logarithm has no place for nothing.
   const hasDot = ({ seconds, floatOps, bytes }: Rates): boolean => Math.min(seconds, floatOps, bytes) > 0;
   const shown = [...rates.keys()]
-    .filter((row) => hasDot(rates[row] as Rates))
+    .filter((row) => hasDot(rates[row] as Rates) && secondsOf(rates, row) >= SIZES.leastPart * whole)
     .sort((one, other) => secondsOf(rates, other) - secondsOf(rates, one))
     .slice(0, SIZES.mostDots);
   if (!shown.length) return null;
@@ -150,6 +152,7 @@ export function rooflineOf(view: View, profile: Profile, isLit: (row: number) =>
     frame,
     shown.map((row) => secondsOf(rates, row) / whole),
   );
+  const middle = Math.sqrt(frame[0].intensity * frame[1].intensity);
   const dots = shown.map((row, place): RooflineDot => {
     const own = rates[row] as Rates;
     const name = view.name(row);
@@ -157,6 +160,7 @@ export function rooflineOf(view: View, profile: Profile, isLit: (row: number) =>
     return {
       name: visible(name),
       label: named.has(place) ? visible(name.slice(name.lastIndexOf("/") + 1)) : "",
+      align: (points[place] as Point).intensity > middle ? "right" : "left",
       ...(points[place] as Point),
       size: SIZES.leastDot + ((SIZES.mostDot - SIZES.leastDot) * own.seconds) / whole,
       bound,
@@ -280,9 +284,9 @@ function notesOf(
     rates.filter((each) => !hasDot(each)),
     "seconds",
   );
-  if (leftOut > 0) {
-    const part = percent(leftOut / sumOf(rates, "seconds"), 0);
-    notes.push(`${part} of the op time is of rows without FLOP or bytes`);
+  const part = leftOut / sumOf(rates, "seconds");
+  if (part >= SIZES.leastTold) {
+    notes.push(`${percent(part, 0)} of the op time is of rows without FLOP or bytes`);
   }
   return notes;
 }
