@@ -47,6 +47,7 @@ def test_dots_lie_below_the_roof_and_select_their_rows(open_profile: Opening, mo
     assert left[1] is not None
     assert left[0]["x"] > left[1]["x"]  # by intensity
     assert left[0]["y"] < left[1]["y"]  # by rate
+    expect(screen.chart(ROOFLINE).locator("svg .mark-line path")).to_have_count(1)
     screen.chart(ROOFLINE).get_by_role("option", name="MatMul").press("Enter")
     expect(screen.row("MatMul")).to_have_attribute("aria-selected", "true")
     expect(screen.chart(ROOFLINE).get_by_role("option", name="MatMul")).to_have_attribute("aria-selected", "true")
@@ -57,7 +58,7 @@ def test_without_a_measurement_it_shows_the_dots_and_says_how_to_measure(open_pr
     screen.until(lambda: screen.marks(ROOFLINE), ["dense", "add", "tiny"])
     assert "if it was this one, run tfprof_widget.machine()" in head(screen)
     expect(screen.chart(ROOFLINE).locator("svg")).to_contain_text("no roof known")
-    expect(screen.chart(ROOFLINE).locator("svg .mark-line")).to_have_count(0)
+    expect(screen.chart(ROOFLINE).locator("svg .mark-line path")).to_have_count(0)
 
 
 def test_other_tables_have_no_roofline(open_profile: Opening) -> None:
