@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import tensorflow as tf
-from tests.analysis.test_roofline import machine
 
 import tfprof_widget as tfprof
+from tests.analysis.account.test_roofline import machine
 
 BATCH, WIDTH, CLASSES = 64, 128, 32
 
