@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from js.generated import write_or_check
-from tfprof_widget.analysis.roofline import KNOWN, OVERHEAD
+from tfprof_widget.analysis.account.roofline import KNOWN, OVERHEAD
 from tfprof_widget.charts import (
     advice,
     chart,

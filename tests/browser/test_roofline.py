@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.analysis.test_roofline import machine, model
+from tests.analysis.account.test_roofline import machine, model
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
 from tfprof_widget.analysis import machines

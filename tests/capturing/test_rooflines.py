@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.analysis.test_roofline import machine
+from tests.analysis.account.test_roofline import machine
 
 BATCH, WIDTH, CLASSES = 64, 128, 32
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tfprof_widget.analysis.account.roofline import DTYPES
 from tfprof_widget.analysis.machines import Band, Machine, keep_machine, known_machine, remember_machine
-from tfprof_widget.analysis.roofline import DTYPES
 from tfprof_widget.api.capture import is_capturing
 from tfprof_widget.capturing.surroundings import LoadClock
 from tfprof_widget.lib.errors import ProfileError, value_error

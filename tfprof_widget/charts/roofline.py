@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfprof_widget.analysis.roofline import (
+from tfprof_widget.analysis.account.roofline import (
     KnownRoof,
     Rates,
     Roof,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfprof_widget.analysis.account.roofline import roof_of, roofline_table, told_roof
 from tfprof_widget.analysis.device_steps import device_steps
 from tfprof_widget.analysis.machines import Machine
-from tfprof_widget.analysis.roofline import roof_of, roofline_table, told_roof
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.tree import Contracted

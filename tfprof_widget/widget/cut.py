@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.analysis.roofline import moved_bytes
+from tfprof_widget.analysis.account.roofline import moved_bytes
 from tfprof_widget.engine.code import forward_name
 from tfprof_widget.engine.evaluate import view_tree
 from tfprof_widget.engine.layers import node_layers

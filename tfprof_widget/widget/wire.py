@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tfprof_widget.analysis.account.memory import VARIABLES, held_variables
 from tfprof_widget.analysis.account.python import MOST_SLICES, PARTS_SEEN, busy_time, seen_calls, seen_slices
+from tfprof_widget.analysis.account.roofline import moved_bytes, roof_of, step_nanos, told_roof
 from tfprof_widget.analysis.account.step import rows_of_steps
-from tfprof_widget.analysis.roofline import moved_bytes, roof_of, step_nanos, told_roof
 from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.ingest.parts.stacks import with_source_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfprof_widget.analysis.roofline import moved_bytes
+from tfprof_widget.analysis.account.roofline import moved_bytes
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.widget.cut import cut

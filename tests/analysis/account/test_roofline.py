@@ -10,8 +10,8 @@ import pytest
 
 from tests.sketches import profile_of, shaped
 from tfprof_widget.analysis import machines
+from tfprof_widget.analysis.account.roofline import roof_of, step_nanos
 from tfprof_widget.analysis.machines import Band, Machine
-from tfprof_widget.analysis.roofline import roof_of, step_nanos
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning
 from tfprof_widget.lib.processor import processor
