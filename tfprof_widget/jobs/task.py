@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -59,7 +59,7 @@ class RunningTask:
         self._capturing: Any = None
         self._capture: Any = None
         self._exit: Any = None
-        self._is_ending = self._is_over = False
+        self._is_ending = self._is_over = self._is_left = False
         self._killed_by = 0
         self._lock = threading.RLock()
         self._finder = _Imported(self._start)
@@ -189,7 +189,9 @@ class RunningTask:
 
     def _after_fork(self) -> None:
         """In a child, leave the parent's capture alone; begin another one, if children are followed."""
-        was_captured = self._capturing is not None
+        if self._is_left:
+            return
+        self._is_left, was_captured = True, self._capturing is not None
         self.reporter.abandon()
         for number in DEADLY:
             if signal.getsignal(number) == self._told_to_end:
@@ -199,8 +201,9 @@ class RunningTask:
         if not self.settings.follows or not self.reporter.job:
             return
         child = RunningTask(self.settings.of_children(self.reporter.job))
-        child._exit = None
         atexit.register(child._at_exit)
+        os.register_at_fork(after_in_child=child._after_fork)
+        child._note_exits()
         _let_multiprocessing_tell(child)
         if was_captured or AWAITED in sys.modules:
             child._start()
@@ -253,4 +256,9 @@ def _let_multiprocessing_tell(task: RunningTask) -> None:
 def _at_end_of_process(task: RunningTask) -> None:
     from multiprocessing.util import Finalize
 
-    Finalize(None, partial(task.end, Ending(code=None)), exitpriority=-100)
+    Finalize(None, partial(_end_of_process, task), exitpriority=-100)
+
+
+def _end_of_process(task: RunningTask) -> None:
+    error = sys.exc_info()[1]  # in flight still, if there is one
+    task.end(Ending(code=None) if error is None else Ending("failed", 1, _last_words(error), error))
