@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
@@ -356,18 +356,22 @@ class Capture(Accounted, Kept):
         return {"text/plain": repr(self), "text/html": lines + rows}
 
     def _ipython_display_(self) -> None:
-        """Show the widget; if it cannot be made, the reason and a table; at a terminal the text."""
+        self.show()
+
+    def show(self, places: Sequence[str] = ()) -> None:
+        """Show the widget, in outputs with these display ids if given; without it the reason and a table, or text."""
         from IPython.display import display
 
         bundle: Any = self._repr_mimebundle_()
         if "text/html" in bundle and not _shows_text_alone():
             try:
-                self.widget()._ipython_display_()
+                self.widget().show(places)
             except Exception as error:
                 bundle["text/html"] = f"<p>{escape(_why_no_widget(error))}</p>{bundle['text/html']}"
             else:
                 return
-        display(bundle, raw=True)
+        for place, data in zip(places or ("",), (bundle, {}), strict=False):
+            display(data, raw=True, **({"display_id": place, "update": True} if place else {}))
 
 
 def _once_over(found: Value | None) -> Value:
