@@ -1,7 +1,7 @@
 // The entry of the widget: draws a model into an element, follows the theme of the page, and takes the widget away again.
 
 import { render as draw, h } from "preact";
-import { type Rendering, sharedAssets } from "./data/model.ts";
+import { listeningTo, type Rendering, sharedAssets } from "./data/model.ts";
 import { Bundle, type ChartLibrary, type Lent, moduleOf, once } from "./state/bundles.ts";
 import { type Panels, Store } from "./state/store.ts";
 import base from "./styles/base.css";
@@ -30,8 +30,9 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
   root.append(sheet, content);
   const assets = once(given ?? (() => sharedAssets(model, host)));
   const store = new Store({
-    model,
+    model: model.get("_kind") ? listeningTo(model) : model,
     assets,
+    source: host,
     panels: panels.from(
       async () => (await assets()).panels,
       async (packed) => (await moduleOf<PanelsModule>(packed)).default(lent),

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ContextDecorator, ExitStack, nullcontext
 from dataclasses import replace
-from heapq import nlargest
-from operator import itemgetter
 from typing import Any, TypeVar, overload
 
 from tfprof_widget.api.captured import cell_name
@@ -17,6 +15,7 @@ from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.hooks import without_hooks
 from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
+from tfprof_widget.capturing.live import LiveWatch
 from tfprof_widget.capturing.python_sampler import looking
 from tfprof_widget.capturing.recording import Recording, joined
 from tfprof_widget.capturing.sampling import Policy, policy
@@ -95,7 +94,7 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
         log = CellLog()
         interrupts = hold_interrupts()
         try:
-            opened = _OpenCapture(log, interrupts, self.policy, collectives=self.collectives)
+            opened = _OpenCapture(log, interrupts, self.policy, self.name, collectives=self.collectives)
             with opened.hooks:  # taken out at once if entering fails or is interrupted
                 opened.hook()
                 deliver_interrupt()
@@ -131,13 +130,16 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
 class _OpenCapture:
     """The hooks and recorders of a capture between entering and leaving its block."""
 
-    def __init__(self, log: CellLog, interrupts: Interrupts | None, policy: Policy, *, collectives: bool) -> None:
+    def __init__(
+        self, log: CellLog, interrupts: Interrupts | None, policy: Policy, name: str, *, collectives: bool
+    ) -> None:
         self.log = log
         self.interrupts = interrupts
         self.kept_code = KeptCode()
         self.sessions = SessionSource(policy, kept=self.kept_code.positions)
         self.functions = FunctionSource(policy, collectives=collectives, kept=self.kept_code.positions)
         log.sources += [self.sessions, self.functions]
+        self.watch = LiveWatch(name, log, (self.sessions, self.functions))
         self.sessions.log = self.functions.log = log
         self.capture = Capture()
         self.load = LoadClock()
@@ -153,20 +155,12 @@ class _OpenCapture:
         enter(looking(self.log.sampler, self.log.thread_to_see))
         enter(sessions.opening_thread.opened())
         enter(functions.opening_thread.opened())
-        self.capture.counting(
-            lambda: tuple(map(sum, zip(sessions.counts(), functions.counts(), strict=True))),
-            lambda limit: _costliest(sessions, functions, limit),
-        )
+        self.capture.follow(self.watch.state)
 
     def recorded(self) -> Recording:
         """What was recorded of sessions and functions, with notes on what is missing."""
         recorded = joined(self.sessions.recorded(), _with_memory_noted(self.functions.recorded()))
         return replace(_with_streams_noted(recorded), cells=(self.log.times(recorded.runs, cell_name),))
-
-
-def _costliest(sessions: SessionSource, functions: FunctionSource, limit: int) -> list[tuple[str, float]]:
-    """The op types that cost most in one run, of sessions and of functions."""
-    return nlargest(limit, sessions.costliest(limit) + functions.costliest(limit), key=itemgetter(1))
 
 
 def _lost(error: BaseException) -> str:

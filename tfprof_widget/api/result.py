@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
@@ -35,10 +35,10 @@ from tfprof_widget.capturing.surroundings import Surroundings
 from tfprof_widget.lib.errors import ProfileError, error_text
 from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import write_whole
-from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.output.text import counted_rows, summary
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import CPU_MEMORY, ran_on_cpus
+from tfprof_widget.profiles.live import LiveState
 from tfprof_widget.profiles.options import VIEWS, Options
 
 if TYPE_CHECKING:
@@ -68,11 +68,6 @@ def print_options(view: View, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 Value = TypeVar("Value")
-Counts = Callable[[], tuple[int, ...]]
-Costliest = Callable[[int], list[tuple[str, float]]]
-
-# The number of op types in the progress line.
-PROGRESS_OPS = 3
 
 # The most kinds of runs to list in the text of a capture that has times but no ops.
 MOST_TIMED = 5
@@ -92,7 +87,7 @@ class Capture(Accounted, Kept):
         self._name = self.title = ""
         self._taken = datetime.datetime.now(datetime.UTC)
         self._measurement: Measurement | None = None
-        self._watched: tuple[Counts, Costliest] | None = None
+        self._look: Callable[[], LiveState] | None = None
         self.options: Mapping[str, Any] = {}
 
     @classmethod
@@ -116,27 +111,27 @@ class Capture(Accounted, Kept):
         self._surroundings = surroundings
         self._recorded, self._name, self._taken = recorded, name, datetime.datetime.now(datetime.UTC)
         self._captured = captured_graphs(recorded, elapsed)
-        self._watched = None  # it would keep the user's graphs and models alive, and cannot be pickled
+        self._look = None  # it would keep the user's graphs and models alive, and cannot be pickled
 
-    def counting(self, counts: Counts, costliest: Costliest) -> None:
-        """Take the functions that tell the progress: runs seen and traced so far, and op types with seconds a run."""
-        self._watched = counts, costliest
+    def follow(self, look: Callable[[], LiveState]) -> None:
+        """Take the function that tells how the capture stands while it runs."""
+        self._look = look
+
+    def live(self) -> LiveState | None:
+        """How the capture stands while it runs, to be asked from any thread; None once it is over.
+
+        >>> import tfprof_widget as tfprof
+        >>> with tfprof.capture(name="nothing") as prof:
+        ...     prof.live().what, prof.live().phase
+        ('nothing', 'starting')
+        >>> prof.live()
+        """
+        return None if (look := self._look) is None else look()
 
     def progress(self) -> str | None:
-        """One line on the progress of the capture; None if nothing ran yet, and once the capture is over.
-
-        >>> capture = Capture()
-        >>> capture.counting(lambda: (312, 14), lambda limit: [("MatMul", 0.0012), ("Conv2D", 8e-4)][:limit])
-        >>> capture.progress()
-        'tfprof: 14 of 312 runs traced; MatMul 1.20 ms, Conv2D 800 µs a run'
-        """
-        if (watched := self._watched) is None:
-            return None
-        (seen, traced), costliest = watched[0](), watched[1]
-        if not seen:
-            return None
-        costs = ", ".join(f"{op} {written_seconds(taken)}" for op, taken in costliest(PROGRESS_OPS))
-        return f"tfprof: {traced:,} of {seen:,} runs traced" + (f"; {costs} a run" if costs else "")
+        """One line on the progress of the capture; None if nothing ran yet, and once the capture is over."""
+        state = self.live()
+        return state.line() if state is not None and state.runs else None
 
     @property
     def recorded(self) -> Recording:
@@ -361,18 +356,22 @@ class Capture(Accounted, Kept):
         return {"text/plain": repr(self), "text/html": lines + rows}
 
     def _ipython_display_(self) -> None:
-        """Show the widget; if it cannot be made, the reason and a table; at a terminal the text."""
+        self.show()
+
+    def show(self, places: Sequence[str] = ()) -> None:
+        """Show the widget, in outputs with these display ids if given; without it the reason and a table, or text."""
         from IPython.display import display
 
         bundle: Any = self._repr_mimebundle_()
         if "text/html" in bundle and not _shows_text_alone():
             try:
-                self.widget()._ipython_display_()
+                self.widget().show(places)
             except Exception as error:
                 bundle["text/html"] = f"<p>{escape(_why_no_widget(error))}</p>{bundle['text/html']}"
             else:
                 return
-        display(bundle, raw=True)
+        for place, data in zip(places or ("",), (bundle, {}), strict=False):
+            display(data, raw=True, **({"display_id": place, "update": True} if place else {}))
 
 
 def _once_over(found: Value | None) -> Value:

@@ -24,7 +24,7 @@ export function Frame({ store }: { readonly store: Store }) {
     return (
       <section ref={root} class="tfprof" aria-label="tfprof">
         <Head store={store} />
-        <Lazy store={store} panel="HistoryPanel" isMain />
+        <Lazy store={store} panel={ALONE[String(store.host.model.get("_kind"))] ?? "HistoryPanel"} isMain />
         <LazyStyle store={store} />
       </section>
     );
@@ -73,6 +73,9 @@ export function Frame({ store }: { readonly store: Store }) {
     </section>
   );
 }
+
+/** The panels of widgets that show no profile, by their kind. */
+const ALONE: Readonly<Record<string, keyof Panels["panels"]>> = { live: "LivePanel", jobs: "JobsPanel" };
 
 /** What the overview opens with, as plain text. */
 function Sentence({ store }: { readonly store: Store }) {
