@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 pathlib would be imported for this alone
 
@@ -27,7 +28,7 @@ def _import_the_users() -> None:
     """Import the sitecustomize that comes after this one, if there is one."""
     sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401
+        import_module("sitecustomize")
     except ModuleNotFoundError as error:
         if error.name != "sitecustomize":
             raise
