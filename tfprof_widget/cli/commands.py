@@ -355,7 +355,53 @@ DEMO = Command(
     at_prompt=False,
     needs_files=False,
 )
-_ALL = (SCOPE, GRAPH, OP, CODE, LAYERS, ACCOUNT, ADVISE, FLOPS, COMPARE, SET, REPORT, MERGE, DEMO, QUIT, EXIT)
+
+
+def stand_first(session: Session, request: CommandRequest) -> Session:
+    """Say that a command that has options of its own is the first word."""
+    raise value_error(f"{request.command} stands before its options, as in tfprof {request.command} --help")
+
+
+RUN, WATCH, TRACE, JOBS = (
+    Command(name, summary, stand_first, usage, example, at_prompt=False, needs_files=False)
+    for name, summary, usage, example in (
+        (
+            "run",
+            "Runs a program as Python does, and captures what TensorFlow does in it.",
+            "[OPTIONS] SCRIPT.py|-m MODULE [ARGUMENTS]",
+            "run --report page.html train.py --epochs 3",
+        ),
+        ("watch", "Shows how running jobs stand.", "[DIR] [--once] [--job NAME]", "watch tfprof-jobs"),
+        (
+            "trace",
+            "Asks running jobs to trace their next steps.",
+            "[DIR] [--job NAME] [--steps 5]",
+            "trace tfprof-jobs",
+        ),
+        ("jobs", "Lists jobs, and removes old ones.", "[DIR] [--prune AGE]", "jobs tfprof-jobs --prune 7d"),
+    )
+)
+_ALL = (
+    RUN,
+    WATCH,
+    TRACE,
+    JOBS,
+    SCOPE,
+    GRAPH,
+    OP,
+    CODE,
+    LAYERS,
+    ACCOUNT,
+    ADVISE,
+    FLOPS,
+    COMPARE,
+    SET,
+    REPORT,
+    MERGE,
+    DEMO,
+    QUIT,
+    EXIT,
+)
 _OTHERS = {command.name: command for command in _ALL}
 COMMANDS: Mapping[str, Command] = {**_OTHERS, "help": help_command(_OTHERS)}
 

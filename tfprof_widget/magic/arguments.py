@@ -14,7 +14,7 @@ from IPython.core import completer
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import argument, argument_group, kwds
 
-from tfprof_widget.api.tracing_options import RISKY, TRACING, check_rivals, read_range, read_share, sampling_asked
+from tfprof_widget.api.tracing_options import RISKY, TRACING, check_rivals, read_range, read_share
 from tfprof_widget.api.typed_options import Grammar, help_text, placeholder, text_option, unquoted, value_of, words_of
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.output.destination import check_output, parse_output, view_for

@@ -26,12 +26,15 @@ def _begin() -> None:
 
 def _import_the_users() -> None:
     """Import the sitecustomize that comes after this one, if there is one."""
-    sys.modules.pop("sitecustomize", None)
+    own = sys.modules.pop("sitecustomize", None)
     try:
         import_module("sitecustomize")
     except ModuleNotFoundError as error:
         if error.name != "sitecustomize":
             raise
+    finally:
+        if own is not None:
+            sys.modules.setdefault("sitecustomize", own)  # which is being imported still
 
 
 if __name__ == "sitecustomize":
