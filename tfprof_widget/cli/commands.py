@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +15,17 @@ from tfprof_widget.api.typed_options import meant
 from tfprof_widget.api.view import View
 from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, GRAMMAR, JSON, SHOWN, CommandRequest
 from tfprof_widget.cli.compare import print_workers
-from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, option_lines, print_options, print_view, say
+from tfprof_widget.cli.jobs import JOB_COMMANDS
+from tfprof_widget.cli.session import (
+    USAGE_COLUMNS,
+    Command,
+    LazyProfile,
+    Session,
+    option_lines,
+    print_options,
+    print_view,
+    say,
+)
 from tfprof_widget.engine.evaluate import check_options, evaluate
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.safely import write_whole
@@ -24,23 +34,6 @@ from tfprof_widget.output.text import said_lacking, why_empty
 from tfprof_widget.profiles.options import Options
 from tfprof_widget.widget.report import report
 from tfprof_widget.widget.shown import Shown
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command of the shell, of the prompt, or of both.
-
-    `usage` is what may stand behind the name; `example` is a whole line.
-    """
-
-    name: str
-    summary: str
-    run: Callable[[Session, CommandRequest], Session]
-    usage: str = ""
-    example: str = ""
-    in_shell: bool = True
-    at_prompt: bool = True
-    needs_files: bool = True
 
 
 def refuse_files(session: Session, request: CommandRequest) -> None:
@@ -355,37 +348,8 @@ DEMO = Command(
     at_prompt=False,
     needs_files=False,
 )
-
-
-def stand_first(session: Session, request: CommandRequest) -> Session:
-    """Say that a command that has options of its own is the first word."""
-    raise value_error(f"{request.command} stands before its options, as in tfprof {request.command} --help")
-
-
-RUN, WATCH, TRACE, JOBS = (
-    Command(name, summary, stand_first, usage, example, at_prompt=False, needs_files=False)
-    for name, summary, usage, example in (
-        (
-            "run",
-            "Runs a program as Python does, and captures what TensorFlow does in it.",
-            "[OPTIONS] SCRIPT.py|-m MODULE [ARGUMENTS]",
-            "run --report page.html train.py --epochs 3",
-        ),
-        ("watch", "Shows how running jobs stand.", "[DIR] [--once] [--job NAME]", "watch tfprof-jobs"),
-        (
-            "trace",
-            "Asks running jobs to trace their next steps.",
-            "[DIR] [--job NAME] [--steps 5]",
-            "trace tfprof-jobs",
-        ),
-        ("jobs", "Lists jobs, and removes old ones.", "[DIR] [--prune AGE]", "jobs tfprof-jobs --prune 7d"),
-    )
-)
 _ALL = (
-    RUN,
-    WATCH,
-    TRACE,
-    JOBS,
+    *JOB_COMMANDS,
     SCOPE,
     GRAPH,
     OP,

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tfprof_widget.api.typed_options import Grammar, help_text, placeholder, text_option, value_of
+from tfprof_widget.cli.arguments import CommandRequest
 from tfprof_widget.cli.run import DIRECTORY
+from tfprof_widget.cli.session import Command, Session
 from tfprof_widget.jobs.directory import JobDirectory, JobSummary, jobs_in, of_job, prune, read_age
 from tfprof_widget.jobs.requests import answers, ask
 from tfprof_widget.jobs.table import job_line, line, shown, table
@@ -160,3 +162,29 @@ def run_command(words: Sequence[str]) -> int:
         raise value_error(f"{command.name} takes one directory, not {operands[1]!r} too")
     command.run(Path(operands[0] if operands else DIRECTORY).expanduser(), given)
     return 0
+
+
+def stand_first(session: Session, request: CommandRequest) -> Session:
+    """Say that a command that has options of its own is the first word."""
+    raise value_error(f"{request.command} stands before its options, as in tfprof {request.command} --help")
+
+
+JOB_COMMANDS = tuple(
+    Command(name, summary, stand_first, usage, example, at_prompt=False, needs_files=False)
+    for name, summary, usage, example in (
+        (
+            "run",
+            "Runs a program as Python does, and captures what TensorFlow does in it.",
+            "[OPTIONS] SCRIPT.py|-m MODULE [ARGUMENTS]",
+            "run --report page.html train.py --epochs 3",
+        ),
+        ("watch", "Shows how running jobs stand.", "[DIR] [--once] [--job NAME]", "watch tfprof-jobs"),
+        (
+            "trace",
+            "Asks running jobs to trace their next steps.",
+            "[DIR] [--job NAME] [--steps 5]",
+            "trace tfprof-jobs",
+        ),
+        ("jobs", "Lists jobs, and removes old ones.", "[DIR] [--prune AGE]", "jobs tfprof-jobs --prune 7d"),
+    )
+)
