@@ -273,6 +273,8 @@ class Reporter:
         is_empty = capture is None or capture.is_empty
         if not is_empty:
             self.trouble = ""
+            if self.directory is None:
+                self._claim()  # what could not be made at the start may be possible now
             self._save(capture)
             self._answered += self._asked
         elif capture is not None and not capture.measurement.runs and not self.settings.is_first:
