@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.notebook_server import (
     KERNEL,
     NotebookServer,
-    is_busy,
     notebook_server,
     run_all,
     save,
@@ -76,14 +75,15 @@ def test_numbers_come_while_the_kernel_sleeps_and_the_result_takes_their_place(
     expect(page.locator("[data-tfprof]")).to_be_hidden()
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     assert f"{STEPS} steps of loss" in kept_block(path)
-    assert is_busy(page)
+    expect(page.get_by_text("[*]:", exact=True)).to_be_visible()
     above = live.bounding_box()
     (server.folder / "go on").touch()
     result = page.locator("[data-tfprof-live] [data-ready=true]").filter(has=page.get_by_role("tablist"))
     expect(result).to_be_visible(timeout=1000 * SECONDS_TO_START)
     expect(live).to_have_count(0)
     found = result.bounding_box()
-    assert above is not None and found is not None
+    assert above is not None
+    assert found is not None
     assert abs(found["y"] - above["y"]) < 60
     save(page)
     assert "data-part=" in kept_block(path)

@@ -85,9 +85,7 @@ class Reporter:
             return
         try:
             host, base = self._host, Path(settings.out)
-            name = task_name(
-                os.environ, settings.title, job=settings.job, pid=self.pid, now=self.started, host=host
-            )
+            name = task_name(os.environ, settings.title, job=settings.job, pid=self.pid, now=self.started, host=host)
             if settings.claimed:
                 job = Path(settings.claimed)
                 name = type(name)(job.name, name.task)

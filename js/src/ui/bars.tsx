@@ -69,7 +69,7 @@ export function StackedBar({ label, parts, lacking, choose }: BarProps) {
 }
 
 /** A part in words. */
-export function partText({ name, nanos, share }: Part): string {
+function partText({ name, nanos, share }: Part): string {
   return `${name}, ${shortTime(nanos / 1000)}, ${share} %`;
 }
 
