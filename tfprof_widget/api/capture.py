@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ContextDecorator, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ContextDecorator, ExitStack, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
@@ -126,6 +126,33 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
             remember(capture)
             release_interrupts(opened.interrupts)
 
+    def so_far(self) -> Capture | None:
+        """A capture of what was recorded so far, while the block goes on; None outside of it. Any thread may ask.
+
+        >>> with (capturing := capture(name="nothing")) as prof:
+        ...     capturing.so_far().measurement.runs_seen
+        0
+        >>> capturing.so_far()
+        """
+        if not self._open:
+            return None
+        opened, found = self._open[-1], Capture()
+        surroundings = Surroundings(fingerprint(self.policy), opened.load.others_cores())
+        found.finish(_explained(opened.so_far()), self.name, None, surroundings)
+        return found
+
+    def trace_next(self, steps: int) -> None:
+        """Trace the next steps, so many of each kind, whatever that costs. Any thread may ask for them."""
+        for opened in self._open[-1:]:
+            opened.sessions.trace_next(steps)
+            opened.functions.trace_next(steps)
+
+    @property
+    def has_traced(self) -> bool:
+        """Whether steps that were asked for by `trace_next` are over."""
+        sources = [source for opened in self._open[-1:] for source in (opened.sessions, opened.functions)]
+        return any(source.sampler.has_answered for source in sources)
+
 
 class _OpenCapture:
     """The hooks and recorders of a capture between entering and leaving its block."""
@@ -159,7 +186,16 @@ class _OpenCapture:
 
     def recorded(self) -> Recording:
         """What was recorded of sessions and functions, with notes on what is missing."""
-        recorded = joined(self.sessions.recorded(), _with_memory_noted(self.functions.recorded()))
+        return self._joined(self.sessions.recorded(), self.functions.recorded())
+
+    def so_far(self) -> Recording:
+        """The same of what was recorded so far; tried twice, as other threads may change a graph meanwhile."""
+        with suppress(Exception):
+            return self._joined(self.sessions.so_far(), self.functions.so_far())
+        return self._joined(self.sessions.so_far(), self.functions.so_far())
+
+    def _joined(self, sessions: Recording, functions: Recording) -> Recording:
+        recorded = joined(sessions, _with_memory_noted(functions))
         return replace(_with_streams_noted(recorded), cells=(self.log.times(recorded.runs, cell_name),))
 
 

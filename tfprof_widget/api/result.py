@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tfprof_widget.analysis.own_lines import own_frames
 from tfprof_widget.analysis.steady import executions_a_step
 from tfprof_widget.api.accounted import Accounted
 from tfprof_widget.api.captured import (
@@ -18,26 +18,26 @@ from tfprof_widget.api.captured import (
     busiest_graph,
     captured_graphs,
     cell_alone,
+    graph_without_source,
     names_of_kinds,
     op_time,
+    print_options,
+    recording_without_source,
     steady_regexes,
 )
 from tfprof_widget.api.history import Kept
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.view import View
-from tfprof_widget.capturing.recording import (
-    Measurement,
-    Recording,
-    timed_sentence,
-)
-from tfprof_widget.capturing.sampling import note_on_slow_runs, notes_on_untraced
+from tfprof_widget.capturing.recording import Measurement, Recording, timed_sentence
+from tfprof_widget.capturing.sampling_notes import note_on_slow_runs, notes_on_untraced
 from tfprof_widget.capturing.surroundings import Surroundings
 from tfprof_widget.lib.errors import ProfileError, error_text
 from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.output.sourceless import run_without_source
 from tfprof_widget.output.text import counted_rows, summary
 from tfprof_widget.profiles.data import ProfileData
-from tfprof_widget.profiles.devices import CPU_MEMORY, ran_on_cpus
+from tfprof_widget.profiles.devices import CPU_MEMORY
 from tfprof_widget.profiles.live import LiveState
 from tfprof_widget.profiles.options import VIEWS, Options
 
@@ -47,24 +47,6 @@ if TYPE_CHECKING:
     from tfprof_widget.analysis.advisor.runner import Advice
     from tfprof_widget.widget.shown import Shown, ShownGraph
     from tfprof_widget.widget.traits import TfprofWidget
-
-
-def print_options(view: View, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that shorten the printed text of a view: only CPU time, only the user's lines, unless asked otherwise.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> print_options(demo_profile().view("op"), {})
-    {'select': ('cpu_micros',)}
-    >>> print_options(demo_profile().view("op"), {"select": ("micros",)})
-    {}
-    """
-    options: dict[str, Any] = {}
-    if "select" not in asked and ran_on_cpus(view.profile):
-        options["select"] = ("cpu_micros",)
-    if view.view == "code" and not {"show_name_regexes", "start_name_regexes"} & asked.keys():
-        frames = own_frames(view.profile)
-        options |= {"show_name_regexes": frames} if frames else {}
-    return options
 
 
 Value = TypeVar("Value")
@@ -242,11 +224,28 @@ class Capture(Accounted, Kept):
 
         return TfprofWidget(self._to_show(view, **options))
 
-    def save_report(self, path: str | PathLike[str]) -> None:
-        """Write one HTML page that works like the widget, sliders included, in any browser and without a kernel."""
+    def save_report(self, path: str | PathLike[str], *, source: bool = True) -> None:
+        """Write one HTML page that works like the widget, sliders included, in any browser and without a kernel.
+
+        With `source=False`, the page has no lines of code, no paths, and no texts of the graph.
+        """
         from tfprof_widget.widget.report import report
 
-        write_whole(path, report(self._to_show()).encode())
+        write_whole(path, report((self if source else self.without_source())._to_show()).encode())
+
+    def without_source(self) -> Capture:
+        """The capture without lines of code, paths, arguments and texts of the graph, to be passed on."""
+        bare = copy(self)
+        bare.__dict__.pop("_cell_alone", None)
+        bare._captured = tuple(map(graph_without_source, self._graphs))
+        bare._recorded = recording_without_source(self.recorded, bare._captured)
+        bare._measurement, bare.options = None, {}
+        bare._kept_run = run_without_source(self.kept_run) if not self.is_empty else None
+        return bare
+
+    def overview_sentence(self) -> str:
+        """The sentence of the overview: what takes the time, and what to do first about it."""
+        return self._shown_graph(self._shown(), 1).overview.sentence
 
     def _to_show(self, view: str | None = None, **options: Any) -> Shown:
         from tfprof_widget.widget.shown import Shown, starting_options

@@ -122,6 +122,10 @@ class Reporter:
                 return os.read(self._pipe[0], 64)
         return b""
 
+    def look(self) -> None:
+        """Remember how the capture stands, which nobody can tell once it is over."""
+        self._live()
+
     def stop(self) -> None:
         """Report no more; a snapshot that is being written is finished first."""
         self._over.set()

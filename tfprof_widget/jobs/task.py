@@ -134,6 +134,7 @@ class RunningTask:
             with suppress(ValueError):
                 sys.meta_path.remove(self._finder)
             self.reporter.stop()
+            self.reporter.look()
             if self._capturing is not None:
                 self._capturing.__exit__(None, ending.error, None)
             elif not self.settings.is_first:

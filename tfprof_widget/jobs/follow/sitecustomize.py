@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 pathlib would be imported for this alone
 
@@ -25,12 +26,15 @@ def _begin() -> None:
 
 def _import_the_users() -> None:
     """Import the sitecustomize that comes after this one, if there is one."""
-    sys.modules.pop("sitecustomize", None)
+    own = sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401
+        import_module("sitecustomize")
     except ModuleNotFoundError as error:
         if error.name != "sitecustomize":
             raise
+    finally:
+        if own is not None:
+            sys.modules.setdefault("sitecustomize", own)  # which is being imported still
 
 
 if __name__ == "sitecustomize":
