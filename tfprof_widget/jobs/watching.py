@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import time
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfprof_widget.ingest.files.jobs import REQUESTS
-from tfprof_widget.ingest.files.watching import JobsWatch
-from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.jobs.directory import JobDirectory
+from tfprof_widget.jobs.requests import ask
 
 if TYPE_CHECKING:
     from tfprof_widget.widget.jobs import JobsWidget
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def watch(directory: str | PathLike[str]) -> JobsWidget:
-    """A widget with a row for each task in a directory of jobs, which `tfprof run --out DIR` writes.
+    """A widget with a row for each task in a directory of jobs, which `tfprof run` writes.
 
     A row says whether the task runs, ended, failed or went silent, with its last words; how far it is, its last steps,
     and where its time went so far. It follows the tasks while it is displayed, also while the kernel runs other cells.
@@ -30,17 +27,11 @@ def watch(directory: str | PathLike[str]) -> JobsWidget:
     """
     from tfprof_widget.widget.jobs import JobsWidget
 
-    return JobsWidget(JobsWatch(directory), open_profile=_opened, ask=_ask)
+    looked = JobDirectory(directory)
+    return JobsWidget(str(looked.path), looked.look, open_profile=_opened, ask=partial(ask, looked))
 
 
 def _opened(snapshot: Path) -> TfprofWidget:
     from tfprof_widget.api.profile import load
 
     return load(snapshot).widget()
-
-
-def _ask(job: Path, steps: int) -> None:
-    """Ask all tasks of a job to trace so many of their next steps, by a file in its directory."""
-    folder = job / REQUESTS
-    folder.mkdir(exist_ok=True)
-    write_whole(folder / f"{time.time_ns()}-{os.getpid()}.json", json.dumps({"steps": steps}).encode())

@@ -8,16 +8,17 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import anywidget
 import traitlets
 
 from tfprof_widget.analysis.advisor.overview import cell_parts
-from tfprof_widget.ingest.files.watching import JobsWatch, SeenTask
+from tfprof_widget.ingest.files.jobs import TaskFiles
 from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.output.html import GLANCE_STYLE, as_html
+from tfprof_widget.profiles.live import Status, TaskState
 from tfprof_widget.widget.live import live_to_browser
 from tfprof_widget.widget.traits import TfprofWidget, shared_assets, widget_code
 
@@ -27,16 +28,37 @@ MOST_SHOWN = 512
 """So many tasks are shown: a page with more rows would be slow, and nobody would read them."""
 STEPS_ASKED = 5
 
+
+class ShownTask(Protocol):
+    """A task as it is seen now: `status` may be silent, and `last_words` say what is known of its end."""
+
+    @property
+    def files(self) -> TaskFiles:
+        """Where it writes."""
+
+    @property
+    def state(self) -> TaskState:
+        """What it told last."""
+
+    @property
+    def status(self) -> Status:
+        """How it stands."""
+
+    @property
+    def last_words(self) -> str:
+        """How it ended."""
+
+
+Look = Callable[[], Sequence[ShownTask]]
 Open = Callable[[Path], TfprofWidget]
-Ask = Callable[[Path, int], object]
-"""Asks all tasks of the job in this directory to trace so many steps."""
+Ask = Callable[[str, int], object]
+"""Asks all tasks of the job of this name to trace so many steps."""
 
 
 class JobsWidget(anywidget.AnyWidget):
     """The tasks in a directory of jobs; it is told of them once a second for as long as it is displayed.
 
-    >>> watch = JobsWatch("/no/such/directory")
-    >>> JobsWidget(watch, open_profile=lambda path: None, ask=lambda job, steps: None).tasks
+    >>> JobsWidget("jobs", list, open_profile=lambda path: None, ask=lambda job, steps: None).tasks
     []
     """
 
@@ -50,19 +72,19 @@ class JobsWidget(anywidget.AnyWidget):
     _said = traitlets.Unicode().tag(sync=True)
     _assets = anywidget.WidgetTrait().tag(sync=True)
 
-    def __init__(self, watch: JobsWatch, *, open_profile: Open, ask: Ask) -> None:
-        self._watch, self._open_profile, self._ask = watch, open_profile, ask
-        self._seen: tuple[SeenTask, ...] = ()
+    def __init__(self, title: str, look: Look, *, open_profile: Open, ask: Ask) -> None:
+        self._look, self._open_profile, self._ask = look, open_profile, ask
+        self._seen: Sequence[ShownTask] = ()
         self._shown_profile: TfprofWidget | None = None
         self._views = 0
         self._refreshing: _Refreshing | None = None
-        super().__init__(_esm=widget_code(), _assets=shared_assets(), _id=uuid.uuid4().hex, title=watch.directory)
+        super().__init__(_esm=widget_code(), _assets=shared_assets(), _id=uuid.uuid4().hex, title=title)
         self.on_msg(_answer)
         self.refresh()
 
     def refresh(self) -> None:
         """Look at the directory now."""
-        self._seen = self._watch.look()
+        self._seen = self._look()
         rows = [row_to_browser(each) for each in self._seen[:MOST_SHOWN]]
         if rows != self.tasks:
             self.tasks = rows
@@ -118,13 +140,13 @@ class JobsWidget(anywidget.AnyWidget):
         """Ask all tasks of the job of a task to trace their next steps."""
         task = self._named(name)
         try:
-            self._ask(task.files.path.parent, STEPS_ASKED)
+            self._ask(task.files.job, STEPS_ASKED)
         except Exception as error:
             self._said = f"{task.files.job} cannot be asked: {error_text(error)}"
         else:
             self._said = f"{task.files.job} was asked to trace {STEPS_ASKED} steps; the profile follows in a moment"
 
-    def _named(self, name: str) -> SeenTask:
+    def _named(self, name: str) -> ShownTask:
         return next(each for each in self._seen if _name(each) == name)
 
 
@@ -176,11 +198,11 @@ def _answer(widget: JobsWidget, message: Any, _buffers: Any) -> None:
                 widget.stop()
 
 
-def _name(task: SeenTask) -> str:
+def _name(task: ShownTask) -> str:
     return f"{task.files.job}/{task.files.task}"
 
 
-def row_to_browser(task: SeenTask) -> Mapping[str, Any]:
+def row_to_browser(task: ShownTask) -> Mapping[str, Any]:
     """What js/src/data/jobs.ts reads of a task."""
     live = live_to_browser(task.state.live)
     return {
@@ -190,14 +212,13 @@ def row_to_browser(task: SeenTask) -> Mapping[str, Any]:
         "job": task.files.job,
         "task": task.files.task,
         "status": task.status,
-        "age": round(task.age) if task.status == "silent" else 0,
         "exit_code": task.state.exit_code,
-        "last_words": task.state.last_words,
-        "has_profile": task.has_profile,
+        "last_words": task.last_words,
+        "has_profile": task.files.snapshot.exists(),
     }
 
 
-def jobs_html(tasks: Sequence[SeenTask]) -> str:
+def jobs_html(tasks: Sequence[ShownTask]) -> str:
     """The tasks as a table, for readers without scripts.
 
     >>> jobs_html([])[-39:]
@@ -218,7 +239,7 @@ def jobs_html(tasks: Sequence[SeenTask]) -> str:
     )
 
 
-def jobs_text(tasks: Sequence[SeenTask]) -> str:
+def jobs_text(tasks: Sequence[ShownTask]) -> str:
     """The tasks as text, a line each.
 
     >>> jobs_text([])
@@ -228,9 +249,9 @@ def jobs_text(tasks: Sequence[SeenTask]) -> str:
     return "\n".join(lines) or "no task has told of itself yet"
 
 
-def _figures(task: SeenTask) -> tuple[str, ...]:
+def _figures(task: ShownTask) -> tuple[str, ...]:
     live = task.state.live
-    words = f": {task.state.last_words}" if task.state.last_words else ""
+    words = f": {task.last_words}" if task.last_words else ""
     parts = ", ".join(f"{part.name} {part.share} %" for part in cell_parts(live.parts, live.steps)[:3])
     step = written_seconds(live.step_seconds) if live.step_seconds else ""
     return f"{task.status}{words}", f"{live.steps:,}", step, parts

@@ -12,9 +12,8 @@ export interface JobTask extends LiveState {
   readonly job: string;
   readonly task: string;
   readonly status: TaskStatus;
-  /** For how many seconds a silent task has told nothing. */
-  readonly age: number;
   readonly exitCode: number | null;
+  /** How it ended, or since when nothing was heard of it. */
   readonly lastWords: string;
   /** Whether it has written a profile that can be looked at. */
   readonly hasProfile: boolean;

@@ -192,8 +192,7 @@ function TaskRow({ task, opened, ask }: RowProps & { readonly task: JobTask }) {
   );
 }
 
-function statusText({ status, told, phase, lastWords, exitCode, age }: JobTask): string {
-  if (status === "silent") return `silent for ${shortTime(1e6 * age)}`;
+function statusText({ status, told, phase, lastWords, exitCode }: JobTask): string {
   if (status === "running") return phase === "running" ? status : told;
   const code = exitCode ? ` (${exitCode})` : "";
   return `${status}${code}${lastWords ? `: ${visible(lastWords)}` : ""}`;
