@@ -91,7 +91,7 @@ export function StepTimes({ seconds, room }: { readonly seconds: readonly number
   });
   const text = stripText(shown);
   return (
-    <svg class="strip" viewBox={`0 0 ${room} 1`} preserveAspectRatio="none" role="img" aria-label={text}>
+    <svg class="step-times" viewBox={`0 0 ${room} 1`} preserveAspectRatio="none" role="img" aria-label={text}>
       <title>{text}</title>
       <path d={paths.usual} />
       <path class="cut" d={paths.cut} />

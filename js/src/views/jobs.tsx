@@ -3,7 +3,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { countedByStatus, type Job, type JobTask, jobsOf, shareOf } from "../data/jobs.ts";
-import { drift } from "../data/live.ts";
+import { notableDrift } from "../data/live.ts";
 import type { Model } from "../data/model.ts";
 import { plainType, shortCount, shortTime, visible } from "../lib/format.ts";
 import { Store } from "../state/store.ts";
@@ -13,7 +13,6 @@ import { Frame } from "./frame.tsx";
 
 const STEPS_SHOWN = 60;
 const STEPS_ASKED = 5;
-const NOTABLE_PERCENT = 10;
 
 /** The panel; the kernel answers clicks once it is idle, and tells of the tasks all the time. */
 export function JobsPanel({ store }: { readonly store: Store }) {
@@ -92,8 +91,9 @@ function openedOf(told: unknown): OpenedTask | null {
 const HEADS: readonly (readonly [title: string, help: string, isWide?: boolean])[] = [
   ["task", "a click shows its last profile"],
   ["status", "silent: nothing was heard for three times the interval in which it writes"],
+  ["time", "how long it has been captured", true],
   ["steps", "steps that have ended"],
-  ["a step", "the median of the last steps, and how much that is more or less than at first"],
+  ["a step", "the median of the last steps, and by how much it is more or less than at first"],
   ["last steps", "the times of the last steps, oldest first", true],
   ["so far", "where the time of the task went"],
   ["input", "share of the time in which Python waited for a batch", true],
@@ -101,12 +101,21 @@ const HEADS: readonly (readonly [title: string, help: string, isWide?: boolean])
   ["costliest", "the op types that take most of a step", true],
 ];
 
+// What is no number stands at the left.
+const LEFT = ["status", "last steps", "so far", "costliest"];
+
 function Heads() {
   return (
     <thead>
       <tr>
         {HEADS.map(([title, help, isWide]) => (
-          <th key={title} scope="col" title={help} class={isWide ? "wider" : undefined}>
+          <th
+            key={title}
+            scope="col"
+            title={help}
+            class={isWide ? "wider" : undefined}
+            data-left={LEFT.includes(title) || undefined}
+          >
             {title}
           </th>
         ))}
@@ -148,7 +157,7 @@ function JobRows({ job: { name, tasks }, opened, ask }: RowProps & { readonly jo
 }
 
 function TaskRow({ task, opened, ask }: RowProps & { readonly task: JobTask }) {
-  const changed = drift(task);
+  const changed = notableDrift(task);
   return (
     <tr aria-current={task.name === opened || undefined}>
       <th scope="row">
@@ -160,17 +169,16 @@ function TaskRow({ task, opened, ask }: RowProps & { readonly task: JobTask }) {
           <span title="It has written no profile yet">{visible(task.task)}</span>
         )}
       </th>
-      <td class="status-of-task">
+      <td class="status-of-task" title={statusText(task)}>
         <span class="phase" data-phase={task.status} aria-hidden="true" /> {statusText(task)}
       </td>
+      <td class="wider">{shortTime(1e6 * task.seconds)}</td>
       <td>{shortCount(task.steps)}</td>
       <td>
         {task.stepSeconds ? shortTime(1e6 * task.stepSeconds) : "–"}
-        {Math.abs(changed) >= NOTABLE_PERCENT && (
-          <span class="drift" data-slower={changed > 0 || undefined}>
-            {" "}
-            {changed > 0 ? "+" : "−"}
-            {Math.abs(changed)} %
+        {changed && (
+          <span class="drift" data-slower={changed.startsWith("+") || undefined}>
+            {` ${changed}`}
           </span>
         )}
       </td>
@@ -192,8 +200,8 @@ function TaskRow({ task, opened, ask }: RowProps & { readonly task: JobTask }) {
   );
 }
 
-function statusText({ status, told, phase, lastWords, exitCode }: JobTask): string {
-  if (status === "running") return phase === "running" ? status : told;
+function statusText({ status, phase, lastWords, exitCode }: JobTask): string {
+  if (status === "running") return phase;
   const code = exitCode ? ` (${exitCode})` : "";
   return `${status}${code}${lastWords ? `: ${visible(lastWords)}` : ""}`;
 }
