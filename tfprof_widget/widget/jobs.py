@@ -125,6 +125,8 @@ class JobsWidget(anywidget.AnyWidget):
     def _show(self, name: str) -> None:
         """Show the last profile of a task."""
         task = self._named(name)
+        if task is None:  # it has been removed meanwhile
+            return
         try:
             shown = self._open_profile(task.files.snapshot)
         except Exception as error:  # it may be written anew right now, or be gone
@@ -139,6 +141,8 @@ class JobsWidget(anywidget.AnyWidget):
     def _ask_for_trace(self, name: str) -> None:
         """Ask all tasks of the job of a task to trace their next steps."""
         task = self._named(name)
+        if task is None:
+            return
         try:
             self._ask(task.files.job, STEPS_ASKED)
         except Exception as error:
@@ -146,8 +150,8 @@ class JobsWidget(anywidget.AnyWidget):
         else:
             self._said = f"{task.files.job} was asked to trace {STEPS_ASKED} steps; the profile follows in a moment"
 
-    def _named(self, name: str) -> ShownTask:
-        return next(each for each in self._seen if _name(each) == name)
+    def _named(self, name: str) -> ShownTask | None:
+        return next((each for each in self._seen if _name(each) == name), None)
 
 
 class _Refreshing:

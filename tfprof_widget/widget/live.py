@@ -103,7 +103,7 @@ def sentence(state: LiveState) -> str:
     'running for 12.5 s: 312 steps of loss, 12.5 ms each lately, 14 of 312 runs traced'
     """
     told = [f"{state.steps:,} steps of {visible(state.kind)}"] if state.steps else []
-    if state.step_seconds:
+    if told and state.step_seconds:
         at_first = f" ({written_seconds(state.first_seconds)} at first)" if state.first_seconds else ""
         told[-1] += f", {written_seconds(state.step_seconds)} each lately{at_first}"
     if state.runs:

@@ -87,7 +87,7 @@ export function StepTimes({ seconds, room }: { readonly seconds: readonly number
   const paths = { usual: "", cut: "" };
   shown.forEach((each, place) => {
     const height = top ? Math.min(each / top, 1) : 0;
-    paths[each > top ? "cut" : "usual"] += `M${place} 1h.8v${-height.toFixed(3)}h-.8z`;
+    paths[each > top ? "cut" : "usual"] += `M${place} 1h.8v${-Math.round(1000 * height) / 1000}h-.8z`;
   });
   const text = stripText(shown);
   return (
