@@ -240,7 +240,8 @@ class Capture(Accounted, Kept):
         bare._captured = tuple(map(graph_without_source, self._graphs))
         bare._recorded = recording_without_source(self.recorded, bare._captured)
         bare._measurement, bare.options = None, {}
-        bare._kept_run = run_without_source(self.kept_run) if not self.is_empty else None
+        if not self.is_empty:
+            bare.kept_run = run_without_source(self.kept_run)
         return bare
 
     def overview_sentence(self) -> str:
