@@ -42,6 +42,9 @@ class Runs(SamplingRecorder):
     def read(self) -> list[GraphRecording]:
         return []
 
+    def read_so_far(self) -> list[GraphRecording]:
+        return []
+
     def begin(self, kind: str = "train") -> Any:
         with self.lock:
             tally = self.sampler.kind(kind, lambda: KindTally(kind))
@@ -155,7 +158,8 @@ def test_steps_at_first_and_lately(cell: Cell) -> None:
     for _ in range(COMPARED):
         cell.runs.run(0.2)
     state = cell.watch.state()
-    assert (state.first_seconds, state.step_seconds) == (pytest.approx(0.1), pytest.approx(0.2))
+    assert state.first_seconds == pytest.approx(0.1)
+    assert state.step_seconds == pytest.approx(0.2)
     assert len(state.strip) == 2 * COMPARED
 
 
