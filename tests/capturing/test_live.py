@@ -42,7 +42,7 @@ class Runs(SamplingRecorder):
     def read(self) -> list[GraphRecording]:
         return []
 
-    def read_so_far(self) -> list[GraphRecording]:
+    def read_so_far(self, note: Any) -> list[GraphRecording]:
         return []
 
     def begin(self, kind: str = "train") -> Any:
