@@ -41,7 +41,7 @@ HEIGHTS = {room: height for height, rooms in enumerate(ROOMS) for room in rooms}
 UPWARDS = {("tfprof_widget.widget.traits", f"tfprof_widget.api.{each}") for each in ("profile", "view")}
 # Examples in docstrings use the demo, as users do.
 SLOW = frozenset({"altair", "anywidget", "ipyparallel", "distributed", "pandas", "tensorflow"})
-QUICK_TO_SHOW = {"tfprof_widget.widget.traits": {"anywidget"}}
+QUICK_TO_SHOW = {f"tfprof_widget.widget.{module}": {"anywidget"} for module in ("traits", "live", "jobs")}
 """What is imported when a widget is shown may import what shows it."""
 
 PURE = frozenset({"profiles", "engine"})

@@ -20,7 +20,6 @@ import { CutLine } from "./views/cut_graph.tsx";
 import { Filters } from "./views/filters.tsx";
 import { HistoryPanel } from "./views/history/history.tsx";
 import { JobsPanel } from "./views/jobs.tsx";
-import { LivePanel } from "./views/live.tsx";
 import { MemoryPanel } from "./views/memory.tsx";
 import { OverviewPanel } from "./views/overview/overview.tsx";
 import { SelectionPanel } from "./views/selection.tsx";
@@ -44,7 +43,6 @@ export const panels: Panels["panels"] = {
   HistoryPanel,
   JobsPanel,
   LeftOut,
-  LivePanel,
   MemoryPanel,
   MiniTimeline,
   OverviewPanel,

@@ -57,7 +57,12 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
       event.stopPropagation();
   });
   const unfollow = followTheme(place);
-  hideSavedCopy(el, String(model.get("_id") ?? ""));
+  const id = String(model.get("_id") ?? "");
+  hideSavedCopy(el, id);
+  // What stays of a view that is told is told anew now and then.
+  const hiding = el.ownerDocument.createElement("style");
+  if (model.get("_kind")) hiding.textContent = `[data-tfprof="${id}"]{display:none}`;
+  place.append(hiding);
   // While the frame is drawn the panels are unpacked, which another thread does.
   store.host.panels.ask();
   draw(h(Frame, { store }), content);

@@ -71,10 +71,10 @@ class LiveView:
             self._places = ()
         return self._places
 
-    def close(self) -> None:
-        """Let the page forget the view, once the result is shown in its place."""
-        if self._widget is not None and not self._thread.is_alive():
-            self._widget.close()
+    def finish(self) -> None:
+        """Let the page forget the view some time after the result is shown in its place."""
+        if self._widget is not None:
+            self._widget.finish()
 
     def take_away(self) -> None:
         """Leave no output of the view."""

@@ -327,7 +327,7 @@ class ProfiledCell:
             live.stop()
             if not taken:
                 live.take_away()
-            live.close()
+            live.finish()
 
 
 def profile_on_engines(shell: InteractiveShell, request: MagicRequest, code: str, variables: Mapping[str, Any]) -> None:

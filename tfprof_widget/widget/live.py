@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -45,7 +46,13 @@ class LiveWidget(anywidget.AnyWidget):
     _assets = anywidget.WidgetTrait().tag(sync=True)
 
     def __init__(self, title: str) -> None:
+        while _finished():
+            _finished().pop().close()
         super().__init__(_esm=widget_code(), _assets=shared_assets(), _id=uuid.uuid4().hex, title=title)
+
+    def finish(self) -> None:
+        """Let the page forget this when there is another one: JupyterLab has not taken it off the page yet."""
+        _finished().append(self)
 
     def tell(self, state: LiveState) -> None:
         """Show how it stands now."""
@@ -54,6 +61,11 @@ class LiveWidget(anywidget.AnyWidget):
     def kept_html(self, state: LiveState) -> str:
         """What a notebook keeps of it, which steps aside while the view itself is on the page."""
         return f'<div data-tfprof="{escape(self._id)}">{live_html(state, self.title)}</div>'
+
+
+@cache
+def _finished() -> list[LiveWidget]:
+    return []
 
 
 def live_to_browser(state: LiveState) -> Mapping[str, Any]:
@@ -91,7 +103,7 @@ def sentence(state: LiveState) -> str:
     'running for 12.5 s: 312 steps of loss, 12.5 ms each lately, 14 of 312 runs traced'
     """
     told = [f"{state.steps:,} steps of {visible(state.kind)}"] if state.steps else []
-    if state.step_seconds:
+    if told and state.step_seconds:
         at_first = f" ({written_seconds(state.first_seconds)} at first)" if state.first_seconds else ""
         told[-1] += f", {written_seconds(state.step_seconds)} each lately{at_first}"
     if state.runs:

@@ -36,7 +36,12 @@ export function liveStateOf(told: unknown): LiveState | null {
   };
 }
 
-/** The first and the last steps beside each other: how much longer a step takes lately, in percent. */
-export function drift({ firstSeconds, stepSeconds }: LiveState): number {
-  return firstSeconds && stepSeconds ? Math.round(100 * (stepSeconds / firstSeconds - 1)) : 0;
+// What takes this much longer or less than at first is said.
+const NOTABLE_PERCENT = 10;
+
+/** By how much a step takes more or less lately than at first, as in "+25 %"; empty where that is not worth saying. */
+export function notableDrift({ firstSeconds, stepSeconds }: LiveState): string {
+  const percent = firstSeconds && stepSeconds ? Math.round(100 * (stepSeconds / firstSeconds - 1)) : 0;
+  if (Math.abs(percent) < NOTABLE_PERCENT) return "";
+  return `${percent > 0 ? "+" : "−"}${Math.abs(percent)} %`;
 }

@@ -40,7 +40,6 @@ export interface Panels {
       | "HistoryPanel"
       | "JobsPanel"
       | "LeftOut"
-      | "LivePanel"
       | "MemoryPanel"
       | "MiniTimeline"
       | "OverviewPanel"

@@ -69,7 +69,7 @@ export function StackedBar({ label, parts, lacking, choose }: BarProps) {
 }
 
 /** A part in words. */
-export function partText({ name, nanos, share }: Part): string {
+function partText({ name, nanos, share }: Part): string {
   return `${name}, ${shortTime(nanos / 1000)}, ${share} %`;
 }
 
@@ -87,11 +87,11 @@ export function StepTimes({ seconds, room }: { readonly seconds: readonly number
   const paths = { usual: "", cut: "" };
   shown.forEach((each, place) => {
     const height = top ? Math.min(each / top, 1) : 0;
-    paths[each > top ? "cut" : "usual"] += `M${place} 1h.8v${-height.toFixed(3)}h-.8z`;
+    paths[each > top ? "cut" : "usual"] += `M${place} 1h.8v${-Math.round(1000 * height) / 1000}h-.8z`;
   });
   const text = stripText(shown);
   return (
-    <svg class="strip" viewBox={`0 0 ${room} 1`} preserveAspectRatio="none" role="img" aria-label={text}>
+    <svg class="step-times" viewBox={`0 0 ${room} 1`} preserveAspectRatio="none" role="img" aria-label={text}>
       <title>{text}</title>
       <path d={paths.usual} />
       <path class="cut" d={paths.cut} />

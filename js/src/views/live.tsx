@@ -2,7 +2,7 @@
 
 import { type Signal, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { drift, type LiveState, liveStateOf } from "../data/live.ts";
+import { type LiveState, liveStateOf, notableDrift } from "../data/live.ts";
 import { plainType, shortCount, shortTime, visible } from "../lib/format.ts";
 import type { Store } from "../state/store.ts";
 import { StackedBar, StepTimes } from "../ui/bars.tsx";
@@ -10,14 +10,11 @@ import { StackedBar, StepTimes } from "../ui/bars.tsx";
 const STEPS_SHOWN = 200;
 // The kernel tells something twice a second; with less than that, it does not get to it.
 const QUIET_SECONDS = 5;
-// What takes this much longer or less than at first is said.
-const NOTABLE_PERCENT = 10;
 
 /** The panel: it is only told, as the kernel has no time to answer. */
 export function LivePanel({ store }: { readonly store: Store }) {
   const state = useTold(store);
   const quiet = useQuiet(state.value);
-  useOnlyCopy(store);
   const now = state.value;
   if (!now) return <p class="live-told dim">The kernel has told nothing yet.</p>;
   return (
@@ -75,29 +72,24 @@ function quietText({ isHeard }: Store, seconds: number): string {
   return `Nothing was heard for ${seconds} s: the kernel is in code that lets no other thread run, or it is gone.`;
 }
 
-/** While this is on the page, the copy that the notebook keeps is not shown, however often it is told anew. */
-function useOnlyCopy({ host: { model } }: Store): void {
-  useEffect(() => {
-    const id = String(model.get("_id") ?? "");
-    const sheet = document.createElement("style");
-    sheet.textContent = `[data-tfprof="${CSS.escape(id)}"] { display: none !important }`;
-    if (id) document.head.append(sheet);
-    return () => sheet.remove();
-  }, [model]);
-}
-
-/** The step that most of the time goes to, now and at first. */
+/** The step that most of the time goes to, now and at first; before there is one, the first run. */
 function StepFigures({ state }: { readonly state: LiveState }) {
   const { kind, steps, runs, traced, stepSeconds, firstSeconds, underWay } = state;
-  const changed = drift(state);
+  const changed = notableDrift(state);
+  if (!runs) {
+    return (
+      <p class="figures-now">
+        <strong>{shortTime(1e6 * underWay)}</strong> in the first run so far
+      </p>
+    );
+  }
   return (
     <div class="figures-now">
       <p>
         <strong>{stepSeconds ? shortTime(1e6 * stepSeconds) : "–"}</strong> a step
-        {Math.abs(changed) >= NOTABLE_PERCENT && (
-          <span class="drift" data-slower={changed > 0 || undefined}>
-            {changed > 0 ? "+" : "−"}
-            {Math.abs(changed)} %, {shortTime(1e6 * firstSeconds)} at first
+        {changed && (
+          <span class="drift" data-slower={changed.startsWith("+") || undefined}>
+            {changed}, {shortTime(1e6 * firstSeconds)} at first
           </span>
         )}
       </p>
@@ -106,9 +98,7 @@ function StepFigures({ state }: { readonly state: LiveState }) {
         runs traced
       </p>
       {underWay > Math.max(2 * stepSeconds, 1) && (
-        <p class="dim">
-          {stepSeconds ? "this step" : "the first run"} has taken {shortTime(1e6 * underWay)} so far
-        </p>
+        <p class="dim">A run has gone on for {shortTime(1e6 * underWay)} so far</p>
       )}
     </div>
   );
