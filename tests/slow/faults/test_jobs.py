@@ -1,4 +1,4 @@
-"""Jobs that are killed at any moment, and disks that are full: the directory always loads, and nothing is half there."""
+"""Jobs that are killed at any moment, and full disks: the directory always loads, and nothing is half there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import tfprof_widget as tfprof
-from tests.jobs.programs import ended, started
+from tests.jobs.programs import RUN, ended, started
 from tests.slow.faults.disk import full_disk, read_only_directory
 from tests.slow.faults.reporting_process import MadeUpCapture
 from tests.slow.share import share
@@ -122,18 +122,7 @@ def test_real_job_that_is_told_to_end_at_any_moment_hands_in(count: int, tmp_pat
     (tmp_path / "train.py").write_text(TRAIN, encoding="utf-8")
     moments = random.Random(7)
     for _ in range(count):
-        words = [
-            sys.executable,
-            "-m",
-            "tfprof_widget",
-            "run",
-            "--quiet",
-            "--out",
-            "jobs",
-            "--interval",
-            "0.2",
-            "train.py",
-        ]
+        words = [*RUN, "--quiet", "--out", "jobs", "--interval", "0.2", "train.py"]
         process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert process.stdout is not None
         assert process.stdout.readline() == "step\n"
