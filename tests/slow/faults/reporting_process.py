@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from tests.jobs.states import LIVE
@@ -19,6 +20,7 @@ class MadeUpCapture:
 
     is_empty = False
     has_traced = True
+    measurement = SimpleNamespace(runs=("train",))
 
     def __init__(self) -> None:
         self.profile = demo_profile()
