@@ -39,6 +39,11 @@ class SeenTask:
         return f"{self.files.job}/{self.files.task}"
 
     @property
+    def may_answer(self) -> bool:
+        """Whether the task may still do what it is asked for; a silent one may only be slow."""
+        return self.status == "running" or (self.status == "silent" and self.last_words != GONE)
+
+    @property
     def answered(self) -> tuple[str, ...]:
         """The requests that the task has answered."""
         told = self.files.state().get("answered")

@@ -122,6 +122,7 @@ class Reporter:
                 self._take_requests()
             with suppress(Exception):
                 if self._is_answered() or self._is_due():
+                    self.write_state()  # a snapshot may take long on a busy machine
                     self._snapshot()
             if monotonic() >= self._next_state:
                 self._next_state = monotonic() + self.settings.interval

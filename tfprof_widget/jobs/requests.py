@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from tfprof_widget.ingest.files.jobs import REQUESTS
-from tfprof_widget.jobs.directory import OVER, JobDirectory, SeenTask, of_job
+from tfprof_widget.jobs.directory import JobDirectory, SeenTask, of_job
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.safely import write_whole
 
@@ -22,7 +22,8 @@ def ask(directory: JobDirectory, job: str, steps: int) -> tuple[str, list[SeenTa
     """Ask the running tasks of a job, or of all jobs; gives the name of the request, and the tasks that it is for."""
     if not 1 <= steps <= MOST_STEPS_ASKED:
         raise value_error(f"steps is {steps}, but must be from 1 to {MOST_STEPS_ASKED:,}")
-    running = [task for task in of_job(directory.look(), job) if task.status == "running"]
+    tasks = of_job(directory.look(), job)
+    running = [task for task in tasks if task.status == "running"] or [task for task in tasks if task.may_answer]
     if not running:
         where = f"job {job}" if job else str(directory.path)
         raise ProfileError(f"no task runs in {where}: only a running one can trace its next steps")
@@ -61,7 +62,7 @@ def answers(
             task = seen.get(path)
             if task is None:
                 waiting.discard(path)
-            elif request in task.answered or task.status in OVER or task.status == "silent":
+            elif request in task.answered or not task.may_answer:
                 waiting.discard(path)
                 yield task, request in task.answered
         if clock() >= until or not waiting:

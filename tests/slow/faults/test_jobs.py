@@ -123,13 +123,14 @@ def test_real_job_that_is_told_to_end_at_any_moment_hands_in(count: int, tmp_pat
     moments = random.Random(7)
     for _ in range(count):
         words = [*RUN, "--quiet", "--out", "jobs", "--interval", "0.2", "train.py"]
-        process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "step\n"
-        time.sleep(moments.uniform(0, 2))
-        process.send_signal(signal.SIGTERM)
-        process.stdout.read()
-        assert process.wait() in (-15, 143)
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        with subprocess.Popen(words, cwd=tmp_path, stdout=pipe, stderr=nowhere, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "step\n"
+            time.sleep(moments.uniform(0, 2))
+            process.send_signal(signal.SIGTERM)
+            process.stdout.read()
+            assert process.wait() in (-15, 143)
     tasks = tasks_in(tmp_path / "jobs")
     assert [task.state()["status"] for task in tasks] == ["interrupted"] * count
     for task in tasks:
