@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ class MadeUp:
     """Stands for a running capture, and for what opened it."""
 
     is_empty = False
+    measurement = SimpleNamespace(runs=("train",))
 
     def __init__(self) -> None:
         self.asked: list[int] = []

@@ -299,7 +299,7 @@ class FunctionSource(SamplingRecorder):
         tables = with_servers(self._tables(functions, traces), of_servers)
         self._dropped = sum(trace.dropped for trace in traces)
         ran = any(label.kind != "iterator" for trace in traces for label in trace.labels)
-        if traces and not ran and self.functions.compute:
+        if not ran and self.functions.compute and any({*trace.step_names.values()} - {EAGER} for trace in traces):
             note(UNRECOGNISED)
         kinds = [kind.runs() for kind in self.sampler.kinds.values()]
         kinds = self.windows.servers.recorded(kinds, tables) if is_over else kinds

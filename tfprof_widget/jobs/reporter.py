@@ -26,6 +26,9 @@ LOOK_SECONDS = 1.0
 SNAPSHOT_SHARE = 0.01
 """Making snapshots takes at most this share of the time."""
 
+FIRST_INTERVALS = 3
+"""The first snapshot comes after so many intervals: what it takes is not known before, and would be much of less."""
+
 RARE = 6
 """A snapshot in which nothing new is traced, but times are, is written after so many intervals."""
 
@@ -63,10 +66,13 @@ class Reporter:
         self._answered: list[str] = []
 
     def start(self, told_to_end: Callable[[int], None]) -> None:
-        """Make the task's directory and report from now on; `told_to_end` is called with each signal that comes."""
-        self._claim()
-        self._known = set(self._requests())
-        self.write_state()
+        """Report from now on; `told_to_end` is called with each signal that comes.
+
+        A process that the user started has a directory at once, and another one when something has run: many are
+        forked only to become another program.
+        """
+        if self.settings.is_first:
+            self._arrive()
         with suppress(OSError, ValueError, RuntimeError):
             if current_thread().name == "MainThread":
                 self._pipe = os.pipe()
@@ -74,10 +80,17 @@ class Reporter:
                     os.set_blocking(end, False)
                 self._wakeup = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
         now = monotonic()
-        self._next_state = self._next_snapshot = now + self.settings.interval
+        self._next_state = now + self.settings.interval
+        self._next_snapshot = now + FIRST_INTERVALS * self.settings.interval
         self._thread = Thread(target=self._report, args=(told_to_end,), name="tfprof jobs", daemon=True)
         with suppress(RuntimeError):  # there may be no room for another thread: then only the end is reported
             self._thread.start()
+
+    def _arrive(self) -> None:
+        """Make the task's directory, and say that the task is there."""
+        self._claim()
+        self._known = set(self._requests())
+        self.write_state()
 
     def _claim(self) -> None:
         settings = self.settings
@@ -103,6 +116,9 @@ class Reporter:
             if self._over.is_set() or os.getpid() != self.pid:
                 return
             with suppress(Exception):  # the program goes on, whatever goes wrong here
+                if self.directory is None and self._has_run():
+                    self._arrive()
+            with suppress(Exception):
                 self._take_requests()
             with suppress(Exception):
                 if self._is_answered() or self._is_due():
@@ -186,6 +202,10 @@ class Reporter:
             if not self.settings.with_source:
                 self._last |= {"what": "", "notes": []}
         return dict(getattr(self, "_last", {"phase": "starting", "seconds": time.time() - self.started}))
+
+    def _has_run(self) -> bool:
+        live = self.capture.live() if self.capture is not None and not self.settings.is_file else None
+        return live is not None and live.runs > 0
 
     def _is_due(self) -> bool:
         """Whether a snapshot is due: something was traced since the last one, or that was long ago."""
@@ -271,25 +291,19 @@ class Reporter:
 
         capture = self.capture
         is_empty = capture is None or capture.is_empty
-        if not is_empty:
+        has_run = capture is not None and bool(capture.measurement.runs)
+        if self.directory is None and has_run:
             self.trouble = ""
+            self._claim()  # what could not be made at the start may be possible now
+        if not is_empty:
+            self.trouble = "" if self.directory is not None or self.settings.is_file else self.trouble
             self._save(capture)
             self._answered += self._asked
-        elif capture is not None and not capture.measurement.runs and not self.settings.is_first:
-            self._withdraw()  # a child that did nothing
-            return
         if capture is not None and not is_empty:
             self._last = {**getattr(self, "_last", {}), "phase": "done"}
         self.write_state(status, code, words)
         if self.settings.is_first:
             sum_up(self, capture)
-
-    def _withdraw(self) -> None:
-        """Leave no directory of a process in which nothing ran."""
-        if self.directory is not None:
-            with suppress(OSError):
-                (self.directory / STATE).unlink(missing_ok=True)
-                self.directory.rmdir()
 
     def say(self, sentence: str) -> None:
         """Tell the user something, if there is somebody to tell."""
