@@ -28,11 +28,11 @@ TRAINING = LiveState(
 
 
 def write_task(directory: Path, job: str, task: str, live: LiveState = TRAINING, **told: Any) -> Path:
-    """Write how a task stands, as of now; gives its directory."""
+    """Write how a task stands, as of now, which goes silent in three hours only; gives its directory."""
     path = directory / job / task
     path.mkdir(parents=True, exist_ok=True)
     now = time.time()
-    state = TaskState(live, job, task, **{"started": now - live.seconds, "updated": now, **told})
+    state = TaskState(live, job, task, **{"started": now - live.seconds, "updated": now, "interval": 3600.0, **told})
     beside = path / ".state"
     beside.write_text(json.dumps(state.to_json()), encoding="utf-8")
     beside.replace(path / STATE)

@@ -69,9 +69,9 @@ class Looks:
             assert self.told.wait_for(lambda: self.number >= number, 60)
 
 
-def view_on(page: Page, look: Callable[[], LiveState | None]) -> LiveView:
+def view_on(page: Page, look: Callable[[], LiveState | None], calm: float = 0.0) -> LiveView:
     shell: Any = SimpleNamespace(display_pub=page)
-    view = LiveView(shell, look, "In[7]", after=0.001, every=0.001, kept=0.0)
+    view = LiveView(shell, look, "In[7]", after=0.001, every=0.001, kept=0.0, calm=calm)
     view.start()
     return view
 
@@ -92,6 +92,7 @@ def test_the_view_stands_above_what_the_notebook_keeps_and_the_result_gets_both_
     places = view.stop()
     assert list(places) == list(page.outputs)
     assert page.hooks == []
+    assert len(page.shown()) == 2
     view.take_away()
     assert page.shown() == []
 
@@ -113,6 +114,16 @@ def test_a_cell_that_clears_its_outputs_gets_the_view_again() -> None:
     page.until(lambda: len(page.shown()) == 2)
     assert not before & set(page.outputs)
     assert list(view.stop()) == list(page.outputs)
+
+
+def test_a_cell_that_clears_its_outputs_all_the_time_is_left_alone() -> None:
+    page, looks = Page(), Looks(TRAINING)
+    view = view_on(page, looks, calm=3600.0)
+    page.until(lambda: len(page.shown()) == 2)
+    page.clear_output()
+    looks.until(looks.number + 5)
+    assert page.shown() == []
+    assert view.stop() == ()
 
 
 def test_outputs_that_were_cleared_at_last_are_no_place_for_the_result() -> None:

@@ -88,7 +88,7 @@ class LiveWatch:
         self._until = log.entered
         self._settled = self._parts = dict.fromkeys(CELL_PARTS, 0.0)
         self._kept: list[Stretches] = []
-        self._rest = 0.0
+        self._sums = dict.fromkeys(CELL_PARTS, 0.0)
 
     def state(self) -> LiveState:
         """How the capture stands now; its parts may be of some moments ago where a recorder is busy."""
@@ -158,22 +158,25 @@ class LiveWatch:
             for kind, runs in ended:
                 self._keep(kind, runs)
             going += [("first" if first else "steps", np.array([at]), np.array([now])) for first, at in under_way]
-        sums = {"steps": self._rest}
         for part, spans in self._logged():
-            sums[part] = self._keep_spans(part, spans)
+            self._sums[part] += self._keep_spans(part, spans)
         watching = self._log.watching
-        sums["tfprof"] += watching - self._watching
-        self._watching, self._rest = watching, 0.0
+        self._sums["tfprof"] += watching - self._watching
+        self._watching = watching
         until = now
         if sum(len(start) for _, start, _ in self._kept) < MOST_KEPT:
             until = min([now, *(float(start[0]) for _, start, _ in going)])
             until = self._until if self._log.building else max(until, self._until)
-        self._settled = _added(self._settled, self._divided(self._kept, sums, self._until, until))
+        if until > self._until:
+            self._settled = _added(self._settled, self._divided(self._kept, self._sums, self._until, until))
+            self._sums = dict.fromkeys(CELL_PARTS, 0.0)
         self._kept = [
             (part, start[end > until], end[end > until]) for part, start, end in self._kept if (end > until).any()
         ]
         self._until = until
-        self._parts = _added(self._settled, self._divided(self._kept + going, {}, until, now))
+        self._parts = self._settled
+        if until < now:
+            self._parts = _added(self._settled, self._divided(self._kept + going, {}, until, now))
 
     def _logged(self) -> Iterable[tuple[str, Spans]]:
         return (("tracing", self._log.tracing), ("input", self._log.waiting), ("tfprof", self._log.own))
@@ -207,7 +210,7 @@ class LiveWatch:
         seen.last.extend(seconds[is_shown][-MOST_STEPS:].tolist() + list(runs.late))
         if self._is_beside(kind):
             return
-        self._rest += runs.rest
+        self._sums["steps"] += runs.rest
         end, is_first = start + seconds, (mark & FIRST_RUN) > 0
         for place, built in runs.built.items():
             self._kept.append(("tracing", np.array([runs.started[place - runs.first]]), np.array([built])))

@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -22,6 +23,8 @@ AFTER_SECONDS = 1.0
 EVERY_SECONDS = 0.5
 KEPT_SECONDS = 10.0
 """So often what the notebook keeps is told anew: an interrupt, a dead kernel and saving midway keep the last state."""
+CALM_SECONDS = 3.0
+"""A cell that clears its outputs gets the view again when it has cleared none for so long: else it would flicker."""
 STOP_SECONDS = 1.0
 MOST_FAULTS = 3
 """After so many looks in a row that failed there are no more."""
@@ -42,13 +45,14 @@ class LiveView:
         after: float = AFTER_SECONDS,
         every: float = EVERY_SECONDS,
         kept: float = KEPT_SECONDS,
+        calm: float = CALM_SECONDS,
     ) -> None:
         self._publisher: Any = shell.display_pub
         self._look, self._title = look, title
-        self._after, self._every, self._kept = after, every, kept
+        self._after, self._every, self._kept, self._calm = after, every, kept, calm
         self._widget: LiveWidget | None = None
         self._places: tuple[str, ...] = ()
-        self._is_cleared = False
+        self._cleared: float | None = None
         self._ended = threading.Event()
         # In the cell's own context, by which a kernel knows to which cell an output belongs.
         run = contextvars.copy_context().run
@@ -66,9 +70,8 @@ class LiveView:
         with suppress(Exception):
             self._publisher.unregister_hook(self._notice)
         self._thread.join(STOP_SECONDS)
-        if self._is_cleared:  # an output that is somewhere else may still be there
+        if self._cleared is not None:
             self.take_away()
-            self._places = ()
         return self._places
 
     def finish(self) -> None:
@@ -78,14 +81,15 @@ class LiveView:
 
     def take_away(self) -> None:
         """Leave no output of the view."""
-        for place in self._places:
+        places, self._places = self._places, ()
+        for place in places:  # also where outputs were cleared: those of the view may have been somewhere else
             self._publish({}, place, update=True)
 
     def _notice(self, message: Any) -> Any:
         """Notice that the cell clears its outputs, as a loop does that draws plots; gives the message as it came."""
         with suppress(Exception):
             if message["header"]["msg_type"] == "clear_output":
-                self._is_cleared = True
+                self._cleared = monotonic()
         return message
 
     def _watch(self) -> None:
@@ -105,22 +109,25 @@ class LiveView:
                     return
 
     def _tell(self, state: LiveState, *, is_kept: bool) -> None:
+        if self._cleared is not None:
+            if monotonic() - self._cleared < self._calm:
+                return
+            self._cleared = None
+            self.take_away()
         if self._widget is None:
             from tfprof_widget.widget.live import LiveWidget
 
             self._widget = LiveWidget(self._title)
         self._widget.tell(state)
-        text = {"text/plain": state.line()}
-        kept = {"text/html": self._widget.kept_html(state), **text}
-        if not self._places or self._is_cleared:
-            self.take_away()
-            self._is_cleared, self._places = False, (uuid.uuid4().hex, uuid.uuid4().hex)
+        is_new = not self._places
+        if is_new:
+            self._places = (uuid.uuid4().hex, uuid.uuid4().hex)
             bundle: Any = self._widget._repr_mimebundle_()
             live, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
             self._publish({**live, "text/plain": ""}, self._places[0], metadata)
-            self._publish(kept, self._places[1])
-        elif not is_kept:
-            self._publish(kept, self._places[1], update=True)
+        if is_new or not is_kept:
+            kept = {"text/html": self._widget.kept_html(state), "text/plain": state.line()}
+            self._publish(kept, self._places[1], update=not is_new)
 
     def _publish(self, data: Any, place: str, metadata: Any = None, *, update: bool = False) -> None:
         self._publisher.publish(data=data, metadata=metadata or {}, transient={"display_id": place}, update=update)

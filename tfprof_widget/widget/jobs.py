@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 import uuid
 import weakref
@@ -160,7 +161,9 @@ class _Refreshing:
     def __init__(self, widget: JobsWidget, every: float = EVERY_SECONDS) -> None:
         self._widget, self._every = weakref.ref(widget), every
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tfprof jobs view", daemon=True)
+        # In the context of who displays it, without which some kernels let no thread tell the page anything.
+        run = contextvars.copy_context().run
+        self._thread = threading.Thread(target=run, args=(self._run,), name="tfprof jobs view", daemon=True)
         self._thread.start()
 
     @property

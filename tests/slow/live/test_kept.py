@@ -46,6 +46,7 @@ def page(chromium: Browser, server: NotebookServer) -> Iterator[Page]:
     run_all(page)
     expect(live_view(page)).to_contain_text(f"{STEPS} steps of loss", timeout=MILLISECONDS_TO_START)
     yield page
+    (server.folder / "go on").touch()  # a server waits for its kernels at its end
     context.close()
 
 
