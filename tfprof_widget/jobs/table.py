@@ -57,7 +57,7 @@ def line(task: SeenTask) -> str:
     >>> live = LiveState("train.py", "running", 9.0, steps=1234, first_seconds=0.25, step_seconds=0.5,
     ...     parts={"python": 2.0, "input": 1.0, "steps": 5.0})
     >>> line(SeenTask(TaskFiles("train", "worker-0", Path()), TaskState(live), "running"))
-    'train/worker-0: running, step 1,234, 500 ms a step (250 ms at first), input 12.5 %, Python 25 %'
+    'train/worker-0: running, step 1,234, 500 ms a step (250 ms at first), input 12.5 %, Python 25.0 %'
     """
     name, status, step, now, first, waited, python, costliest = _cells(task)
     told = [status]
