@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
-from tfprof_widget.capturing import function_source
+from tfprof_widget.capturing import trace_store
 from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.windows import FULL_STEPS
 from tfprof_widget.lib.safely import postpone_ctrl_c
@@ -83,7 +83,7 @@ def test_interrupt_in_a_step(tmp_path: Any) -> None:
     use_the_profiler(tmp_path)
 
 
-@pytest.mark.parametrize(("owner", "name"), [(TfProfiler, "close"), (function_source, "read_xspace")])
+@pytest.mark.parametrize(("owner", "name"), [(TfProfiler, "close"), (trace_store, "read_xspace")])
 def test_interrupt_while_traces_are_fetched_loses_none(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     original = getattr(owner, name)
     interrupts = [signal.SIGINT]

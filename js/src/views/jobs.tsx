@@ -132,13 +132,14 @@ interface RowProps {
 
 /** A job: its name with the button that asks it for a trace, then its tasks. */
 function JobRows({ job: { name, tasks }, opened, ask }: RowProps & { readonly job: Job }) {
-  const isRunning = tasks.some(({ status }) => status === "running");
+  // A silent one may only be slow.
+  const mayAnswer = tasks.some(({ status }) => status === "running" || status === "silent");
   return (
     <tbody>
       <tr class="job">
         <th scope="rowgroup" colSpan={HEADS.length}>
           {visible(name)} <span class="dim">{countedByStatus(tasks)}</span>
-          {isRunning && (
+          {mayAnswer && (
             <button
               type="button"
               title="Its tasks see that within seconds, trace their next steps and hand them in"

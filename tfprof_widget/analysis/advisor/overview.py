@@ -144,7 +144,7 @@ def cell_parts(
     """The parts of a cell's seconds by their names on the screen, in which so many steps ran after the first.
 
     >>> [f"{part.name} {part.share} %" for part in cell_parts({"first": 0.5, "steps": 1.5}, 312)]
-    ['first runs 25 %', '312 steps 75 %']
+    ['first steps 25 %', '312 steps 75 %']
     """
     names = {**CELL_NAMES, **({"steps": f"{steps:,} steps"} if steps > 1 else {})}
     return _parts((part, names[part], seconds, details.get(part, "")) for part, seconds in cell.items())
