@@ -116,10 +116,15 @@ def test_how_it_ended_is_told(source: str, status: str, code: int, words: str, t
 
 
 def test_signal_is_answered_while_the_main_thread_is_in_a_library(tmp_path: Path) -> None:
-    """It waits for a mutex that it holds itself: no signal lets Python do anything there."""
+    """It waits for a mutex that it holds itself: no signal lets Python do anything there.
+
+    Another thread prints once the main thread lets it run Python, which it does when it begins to wait.
+    """
     (tmp_path / "prog.py").write_text(
-        "import ctypes\nlibc, mutex = ctypes.CDLL(None), (ctypes.c_char * 64)()\n"
-        "libc.pthread_mutex_lock(mutex)\nprint('begun', flush=True)\nlibc.pthread_mutex_lock(mutex)",
+        "import ctypes, sys, threading\nlibc, mutex = ctypes.CDLL(None), (ctypes.c_char * 64)()\n"
+        "libc.pthread_mutex_lock(mutex)\nready = threading.Event()\n"
+        "threading.Thread(target=lambda: (ready.wait(), print('begun', flush=True))).start()\n"
+        "sys.setswitchinterval(1000)\nready.set()\nlibc.pthread_mutex_lock(mutex)",
         encoding="utf-8",
     )
     process = started([*RUN, "--out", "jobs", "prog.py"], tmp_path)
