@@ -327,6 +327,7 @@ class Capture(Accounted, Kept):
             ops_at_once=at_once,
             shown=shown,
             known_overhead=recorded.known_overhead,
+            raised_seconds=sum(each.raised_seconds for each in recorded.runs),
         )
 
     def _notes(self) -> list[str]:

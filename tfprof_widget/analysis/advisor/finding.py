@@ -58,8 +58,8 @@ class Finding:
     """A finding of a checker; its text is a report of an AdviceProto.
 
     What it is about takes the share `of_cell` of the cell's wall time, or the share `of_step` of a step's; both are 0
-    if that is not known. `line` is the user's line that it names, and `patch` what to change there, if that is
-    mechanical.
+    if that is not known. Of what `is_needed` none of that can be saved. `line` is the user's line that it names, and
+    `patch` what to change there, if that is mechanical.
 
     >>> print(Finding("Pads take half of the time.", Evidence("op"), "Let the convolution pad."))
     Pads take half of the time.
@@ -74,6 +74,7 @@ class Finding:
     of_step: float = 0.0
     line: CodeLine | None = None
     patch: CodeChange | None = None
+    is_needed: bool = False
 
     def __str__(self) -> str:
         lines = [self.cause, f"fix: {self.fix}", f"see: {self.evidence}"]
