@@ -9,6 +9,7 @@ import type { Panels } from "./state/store.ts";
 import comparing from "./styles/comparing.css";
 import drawings from "./styles/drawings.css";
 import filters from "./styles/filters.css";
+import live from "./styles/live.css";
 import media from "./styles/media.css";
 import overview from "./styles/overview.css";
 import panelStyles from "./styles/panels.css";
@@ -18,6 +19,7 @@ import { Charts } from "./views/charts/charts.tsx";
 import { CutLine } from "./views/cut_graph.tsx";
 import { Filters } from "./views/filters.tsx";
 import { HistoryPanel } from "./views/history/history.tsx";
+import { JobsPanel } from "./views/jobs.tsx";
 import { MemoryPanel } from "./views/memory.tsx";
 import { OverviewPanel } from "./views/overview/overview.tsx";
 import { SelectionPanel } from "./views/selection.tsx";
@@ -39,6 +41,7 @@ export const panels: Panels["panels"] = {
   ExportMenu,
   Filters,
   HistoryPanel,
+  JobsPanel,
   LeftOut,
   MemoryPanel,
   MiniTimeline,
@@ -59,5 +62,6 @@ export const style: Panels["style"] = [
   drawings,
   comparing,
   overview,
+  live,
   media,
 ].join("\n");

@@ -303,6 +303,21 @@ class SamplingRecorder(Recorder):
             tuple(graphs), wall_seconds, overhead, self.dropped_events(), self.notes, known_overhead=known, runs=runs
         )
 
+    def so_far(self) -> Recording:
+        """What was recorded so far, while the recording goes on; what this notes is not kept. Any thread may ask."""
+        notes = dict.fromkeys(self.notes)
+        graphs = self.read_so_far(lambda note: notes.setdefault(note))
+        cost = self.sampler.measured_cost(_waiting(graphs)) if self.counts()[1] else 0.0
+        known = self.overhead_seconds()
+        overhead, runs = None if cost is None else cost + known, tuple(self._runs_of_the_cell(graphs))
+        dropped = self.dropped_events()
+        return Recording(tuple(graphs), self.wall_seconds(), overhead, dropped, tuple(notes), known, runs)
+
+    def trace_next(self, runs: int) -> None:
+        """Trace the next runs of each kind, so many of them, whatever that costs."""
+        with self.lock:
+            self.sampler.ask(runs)
+
     def wall_seconds(self) -> float:
         """The time since the capture began."""
         return self.clock() - self.log.entered
@@ -329,6 +344,10 @@ class SamplingRecorder(Recorder):
     @abstractmethod
     def read(self) -> Sequence[GraphRecording]:
         """Make tables of all that was recorded."""
+
+    @abstractmethod
+    def read_so_far(self, note: Callable[[str], None]) -> Sequence[GraphRecording]:
+        """Make tables of what was recorded so far; `note` takes sentences on what is missing in them."""
 
     def _overhead(self, graphs: Iterable[GraphRecording]) -> float | None:
         """The time that recording added, without reading at the end; None if it is not known how it slowed runs.
