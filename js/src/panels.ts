@@ -9,6 +9,7 @@ import type { Panels } from "./state/store.ts";
 import comparing from "./styles/comparing.css";
 import drawings from "./styles/drawings.css";
 import filters from "./styles/filters.css";
+import graph from "./styles/graph.css";
 import media from "./styles/media.css";
 import overview from "./styles/overview.css";
 import panelStyles from "./styles/panels.css";
@@ -17,6 +18,7 @@ import { AdvicePanel } from "./views/advice.tsx";
 import { Charts } from "./views/charts/charts.tsx";
 import { CutLine } from "./views/cut_graph.tsx";
 import { Filters } from "./views/filters.tsx";
+import { GraphPanel } from "./views/graph/graph.tsx";
 import { HistoryPanel } from "./views/history/history.tsx";
 import { MemoryPanel } from "./views/memory.tsx";
 import { OverviewPanel } from "./views/overview/overview.tsx";
@@ -38,6 +40,7 @@ export const panels: Panels["panels"] = {
   CutLine,
   ExportMenu,
   Filters,
+  GraphPanel,
   HistoryPanel,
   LeftOut,
   MemoryPanel,
@@ -59,5 +62,6 @@ export const style: Panels["style"] = [
   drawings,
   comparing,
   overview,
+  graph,
   media,
 ].join("\n");

@@ -37,6 +37,7 @@ export interface Panels {
       | "CutLine"
       | "ExportMenu"
       | "Filters"
+      | "GraphPanel"
       | "HistoryPanel"
       | "LeftOut"
       | "MemoryPanel"

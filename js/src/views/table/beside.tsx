@@ -13,9 +13,11 @@ import {
 import type { View } from "../../engine/view.ts";
 import { shortTime, visible } from "../../lib/format.ts";
 import type { Listing } from "../../state/listing.ts";
+import { GRAPH_READINGS, graphReading, isGraphDrawn } from "../../state/selection.ts";
 import { isTable, type Store } from "../../state/store.ts";
 import type { TableState } from "../../state/table.ts";
 import { onPrint } from "../../ui/canvas.ts";
+import { Segments } from "../../ui/tables.tsx";
 import { tableColumns } from "./columns.ts";
 import { ReadingSwitch } from "./source.tsx";
 
@@ -27,11 +29,14 @@ interface ListingProps {
 /** The way back from what is zoomed into, and the switch for library frames in code view. */
 export function ZoomPath({ state, listing }: ListingProps) {
   const { view, top } = listing;
-  if (top < 0 && view.kind !== "code") return null;
+  if (top < 0 && view.kind !== "code" && view.kind !== "graph") return null;
   return (
     <div class="strip">
       {top >= 0 ? <Path state={state} listing={listing} /> : <span class="path" />}
       {view.kind === "code" && <ReadingSwitch store={state.store} />}
+      {view.kind === "graph" && (
+        <Segments label="read the graph as" chosen={graphReading(state.store)} choices={GRAPH_READINGS} />
+      )}
       {view.kind === "code" && (
         <label title="show the frames of TensorFlow, Keras and other libraries one by one">
           <input
@@ -89,7 +94,7 @@ export function LeftOut({ store }: { readonly store: Store }) {
 /** How many rows are hidden and what they cost, and what no row of the view can show. */
 function HiddenRows({ store }: { readonly store: Store }) {
   const { view } = store.evaluation.value;
-  if (!view || !isTable(store.tab.value)) return null;
+  if (!view || !isTable(store.tab.value) || isGraphDrawn(store)) return null;
   const [hidden, placeless] = leftOut(view, "micros").map((value) => value / view.unit("micros"));
   const rows = view.of - view.kept;
   const parts = [

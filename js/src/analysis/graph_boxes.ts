@@ -1,0 +1,380 @@
+// The graph as boxes in boxes: layers, the scopes in them and the nodes in these; each opens into the boxes in it.
+
+import { cacheOf, type Lists, type Profile } from "../data/profile.ts";
+import { layerColumns, layersTree, ROLES } from "../engine/layers.ts";
+import { inNaturalOrder } from "../lib/format.ts";
+import { nameGroups, type Repeat, repeatsIn } from "./graph_folds.ts";
+
+/** What a box stands for. */
+export interface Box {
+  readonly kind: "graph" | "layer" | "scope" | "node" | "group" | "repeat" | "pass";
+  /** Tells it from all others of the graph, and stays the same while others open. */
+  readonly key: string;
+  readonly label: string;
+  /** The class of a layer, the op type of a node; else empty. */
+  readonly type: string;
+  /** The graph nodes in it, in the order of their names. */
+  readonly nodes: Int32Array;
+  /** How many siblings of the same structure it stands for. */
+  readonly times: number;
+}
+
+// More siblings than this are put into groups, and folded where they repeat.
+const MOST_SIBLINGS = 12;
+/** So many boxes are in one box at most; the cheapest beyond these are put into one. */
+const MOST_BOXES = 300;
+
+const [FORWARD, BACKWARD, UPDATE] = ROLES.keys() as unknown as [number, number, number];
+const ASIDE = /^(Const|HostConst|_?VarHandleOp|Variable(V2)?|ReadVariableOp|NoOp|Assert|_(Device)?Retval)$/;
+const VARIABLE = /^(VarHandleOp|Variable(V2)?)$/;
+const HANDED_IN = /^(_Arg|_DeviceArg|Placeholder|PlaceholderWithDefault)$/;
+const NO_LAYER = "no layer";
+const PASS_LABELS: Readonly<Record<number, string>> = { [BACKWARD]: "gradients", [UPDATE]: "update" };
+
+/** The boxes of a profile's graph, made as they are opened. */
+export class GraphBoxes {
+  readonly whole: Box;
+  /** A flag a node that is not drawn: constants, variables and what reads them, nodes that only wait for others. */
+  readonly isAside: Uint8Array;
+  /** The place of what each node does in ROLES. */
+  readonly role: Int32Array;
+  readonly #children = new Map<Box, readonly Box[]>();
+  /** What groups and folds are made of. */
+  readonly #members = new Map<Box, readonly Box[]>();
+  readonly #above = new Map<Box, Box>();
+  readonly #places = new Map<Box, number>();
+  readonly #scopeNames = new Map<Box, string>();
+  readonly #tree;
+  readonly #types: readonly string[];
+  #consumers: Lists | undefined;
+
+  constructor(readonly profile: Profile) {
+    const { types, role } = layerColumns(profile);
+    this.#tree = layersTree(profile);
+    this.#types = types;
+    this.role = role;
+    this.isAside = asideIn(profile);
+    const nodes = Int32Array.from({ length: profile.nodes.op.length }, (_, node) => node);
+    this.whole = { kind: "graph", key: "", label: "graph", type: "", nodes, times: 1 };
+  }
+
+  /** The boxes in a box, in the order of the model or of their names; none in a node. */
+  children(box: Box): readonly Box[] {
+    let found = this.#children.get(box);
+    if (!found) {
+      found = this.#limited(box, this.#childrenOf(box));
+      this.#children.set(box, found);
+    }
+    return found;
+  }
+
+  /** The box that a box is in; null for the whole. */
+  above(box: Box): Box | null {
+    return this.#above.get(box) ?? null;
+  }
+
+  /** Whether there is something to see in it. */
+  opens(box: Box): boolean {
+    return box.kind !== "node" && box.nodes.length > 1;
+  }
+
+  /** Whether its boxes are layers, between which only the way forward is drawn: gradients go the same way back. */
+  holdsLayers(box: Box): boolean {
+    return this.children(box).some(({ kind }) => kind === "layer" || kind === "group" || kind === "repeat");
+  }
+
+  /** The nodes that take from each node. */
+  get consumers(): Lists {
+    this.#consumers ??= turned(this.profile.nodes.inputs, this.profile.nodes.op.length);
+    return this.#consumers;
+  }
+
+  /** What the tables call it: names of rows to select. */
+  namesOf(box: Box): readonly string[] {
+    const { names } = this.profile.nodes;
+    if (box.kind === "node") return [names[box.nodes[0] as number] as string];
+    if (box.kind === "scope") return [this.#scopeNames.get(box) as string];
+    if (box.kind === "layer" && box.nodes.some((node) => isIn(names[node] as string, box.label)))
+      return [box.label];
+    return [...new Set(this.children(box).flatMap((child) => this.namesOf(child)))];
+  }
+
+  /** The boxes around a node, from the outermost one to its own; those that are not drawn are left out. */
+  pathTo(node: number): readonly Box[] {
+    const path: Box[] = [];
+    for (let at: Box | undefined = this.whole; at; ) {
+      at = this.children(at).find((child) => holds(child.nodes, node));
+      if (at) path.push(at);
+    }
+    return path;
+  }
+
+  #childrenOf(box: Box): readonly Box[] {
+    const members = this.#members.get(box);
+    if (members) return members;
+    if (box.kind === "node") return [];
+    if (box.kind === "scope") return this.#scopes(box, box.nodes, this.#scopeNames.get(box));
+    if (box.kind === "pass") return this.#scopes(box, box.nodes);
+    if (box.kind === "graph" && !this.#hasLayers()) return this.#folded(box, this.#scopes(box, box.nodes));
+    const place = this.#places.get(box) ?? 0;
+    const layers = this.#layersIn(box, place);
+    const { rows, rowStart } = this.#tree;
+    const own = rows.slice(rowStart[place], rowStart[place + 1]).sort();
+    return [...this.#folded(box, layers), ...this.#passes(box, own)];
+  }
+
+  #hasLayers(): boolean {
+    return this.#tree.names.length > 2;
+  }
+
+  /** The layers right below a place; those of no layer stand beside the layers. */
+  #layersIn(above: Box, place: number): Box[] {
+    const { names, parent, end, rows, rowStart } = this.#tree;
+    const found: Box[] = [];
+    for (let child = place + 1; child < (end[place] as number); child = end[child] as number) {
+      const last = end[child] as number;
+      const label = names[child] as string;
+      const isOutside = parent[child] === 0 && label === NO_LAYER && last > child + 1;
+      if (isOutside) {
+        found.push(...this.#layersIn(above, child));
+        continue;
+      }
+      const nodes = rows.slice(rowStart[child], rowStart[last]).sort();
+      if (!nodes.length) continue;
+      const box: Box = {
+        kind: "layer",
+        key: `${above.key}>${child}`,
+        label,
+        type: this.#types[child - 1] ?? "",
+        nodes,
+        times: 1,
+      };
+      this.#places.set(box, child);
+      this.#above.set(box, above);
+      found.push(box);
+    }
+    return found;
+  }
+
+  /** The nodes of a layer: those of the way forward by their scopes, those of the other passes in a box each. */
+  #passes(above: Box, nodes: Int32Array): readonly Box[] {
+    const ofRole = (role: number) => nodes.filter((node) => this.role[node] === role);
+    const parts = [BACKWARD, UPDATE].map((role) => [role, ofRole(role)] as const);
+    const others = parts.filter(([, part]) => part.length > 0 && part.length < nodes.length);
+    if (!others.length) return this.#scopes(above, nodes);
+    const taken = new Set(others.map(([role]) => role));
+    const rest = nodes.filter((node) => !taken.has(this.role[node] as number));
+    const passes = others.map(([role, part]) => {
+      const label = PASS_LABELS[role] as string;
+      const key = `${above.key}>${label}`;
+      return this.#put(above, { kind: "pass", key, label, type: "", nodes: part, times: 1 });
+    });
+    return [...this.#scopes(above, rest), ...passes];
+  }
+
+  /** The next scopes and nodes below a scope; a scope that holds all is passed over. */
+  #scopes(above: Box, nodes: Int32Array, scope = ""): readonly Box[] {
+    const { names, ops, op } = this.profile.nodes;
+    const from = scope ? scope.length + 1 : 0;
+    const groups = new Map<string, number[]>();
+    for (const node of nodes) {
+      const name = names[node] as string;
+      const slash = name.indexOf("/", from);
+      const part = name.length <= from ? "" : name.slice(from, slash < 0 ? undefined : slash);
+      const known = groups.get(part);
+      if (known) known.push(node);
+      else groups.set(part, [node]);
+    }
+    if (groups.size === 1 && nodes.length > 1) {
+      const [part = ""] = groups.keys();
+      return this.#scopes(above, nodes, scope ? `${scope}/${part}` : part);
+    }
+    const parts = [...groups.keys()].sort(inNaturalOrder);
+    return parts.map((part) => {
+      const found = Int32Array.from(groups.get(part) as number[]);
+      const full = part ? (scope ? `${scope}/${part}` : part) : scope;
+      const node = found[0] as number;
+      const base = { key: `${above.key}/${full}`, nodes: found, times: 1 };
+      if (found.length > 1) {
+        const box = this.#put(above, { ...base, kind: "scope", label: part, type: "" });
+        this.#scopeNames.set(box, full);
+        return box;
+      }
+      const name = names[node] as string;
+      const label = name.slice(name.lastIndexOf("/") + 1);
+      const type = ops[op[node] as number] as string;
+      return this.#put(above, { ...base, key: `${base.key}.`, kind: "node", label, type });
+    });
+  }
+
+  #put(above: Box, box: Box): Box {
+    this.#above.set(box, above);
+    return box;
+  }
+
+  /** Many siblings in groups by name, and repeated ones as one box. */
+  #folded(above: Box, siblings: readonly Box[], known = 0): readonly Box[] {
+    if (siblings.length <= MOST_SIBLINGS) return siblings;
+    const names = siblings.map(({ label }) => label);
+    const grouped: Box[] = [];
+    let next = 0;
+    for (const { start, end, name } of nameGroups(names, known)) {
+      grouped.push(...siblings.slice(next, start));
+      const group = this.#together("group", above, siblings.slice(start, end), name);
+      this.#members.set(group, this.#folded(group, this.#members.get(group) as Box[], name.length));
+      grouped.push(group);
+      next = end;
+    }
+    grouped.push(...siblings.slice(next));
+    return this.#foldedRepeats(above, grouped);
+  }
+
+  #foldedRepeats(above: Box, siblings: readonly Box[]): readonly Box[] {
+    const isLarge = siblings.map(({ nodes }) => nodes.length > 2);
+    const repeats = repeatsIn(
+      siblings.map((box) => this.#signature(box)),
+      isLarge,
+    );
+    const found: Box[] = [];
+    let next = 0;
+    for (const repeat of repeats) {
+      found.push(...siblings.slice(next, repeat.start), this.#repeated(above, siblings, repeat));
+      next = repeat.start + repeat.period * repeat.count;
+    }
+    return [...found, ...siblings.slice(next)];
+  }
+
+  #repeated(above: Box, siblings: readonly Box[], { start, period, count }: Repeat): Box {
+    const all = siblings.slice(start, start + period * count);
+    if (period === 1) return this.#together("repeat", above, all, (all[0] as Box).label, count);
+    const fold = this.#together("repeat", above, all, spanOf(all.slice(0, period)), count);
+    const rounds = Array.from({ length: count }, (_, round) => {
+      const members = all.slice(round * period, (round + 1) * period);
+      return this.#together("group", fold, members, spanOf(members));
+    });
+    this.#members.set(fold, rounds);
+    return fold;
+  }
+
+  /** A box of boxes. */
+  #together(kind: "group" | "repeat", above: Box, members: readonly Box[], label: string, times = 1): Box {
+    const nodes = joinedInOrder(members.map((each) => each.nodes));
+    const key = `${above.key}+${(members[0] as Box).key}`;
+    const type = times > 1 ? (members[0] as Box).type : "";
+    const box = this.#put(above, { kind, key, label, type, nodes, times });
+    for (const each of members) this.#above.set(each, box);
+    this.#members.set(box, members);
+    return box;
+  }
+
+  /** The same for boxes that do the same forward. */
+  #signature(box: Box): string {
+    const { op } = this.profile.nodes;
+    const counts = new Map<number, number>();
+    for (const node of box.nodes) {
+      if (this.isAside[node] || this.role[node] !== FORWARD) continue;
+      const type = op[node] as number;
+      counts.set(type, (counts.get(type) ?? 0) + 1);
+    }
+    const told = [...counts].sort(([one], [other]) => one - other).join();
+    return `${box.type} ${box.label.replace(/\d+/g, "").replace(/_+$/, "")} ${told}`;
+  }
+
+  /** The largest boxes, and the others in one. */
+  #limited(above: Box, boxes: readonly Box[]): readonly Box[] {
+    const seen = boxes.filter((box) => !this.#isAsideBox(box));
+    if (seen.length <= MOST_BOXES) return seen;
+    const bySize = [...seen].sort((one, other) => other.nodes.length - one.nodes.length);
+    const kept = new Set(bySize.slice(0, MOST_BOXES - 1));
+    const rest = seen.filter((box) => !kept.has(box));
+    const label = `${rest.length.toLocaleString("en")} more`;
+    return [...seen.filter((box) => kept.has(box)), this.#together("group", above, rest, label)];
+  }
+
+  #isAsideBox({ nodes }: Box): boolean {
+    return nodes.every((node) => this.isAside[node]);
+  }
+}
+
+/** The boxes of a profile, which are kept with it. */
+export function graphBoxes(profile: Profile): GraphBoxes {
+  return cacheOf(profile).kept("graph boxes", () => new GraphBoxes(profile));
+}
+
+function spanOf(boxes: readonly Box[]): string {
+  const [first, last] = [boxes[0] as Box, boxes.at(-1) as Box];
+  return `${first.label} … ${last.label}`;
+}
+
+function joinedInOrder(parts: readonly Int32Array[]): Int32Array {
+  const found = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    found.set(part, at);
+    at += part.length;
+  }
+  return found.sort();
+}
+
+/** A flag a node that is put aside. */
+function asideIn({ nodes }: Profile): Uint8Array {
+  const { ops, op, inputs } = nodes;
+  const isAsideType = ops.map((type) => ASIDE.test(type));
+  const flags = Uint8Array.from(op, (type) => (isAsideType[type] ? 1 : 0));
+  const isVariable = ops.map((type) => VARIABLE.test(type));
+  const isIdentity = ops.map((type) => type === "Identity");
+  const isHandedIn = ops.map((type) => HANDED_IN.test(type));
+  const isSeen = new Uint8Array(op.length);
+  const isTaken = new Uint8Array(op.length);
+  for (let node = 0; node < op.length; node++) {
+    const [first, last] = [inputs.start[node] as number, inputs.start[node + 1] as number];
+    const source = inputs.values[first] as number;
+    const isRead = isIdentity[op[node] as number] && last > first && source >= 0;
+    if (isRead && isVariable[op[source] as number]) flags[node] = 1;
+    for (let at = first; at < last; at++) {
+      const each = inputs.values[at] as number;
+      if (each >= 0) isTaken[each] = 1;
+      if (each >= 0 && !flags[node]) isSeen[each] = 1;
+    }
+  }
+  // A variable that is handed in is taken by nothing but what reads it.
+  for (let node = 0; node < op.length; node++) {
+    if (isHandedIn[op[node] as number] && isTaken[node] && !isSeen[node]) flags[node] = 1;
+  }
+  return flags;
+}
+
+/** The edges by their sources. */
+function turned({ start, values }: Lists, count: number): Lists {
+  const starts = new Int32Array(count + 1);
+  for (const source of values) if (source >= 0) starts[source + 1] = (starts[source + 1] as number) + 1;
+  for (let node = 0; node < count; node++) {
+    starts[node + 1] = (starts[node + 1] as number) + (starts[node] as number);
+  }
+  const [next, targets] = [starts.slice(), new Int32Array(starts[count] as number)];
+  for (let node = 0; node < count; node++) {
+    for (let at = start[node] as number; at < (start[node + 1] as number); at++) {
+      const source = values[at] as number;
+      if (source < 0) continue;
+      targets[next[source] as number] = node;
+      next[source] = (next[source] as number) + 1;
+    }
+  }
+  return { start: starts, values: targets };
+}
+
+/** Whether a name is in a scope. */
+function isIn(name: string, scope: string): boolean {
+  return name.startsWith(scope) && name[scope.length] === "/";
+}
+
+/** Whether sorted nodes have this one among them. */
+function holds(nodes: Int32Array, node: number): boolean {
+  let [low, high] = [0, nodes.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((nodes[middle] as number) < node) low = middle + 1;
+    else high = middle;
+  }
+  return nodes[low] === node;
+}
