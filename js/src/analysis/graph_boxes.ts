@@ -21,6 +21,9 @@ export interface Box {
 
 // More siblings than this are put into groups, and folded where they repeat.
 const MOST_SIBLINGS = 12;
+// More than this are folded also where they do not follow each other.
+const MANY_SIBLINGS = 40;
+const LEAST_ALIKE = 3;
 /** So many boxes are in one box at most; the cheapest beyond these are put into one. */
 const MOST_BOXES = 300;
 
@@ -29,6 +32,9 @@ const ASIDE = /^(Const|HostConst|_?VarHandleOp|Variable(V2)?|ReadVariableOp|NoOp
 const VARIABLE = /^(VarHandleOp|Variable(V2)?)$/;
 const HANDED_IN = /^(_Arg|_DeviceArg|Placeholder|PlaceholderWithDefault)$/;
 const NO_LAYER = "no layer";
+/** What is of no layer and nothing else either, and what of it the layers take. */
+const OTHER = "other";
+const BEFORE = "before the layers";
 const PASS_LABELS: Readonly<Record<number, string>> = { [BACKWARD]: "gradients", [UPDATE]: "update" };
 
 /** The boxes of a profile's graph, made as they are opened. */
@@ -43,6 +49,7 @@ export class GraphBoxes {
   readonly #members = new Map<Box, readonly Box[]>();
   readonly #above = new Map<Box, Box>();
   readonly #places = new Map<Box, number>();
+  readonly #outside = new Map<Box, Int32Array>();
   readonly #scopeNames = new Map<Box, string>();
   readonly #tree;
   readonly #types: readonly string[];
@@ -92,8 +99,8 @@ export class GraphBoxes {
   /** What the tables call it: names of rows to select. */
   namesOf(box: Box): readonly string[] {
     const { names } = this.profile.nodes;
-    if (box.kind === "node") return [names[box.nodes[0] as number] as string];
-    if (box.kind === "scope") return [this.#scopeNames.get(box) as string];
+    const name = this.#scopeNames.get(box);
+    if (name !== undefined) return [name];
     if (box.kind === "layer" && box.nodes.some((node) => isIn(names[node] as string, box.label)))
       return [box.label];
     return [...new Set(this.children(box).flatMap((child) => this.namesOf(child)))];
@@ -116,6 +123,8 @@ export class GraphBoxes {
     if (box.kind === "scope") return this.#scopes(box, box.nodes, this.#scopeNames.get(box));
     if (box.kind === "pass") return this.#scopes(box, box.nodes);
     if (box.kind === "graph" && !this.#hasLayers()) return this.#folded(box, this.#scopes(box, box.nodes));
+    const outside = this.#outside.get(box);
+    if (outside) return this.#passes(box, outside);
     const place = this.#places.get(box) ?? 0;
     const layers = this.#layersIn(box, place);
     const { rows, rowStart } = this.#tree;
@@ -141,6 +150,10 @@ export class GraphBoxes {
       }
       const nodes = rows.slice(rowStart[child], rowStart[last]).sort();
       if (!nodes.length) continue;
+      if (parent[child] !== 0 && label === OTHER && this.#isOutside(child)) {
+        found.push(...this.#aroundLayers(above, nodes));
+        continue;
+      }
       const box: Box = {
         kind: "layer",
         key: `${above.key}>${child}`,
@@ -152,6 +165,53 @@ export class GraphBoxes {
       this.#places.set(box, child);
       this.#above.set(box, above);
       found.push(box);
+    }
+    return found;
+  }
+
+  /** Whether a place is one of those that hold what is of no layer. */
+  #isOutside(place: number): boolean {
+    const { names, parent } = this.#tree;
+    return parent[parent[place] as number] === 0 && names[parent[place] as number] === NO_LAYER;
+  }
+
+  /** What is of no layer, parted into what comes before the layers and the rest, so that no edge leads back. */
+  #aroundLayers(above: Box, nodes: Int32Array): Box[] {
+    const isAfter = this.#afterLayers(new Set(nodes));
+    const parts = [false, true].map((isLast) => nodes.filter((node) => isAfter.has(node) === isLast));
+    const areParted = parts.every((part) => part.some((node) => !this.isAside[node]));
+    return (areParted ? parts : [nodes]).map((part, at) => {
+      const label = areParted && at === 0 ? BEFORE : OTHER;
+      const box: Box = {
+        kind: "layer",
+        key: `${above.key}>${label}`,
+        label,
+        type: "",
+        nodes: part,
+        times: 1,
+      };
+      this.#outside.set(box, part);
+      return this.#put(above, box);
+    });
+  }
+
+  /** Those of some nodes that take from others, or from some of them that do. */
+  #afterLayers(nodes: ReadonlySet<number>): ReadonlySet<number> {
+    const { inputs } = this.profile.nodes;
+    const { start, values } = this.consumers;
+    const takesOthers = (node: number): boolean => {
+      for (let at = inputs.start[node] as number; at < (inputs.start[node + 1] as number); at++) {
+        const source = inputs.values[at] as number;
+        if (source >= 0 && !nodes.has(source) && !this.isAside[source]) return true;
+      }
+      return false;
+    };
+    const found = new Set([...nodes].filter(takesOthers));
+    for (const node of found) {
+      for (let at = start[node] as number; at < (start[node + 1] as number); at++) {
+        const target = values[at] as number;
+        if (nodes.has(target)) found.add(target);
+      }
     }
     return found;
   }
@@ -193,17 +253,20 @@ export class GraphBoxes {
     return parts.map((part) => {
       const found = Int32Array.from(groups.get(part) as number[]);
       const full = part ? (scope ? `${scope}/${part}` : part) : scope;
-      const node = found[0] as number;
+      const drawn = found.filter((each) => !this.isAside[each]);
       const base = { key: `${above.key}/${full}`, nodes: found, times: 1 };
-      if (found.length > 1) {
+      if (drawn.length > 1 || (found.length > 1 && !drawn.length)) {
         const box = this.#put(above, { ...base, kind: "scope", label: part, type: "" });
         this.#scopeNames.set(box, full);
         return box;
       }
-      const name = names[node] as string;
-      const label = name.slice(name.lastIndexOf("/") + 1);
+      // An op with what it reads is one box.
+      const node = drawn[0] ?? (found[0] as number);
+      const label = part || full.slice(full.lastIndexOf("/") + 1);
       const type = ops[op[node] as number] as string;
-      return this.#put(above, { ...base, key: `${base.key}.`, kind: "node", label, type });
+      const box = this.#put(above, { ...base, key: `${base.key}.`, kind: "node", label, type });
+      this.#scopeNames.set(box, found.length > 1 ? full : (names[node] as string));
+      return box;
     });
   }
 
@@ -247,10 +310,10 @@ export class GraphBoxes {
   #repeated(above: Box, siblings: readonly Box[], { start, period, count }: Repeat): Box {
     const all = siblings.slice(start, start + period * count);
     if (period === 1) return this.#together("repeat", above, all, (all[0] as Box).label, count);
-    const fold = this.#together("repeat", above, all, spanOf(all.slice(0, period)), count);
+    const fold = this.#together("repeat", above, all, spanOf(all, period), count);
     const rounds = Array.from({ length: count }, (_, round) => {
       const members = all.slice(round * period, (round + 1) * period);
-      return this.#together("group", fold, members, spanOf(members));
+      return this.#together("group", fold, members, spanOf(members, period));
     });
     this.#members.set(fold, rounds);
     return fold;
@@ -280,9 +343,27 @@ export class GraphBoxes {
     return `${box.type} ${box.label.replace(/\d+/g, "").replace(/_+$/, "")} ${told}`;
   }
 
+  /** Boxes of the same structure and of the same name but for numbers as one box, wherever they stand. */
+  #foldedAlike(above: Box, siblings: readonly Box[]): readonly Box[] {
+    const alike = new Map<string, Box[]>();
+    for (const box of siblings) {
+      const key = `${box.kind} ${this.#signature(box)}`;
+      const known = alike.get(key);
+      if (known) known.push(box);
+      else alike.set(key, [box]);
+    }
+    if (this.#members.has(above) && alike.size === 1) return siblings; // which are what was folded
+    return [...alike.values()].flatMap((members) => {
+      const isFold = members.length >= LEAST_ALIKE && members.every(({ times }) => times === 1);
+      const label = (members[0] as Box).label;
+      return isFold ? [this.#together("repeat", above, members, label, members.length)] : members;
+    });
+  }
+
   /** The largest boxes, and the others in one. */
   #limited(above: Box, boxes: readonly Box[]): readonly Box[] {
-    const seen = boxes.filter((box) => !this.#isAsideBox(box));
+    const drawn = boxes.filter((box) => !this.#isAsideBox(box));
+    const seen = drawn.length > MANY_SIBLINGS ? this.#foldedAlike(above, drawn) : drawn;
     if (seen.length <= MOST_BOXES) return seen;
     const bySize = [...seen].sort((one, other) => other.nodes.length - one.nodes.length);
     const kept = new Set(bySize.slice(0, MOST_BOXES - 1));
@@ -301,9 +382,9 @@ export function graphBoxes(profile: Profile): GraphBoxes {
   return cacheOf(profile).kept("graph boxes", () => new GraphBoxes(profile));
 }
 
-function spanOf(boxes: readonly Box[]): string {
-  const [first, last] = [boxes[0] as Box, boxes.at(-1) as Box];
-  return `${first.label} … ${last.label}`;
+/** What several siblings are called: the first, and how many more. */
+function spanOf(boxes: readonly Box[], count: number): string {
+  return `${(boxes[0] as Box).label} +${count - 1}`;
 }
 
 function joinedInOrder(parts: readonly Int32Array[]): Int32Array {

@@ -68,6 +68,7 @@ export interface PlacedScope {
 
 const GAP = 22;
 const RANK_GAP = 26;
+const PORT_GAP = 12;
 const COLUMN_GAP = 40;
 const LANE = 7;
 const MOST_COLUMNS = 12;
@@ -222,7 +223,6 @@ interface PlacedColumn {
   readonly bottom: number;
   /** The points that each of its chains passes. */
   readonly points: readonly (readonly (readonly [x: number, y: number])[])[];
-  readonly portX: readonly number[];
 }
 
 /** The boxes in their places, each as large as it is now. */
@@ -233,17 +233,18 @@ export function placedScope(plan: ScopePlan, width: Float64Array, height: Float6
     ({ ports }) =>
       new Set(ports.filter((each) => !each.isTop && each.source >= 0).map((each) => each.source)).size,
   );
-  const topLanes = lanes.reduce((sum, each) => sum + each, 0);
-  const top = topLanes ? LANE * (topLanes + 1) : 0;
+  const allLanes = lanes.reduce((sum, each) => sum + each, 0);
+  const top = allLanes * LANE;
+  const head = top + (columns.some(({ ports }) => ports.some(({ isTop }) => isTop)) ? RANK_GAP : 0);
   let left = 0;
   const placed = columns.map((column, at): PlacedColumn => {
-    const found = placeColumn(column, left, top, width, height, x, y);
+    const found = placeColumn(column, left, head, width, height, x, y);
     left = found.right + COLUMN_GAP + LANE * (lanes[at] as number);
     return found;
   });
-  const bottom = Math.max(top, ...placed.map((each) => each.bottom));
+  const bottom = Math.max(head, ...placed.map((each) => each.bottom));
   const whole = placed.at(-1)?.right ?? 0;
-  const total = bottom + (topLanes ? LANE * (Math.max(...lanes) + 1) : 0);
+  const total = bottom + LANE * Math.max(0, ...lanes);
   const lines = [
     ...linesWithin(plan, placed, total),
     ...linesBetween(plan, placed, bottom, top),
@@ -255,7 +256,7 @@ export function placedScope(plan: ScopePlan, width: Float64Array, height: Float6
 function placeColumn(
   { boxes, ports, layers }: PlanColumn,
   left: number,
-  top: number,
+  head: number,
   width: Float64Array,
   height: Float64Array,
   x: Float64Array,
@@ -273,20 +274,22 @@ function placeColumn(
   const shift = left - least;
   // A rank is as high as its highest box; those of ports alone have no height.
   const [start, end] = [new Float64Array(layers.ranks.length), new Float64Array(layers.ranks.length)];
-  let next = top;
+  start[0] = end[0] = head - RANK_GAP;
+  let next = head;
   layers.ranks.forEach((slots, rank) => {
+    if (!rank) return;
     const highest = slots.reduce(
       (tallest, slot) => Math.max(tallest, boxes[slot] === undefined ? 0 : (height[boxes[slot]] as number)),
       0,
     );
-    if (rank > 0 && highest > 0 && (rank > 1 || layers.ranks[0]?.length)) next += RANK_GAP;
+    if (rank > 1 && highest > 0) next += RANK_GAP;
     start[rank] = next;
     next += highest;
     end[rank] = next;
   });
   const hasBottom = ports.some(({ isTop }) => !isTop);
   if (hasBottom) {
-    next += RANK_GAP;
+    next += PORT_GAP;
     start[start.length - 1] = end[end.length - 1] = next;
   }
   boxes.forEach((box, place) => {
@@ -310,8 +313,7 @@ function placeColumn(
       ];
     }),
   );
-  const portX = ports.map((_, port) => (middle[boxes.length + port] as number) + shift);
-  return { left, right: left + most - least, bottom: next, points, portX };
+  return { left, right: left + most - least, bottom: next, points };
 }
 
 /** A line that bends softly from point to point. */
@@ -380,17 +382,17 @@ function linesBetween(
       const inner = [...leaving.values()].filter((each) => each.column === begun.column);
       const place = inner.findIndex(({ lane }) => lane === begun.lane);
       const x = out.at(-2) as number;
-      const low = bottom + LANE * (place + 1) - RANK_GAP / 2;
+      const low = bottom + LANE * (place + 1);
       const across = start.right + COLUMN_GAP / 2 + LANE * (place - (inner.length - 1) / 2);
-      const high = top - LANE * (begun.lane + 1);
+      const high = top - LANE * begun.lane;
       const [[into, down] = [0, 0]] = points;
       const route: Route = [
         ...begun.route.slice(0, 1),
         ...begun.route.slice(1),
         ...rounded([
           [x, out.at(-1) as number],
-          [x, Math.max(low, out.at(-1) as number)],
-          [across, Math.max(low, out.at(-1) as number)],
+          [x, low],
+          [across, low],
           [across, high],
           [into, high],
           [into, down],
@@ -404,7 +406,7 @@ function linesBetween(
 
 /** Straight lines whose corners are round, without the first point. */
 function rounded(points: readonly (readonly [x: number, y: number])[]): Route {
-  const RADIUS = 6;
+  const RADIUS = 10;
   const route: RouteStep[] = [];
   for (let at = 1; at < points.length; at++) {
     const [before, corner, after] = [points[at - 1], points[at], points[at + 1]] as [

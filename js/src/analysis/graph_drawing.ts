@@ -50,12 +50,15 @@ export interface GraphLook {
 
 const TITLE = 12;
 const DETAIL = 10.5;
-const LETTER = 6.6;
+const LETTER = 7.2;
 const SMALL_LETTER = 5.7;
-const WIDEST_EDGE = 9;
+const WIDEST_EDGE = 7;
+const WIDEST_BACK = 2.5;
 const STRONGEST = 0.72;
 const FADED = 0.45;
 const ARROW = 5;
+/** Below the title of an open box. */
+export const RULE = 24;
 
 /** The shares that the legend shows, strongest last: of the box that takes most. */
 export const LEGEND_STEPS = [0.04, 0.25, 0.6, 1] as const;
@@ -113,6 +116,14 @@ function openBox(each: SceneBox, at: number, look: GraphLook, colours: GraphColo
       fill: mixed(colours.surface, colours.dim, 0.06, colours),
       ...outline(at, look, colours),
     },
+    {
+      kind: "line",
+      route: [
+        ["M", x, y + RULE],
+        ["L", x + width, y + RULE],
+      ],
+      stroke: colours.line,
+    },
     text(x + 10, y + 17, "▾", colours.dim, { anchor: "middle" }),
     text(x + 20, y + 17, name, colours.text, { isBold: true, anchor: "start" }),
     ...(left > detail.length
@@ -156,12 +167,13 @@ function closedBox(
     ...faded,
   });
   const middle = x + width / 2;
+  const shift = look.opens[at] ? 6 : 0;
   const name = cutInTheMiddle(title, Math.floor((width - (look.opens[at] ? 36 : 12)) / LETTER));
-  const below = cutInTheMiddle(detail, Math.floor((width - 10) / SMALL_LETTER));
+  const below = cutInTheMiddle(detail, Math.floor((width - 10 - 2 * shift) / SMALL_LETTER));
   if (look.opens[at]) shapes.push(text(x + 10, y + 16.5, "▸", colours.text, { size: DETAIL, ...faded }));
   const high = below ? y + 16.5 : y + height / 2 + 4;
-  shapes.push(text(middle, high, name, colours.text, { isBold: true, ...faded }));
-  if (below) shapes.push(text(middle, y + 30, below, colours.text, { size: DETAIL, ...faded }));
+  shapes.push(text(middle + shift, high, name, colours.text, { isBold: true, ...faded }));
+  if (below) shapes.push(text(middle + shift, y + 30, below, colours.text, { size: DETAIL, ...faded }));
   shapes.push(...passBar(each, look.passes[at] ?? [], colours));
   return shapes;
 }
@@ -214,33 +226,52 @@ function edgeShapes(
   look: GraphLook,
   colours: GraphColours,
 ): Shape[] {
-  const width = 1 + (WIDEST_EDGE - 1) * Math.sqrt((look.bytes[at] as number) / widest);
+  if (!route.length) return [];
+  const wide = 1 + (WIDEST_EDGE - 1) * Math.sqrt((look.bytes[at] as number) / widest);
   const isOnPath = Boolean(look.critical?.onPath[from] && look.critical.onPath[to] && !isBack);
   const isNear = look.cursor >= 0 && (from === look.cursor || to === look.cursor);
   const colour = isOnPath
     ? colours.path
     : isNear
       ? colours.accent
-      : mixed(colours.surface, colours.dim, 0.5, colours);
+      : mixed(colours.surface, colours.dim, 0.4, colours);
+  const width = Math.min(wide, isBack ? WIDEST_BACK : wide);
+  const tip = ARROW + width / 2;
   const line: Shape = {
     kind: "line",
-    route,
+    route: to < 0 ? route : shortened(route, tip - 1),
     stroke: colour,
     lineWidth: width,
     ...(isBack ? { dash: [5, 3] } : {}),
     ...(look.found || (look.critical && !isOnPath) ? { opacity: 0.6 } : {}),
   };
-  return to < 0 ? [line] : [line, { kind: "line", route: arrowAt(route, ARROW + width / 2), fill: colour }];
+  return to < 0 ? [line] : [line, { kind: "line", route: arrowAt(route, tip), fill: colour }];
+}
+
+/** A route that ends a little before its end, so that the tip of an arrow has room there. */
+function shortened(route: Route, by: number): Route {
+  const [step, ...last] = route.at(-1) as Route[number];
+  const [x, y] = last.slice(-2) as [number, number];
+  const { across, down } = headingOf(route);
+  const end = [x - by * across, y - by * down];
+  return [...route.slice(0, -1), [step, ...last.slice(0, -2), ...end]];
+}
+
+/** Where a route goes at its end, as parts of one. */
+function headingOf(route: Route): { readonly across: number; readonly down: number } {
+  const [, ...last] = route.at(-1) as Route[number];
+  const [x, y] = last.slice(-2) as [number, number];
+  const [, ...before] = route.at(-2) ?? ["M", x, y - 1];
+  const [nearX, nearY] = (last.length > 2 ? last.slice(2, 4) : before.slice(-2)) as [number, number];
+  const length = Math.hypot(x - nearX, y - nearY) || 1;
+  return { across: (x - nearX) / length, down: (y - nearY) / length };
 }
 
 /** The tip of an arrow at the end of a route. */
 function arrowAt(route: Route, size: number): Route {
   const [, ...last] = route.at(-1) as Route[number];
   const [x, y] = last.slice(-2) as [number, number];
-  const [, ...before] = route.at(-2) ?? ["M", x, y - 1];
-  const [nearX, nearY] = (last.length > 2 ? last.slice(2, 4) : before.slice(-2)) as [number, number];
-  const length = Math.hypot(x - nearX, y - nearY) || 1;
-  const [across, down] = [(x - nearX) / length, (y - nearY) / length];
+  const { across, down } = headingOf(route);
   const point = (back: number, side: number): [number, number] => [
     x - back * across - side * down,
     y - back * down + side * across,

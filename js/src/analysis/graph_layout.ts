@@ -16,9 +16,9 @@ interface Layers {
 }
 
 const SWEEPS = 6;
-const ALIGNMENTS = 8;
-// A straight long edge is worth more than a box that stands right above another.
-const BEND_WEIGHT = 4;
+const ALIGNMENTS = 12;
+// Boxes stand above boxes; where a long edge ends matters less.
+const END_WEIGHT = 0.1;
 
 /** The rank of each box, and a flag an edge that closes a circle and goes back; each box is as deep as it can be. */
 export function ranksOf(count: number, edges: Edges): { rank: Int32Array; isBack: Uint8Array } {
@@ -241,84 +241,181 @@ export function crossingsOf({ ranks, rank, chains }: Layers): number {
   return crossings(ranks, segments, edgesBy(rank.length, segments.from), place);
 }
 
-/** The middle of each slot from left to right, so that edges are short and straight and no two slots overlap. */
-export function middlesOf({ ranks, rank, chains }: Layers, width: Float64Array, gap: number): Float64Array {
+/**
+ * The middle of each slot from left to right, so that no two slots of a rank overlap. Slots that follow each other form
+ * blocks that stand straight below each other: bends of an edge, and boxes that are each other's only neighbours. Blocks
+ * then move to the mean of what they are linked with, as far as those beside them let them.
+ */
+export function middlesOf(layers: Layers, width: Float64Array, gap: number): Float64Array {
+  const { ranks, rank, chains } = layers;
   const segments = segmentsOf(chains);
-  const [above, below] = [edgesBy(rank.length, segments.to), edgesBy(rank.length, segments.from)];
-  const boxes = width.length;
-  const middle = new Float64Array(rank.length);
-  const widthOf = (slot: number): number => (slot < boxes ? (width[slot] as number) : 0);
+  const block = blocksOf(layers, segments, width.length);
+  const count = block.reduce((most, each) => Math.max(most, each), -1) + 1;
+  const apart: Apart[] = [];
+  const half = (slot: number): number => (width[slot] ?? 0) / 2;
   for (const slots of ranks) {
-    const whole = slots.reduce((sum, slot) => sum + widthOf(slot) + gap, -gap);
-    let left = -whole / 2;
-    for (const slot of slots) {
-      middle[slot] = left + widthOf(slot) / 2;
-      left += widthOf(slot) + gap;
+    for (let at = 1; at < slots.length; at++) {
+      const [left, right] = [slots[at - 1] as number, slots[at] as number];
+      apart.push([block[left] as number, block[right] as number, half(left) + half(right) + gap]);
     }
   }
-  const pull = (
-    slot: number,
-    near: ReturnType<typeof edgesBy>,
-    ends: Int32Array,
-  ): [sum: number, weight: number] => {
-    let [sum, weights] = [0, 0];
-    for (let at = near.start[slot] as number; at < (near.start[slot + 1] as number); at++) {
-      const end = ends[near.values[at] as number] as number;
-      const weight = end >= boxes && slot >= boxes ? BEND_WEIGHT : 1;
-      sum += weight * (middle[end] as number);
-      weights += weight;
-    }
-    return [sum, weights];
-  };
-  for (let turn = 0; turn < ALIGNMENTS; turn++) {
-    const isDown = turn % 2 === 0;
-    const isLast = turn >= ALIGNMENTS - 2;
-    for (let step = 0; step < ranks.length; step++) {
-      const slots = ranks[isDown ? step : ranks.length - 1 - step] as Int32Array;
-      const wanted = Array.from(slots, (slot) => {
-        const [up, upWeight] = isDown || isLast ? pull(slot, above, segments.from) : [0, 0];
-        const [down, downWeight] = !isDown || isLast ? pull(slot, below, segments.to) : [0, 0];
-        const weight = upWeight + downWeight;
-        return weight ? (up + down) / weight : (middle[slot] as number);
-      });
-      spread(slots, wanted, widthOf, gap, middle);
-    }
-  }
-  return middle;
+  const order = inOrder(count, apart);
+  const middle = betweenEnds(order, apart, count);
+  settleBlocks(middle, order, apart, segments, block, width.length);
+  return Float64Array.from(rank, (_, slot) => middle[block[slot] as number] as number);
 }
 
-/** Put the slots of a rank as near as can be to where they are wanted, in their order: blocks that touch move together. */
-function spread(
-  slots: Int32Array,
-  wanted: readonly number[],
-  widthOf: (slot: number) => number,
-  gap: number,
-  middle: Float64Array,
-): void {
-  const offset = new Float64Array(slots.length);
-  const [mean, size, first]: [number[], number[], number[]] = [[], [], []];
-  for (let at = 0; at < slots.length; at++) {
-    if (at) {
-      const apart = (widthOf(slots[at - 1] as number) + widthOf(slots[at] as number)) / 2 + gap;
-      offset[at] = (offset[at - 1] as number) + apart;
-    }
-    let [value, count, from] = [(wanted[at] as number) - (offset[at] as number), 1, at];
-    while (mean.length && (mean.at(-1) as number) > value) {
-      const [last, many] = [mean.pop() as number, size.pop() as number];
-      value = (value * count + last * many) / (count + many);
-      count += many;
-      from = first.pop() as number;
-    }
-    mean.push(value);
-    size.push(count);
-    first.push(from);
+/** A block, one to the right of it, and how far apart their middles are at least. */
+type Apart = readonly [left: number, right: number, least: number];
+
+/** The block of each slot. */
+function blocksOf({ ranks, rank }: Layers, { from, to }: Edges, boxes: number): Int32Array {
+  const [above, below] = [edgesBy(rank.length, to), edgesBy(rank.length, from)];
+  const place = new Int32Array(rank.length);
+  for (const slots of ranks) {
+    slots.forEach((slot, at) => {
+      place[slot] = at;
+    });
   }
-  mean.forEach((value, block) => {
-    const from = first[block] as number;
-    for (let at = from; at < from + (size[block] as number); at++) {
-      middle[slots[at] as number] = value + (offset[at] as number);
+  // A bend goes on to the next bend, a box to the middle one of the boxes that it leads to, if there is one.
+  const preferred = (slot: number, near: ReturnType<typeof edgesBy>, ends: Int32Array): number => {
+    const all = Array.from(
+      near.values.subarray(near.start[slot], near.start[slot + 1]),
+      (each) => ends[each] as number,
+    );
+    const alike = all.filter((each) => each >= boxes === slot >= boxes);
+    alike.sort((one, other) => (place[one] as number) - (place[other] as number));
+    return alike.length % 2 ? (alike[alike.length >> 1] as number) : -1;
+  };
+  const block = new Int32Array(rank.length).fill(-1);
+  let count = 0;
+  ranks.forEach((slots, at) => {
+    // Blocks do not cross; those of bends come first.
+    const joined: (readonly [upper: number, lower: number])[] = [];
+    for (const isBend of [true, false]) {
+      for (const slot of slots) {
+        if (at === 0 || slot >= boxes !== isBend) continue;
+        const upper = preferred(slot, above, from);
+        if (upper < 0 || preferred(upper, below, to) !== slot) continue;
+        const [high, low] = [place[upper] as number, place[slot] as number];
+        if (joined.some(([one, other]) => (one - high) * (other - low) <= 0)) continue;
+        joined.push([high, low]);
+        block[slot] = block[upper] as number;
+      }
     }
+    for (const slot of slots) if ((block[slot] as number) < 0) block[slot] = count++;
   });
+  return block;
+}
+
+/** The blocks, those at the left first. */
+function inOrder(count: number, apart: readonly Apart[]): Int32Array {
+  const [waiting, out] = [
+    new Int32Array(count),
+    edgesBy(
+      count,
+      Int32Array.from(apart, ([left]) => left),
+    ),
+  ];
+  for (const [, right] of apart) add(waiting, right, 1);
+  const order = new Int32Array(count);
+  let met = 0;
+  for (let block = 0; block < count; block++) if (!waiting[block]) order[met++] = block;
+  for (let next = 0; next < met; next++) {
+    const block = order[next] as number;
+    for (let at = out.start[block] as number; at < (out.start[block + 1] as number); at++) {
+      const [, right] = apart[out.values[at] as number] as Apart;
+      add(waiting, right, -1);
+      if (!waiting[right]) order[met++] = right;
+    }
+  }
+  return order;
+}
+
+/** Halfway between the places as far left and as far right as can be. */
+function betweenEnds(order: Int32Array, apart: readonly Apart[], count: number): Float64Array {
+  const [left, right] = [new Float64Array(count), new Float64Array(count)];
+  const [into, out] = [
+    edgesBy(
+      count,
+      Int32Array.from(apart, ([, block]) => block),
+    ),
+    edgesBy(
+      count,
+      Int32Array.from(apart, ([block]) => block),
+    ),
+  ];
+  for (const block of order) {
+    for (let at = into.start[block] as number; at < (into.start[block + 1] as number); at++) {
+      const [near, , least] = apart[into.values[at] as number] as Apart;
+      left[block] = Math.max(left[block] as number, (left[near] as number) + least);
+    }
+  }
+  right.fill(left.reduce((most, each) => Math.max(most, each), 0));
+  for (const block of order.slice().reverse()) {
+    for (let at = out.start[block] as number; at < (out.start[block + 1] as number); at++) {
+      const [, near, least] = apart[out.values[at] as number] as Apart;
+      right[block] = Math.min(right[block] as number, (right[near] as number) - least);
+    }
+  }
+  return left.map((each, block) => (each + (right[block] as number)) / 2);
+}
+
+/** Move each block to the mean of the slots that it is linked with, between the blocks beside it. */
+function settleBlocks(
+  middle: Float64Array,
+  order: Int32Array,
+  apart: readonly Apart[],
+  { from, to }: Edges,
+  block: Int32Array,
+  boxes: number,
+): void {
+  const count = middle.length;
+  const [into, out] = [
+    edgesBy(
+      count,
+      Int32Array.from(apart, ([, right]) => right),
+    ),
+    edgesBy(
+      count,
+      Int32Array.from(apart, ([left]) => left),
+    ),
+  ];
+  const weight = Float64Array.from(from, (source, segment) =>
+    source < boxes && (to[segment] as number) < boxes ? 1 : END_WEIGHT,
+  );
+  const ends = from.map((each) => block[each] as number);
+  const starts = to.map((each) => block[each] as number);
+  const [down, up] = [edgesBy(count, ends), edgesBy(count, starts)];
+  const backwards = order.slice().reverse();
+  for (let turn = 0; turn < ALIGNMENTS; turn++) {
+    for (const each of turn % 2 ? backwards : order) {
+      let [sum, weights] = [0, 0];
+      for (const [near, others] of [
+        [down, starts],
+        [up, ends],
+      ] as const) {
+        for (let at = near.start[each] as number; at < (near.start[each + 1] as number); at++) {
+          const segment = near.values[at] as number;
+          const other = others[segment] as number;
+          if (other === each) continue;
+          sum += (weight[segment] as number) * (middle[other] as number);
+          weights += weight[segment] as number;
+        }
+      }
+      if (!weights) continue;
+      let [least, most] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+      for (let at = into.start[each] as number; at < (into.start[each + 1] as number); at++) {
+        const [left, , distance] = apart[into.values[at] as number] as Apart;
+        least = Math.max(least, (middle[left] as number) + distance);
+      }
+      for (let at = out.start[each] as number; at < (out.start[each + 1] as number); at++) {
+        const [, right, distance] = apart[out.values[at] as number] as Apart;
+        most = Math.min(most, (middle[right] as number) - distance);
+      }
+      middle[each] = Math.max(least, Math.min(most, sum / weights));
+    }
+  }
 }
 
 function add(column: Int32Array, at: number, by: number): void {

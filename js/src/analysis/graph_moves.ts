@@ -7,7 +7,7 @@ export type Direction = "up" | "down" | "left" | "right";
 /** The box that a key leads to from one; the same where there is none. */
 export function neighbourOf(scene: Scene, at: number, direction: Direction): number {
   const here = scene.boxes[at];
-  if (!here) return scene.boxes.length ? 0 : -1;
+  if (!here) return firstIn(scene, -1) ?? -1;
   if (direction === "down" && here.isOpen) return firstIn(scene, at) ?? at;
   if (direction === "left" || direction === "right") return beside(scene, at, direction) ?? at;
   const linked = scene.edges
@@ -24,7 +24,7 @@ function firstIn({ boxes }: Scene, scope: number): number | undefined {
   const inside = boxes.flatMap((box, at) => (box.scope === scope ? [at] : []));
   return inside.sort((one, other) => {
     const [a, b] = [boxes[one] as SceneBox, boxes[other] as SceneBox];
-    return a.y - b.y || a.x - b.x;
+    return a.x - b.x > a.width ? 1 : b.x - a.x > b.width ? -1 : a.y - b.y || a.x - b.x;
   })[0];
 }
 

@@ -27,6 +27,7 @@ export interface SceneEdge {
   /** The graph nodes whose outputs go along it. */
   readonly sources: Int32Array;
   readonly isBack: boolean;
+  /** Empty where it is not drawn. */
   readonly route: Route;
 }
 
@@ -43,13 +44,16 @@ interface Scope {
   readonly children: readonly Box[];
   readonly plan: ScopePlan;
   readonly boxWidth: number;
+  /** Edges that are told and not drawn: what gradients and updates take of the way forward. */
+  readonly aside: readonly { readonly from: number; readonly to: number }[];
   /** The nodes that give to a child, by its place and that of the giver; -1 is the outside. */
   readonly sources: ReadonlyMap<string, Int32Array>;
 }
 
 const BOX_HEIGHT = 40;
-const NARROWEST = 96;
-const WIDEST = 190;
+const NARROWEST = 128;
+const WIDEST = 200;
+const TWIST = 22;
 const LETTER = 7;
 const PADDING = 12;
 const HEADER = 26;
@@ -84,10 +88,23 @@ export class GraphScenes {
         return at;
       });
       const placeOf = (child: number): number => (child < 0 ? -1 : (places[child] as number));
-      for (const { from, to, isBack, route } of placed.lines) {
+      const aside = { isBack: false, route: [] };
+      for (const { from, to, isBack, route } of [
+        ...placed.lines,
+        ...scope.aside.map((ends) => ({ ...ends, ...aside })),
+      ]) {
         const sources = this.#sourcesOf(scope, from, to);
         const line = { from: placeOf(from), to: placeOf(to), scope: above, sources, isBack };
-        edges.push({ ...line, route: moved(route, left, top) });
+        edges.push({
+          ...line,
+          route: moved(
+            route,
+            left,
+            top,
+            above < 0 ? 0 : from < 0 ? -2 : 0,
+            above >= 0 && to < 0 ? PADDING : 0,
+          ),
+        });
       }
     };
     place(whole, 0, 0, -1);
@@ -117,8 +134,8 @@ export class GraphScenes {
       (most, { label, times }) => Math.max(most, label.length + (times > 1 ? 5 : 0)),
       0,
     );
-    const boxWidth = Math.min(WIDEST, Math.max(NARROWEST, LETTER * longest + 2 * PADDING));
-    const { edges, takes, gives, sources } = this.#edges(box, children);
+    const boxWidth = Math.min(WIDEST, Math.max(NARROWEST, LETTER * longest + TWIST + PADDING));
+    const { edges, takes, gives, sources, aside } = this.#edges(box, children);
     const part = box === this.boxes.whole ? 1 : INNER_ROOM;
     const room = {
       boxWidth,
@@ -127,7 +144,7 @@ export class GraphScenes {
       height: part * this.room.height,
     };
     const graph = { count: children.length, edges, takes, gives };
-    const found = { children, plan: planOf(graph, room), boxWidth, sources };
+    const found = { children, plan: planOf(graph, room), boxWidth, sources, aside };
     this.#scopes.set(box, found);
     return found;
   }
@@ -149,6 +166,7 @@ export class GraphScenes {
     const found = new Map<string, Set<number>>();
     const [from, to]: [number[], number[]] = [[], []];
     const [takes, gives] = [new Uint8Array(children.length), new Uint8Array(children.length)];
+    const aside: { from: number; to: number }[] = [];
     const isInner = above !== boxes.whole;
     const note = (source: number, target: number, node: number): void => {
       const key = `${source} ${target}`;
@@ -158,7 +176,9 @@ export class GraphScenes {
         return;
       }
       found.set(key, new Set([node]));
-      if (source < 0) takes[target] = 1;
+      const isPass = (child: number): boolean => children[child]?.kind === "pass";
+      if (isPass(source) !== isPass(target)) aside.push({ from: source, to: target });
+      else if (source < 0) takes[target] = 1;
       else if (target < 0) gives[source] = 1;
       else {
         from.push(source);
@@ -183,7 +203,7 @@ export class GraphScenes {
     });
     for (const { nodes } of children) for (const node of nodes) this.#childOf[node] = -1;
     const sources = new Map(Array.from(found, ([key, nodes]) => [key, Int32Array.from(nodes)]));
-    return { edges: { from: Int32Array.from(from), to: Int32Array.from(to) }, takes, gives, sources };
+    return { edges: { from: Int32Array.from(from), to: Int32Array.from(to) }, takes, gives, sources, aside };
   }
 
   #sourcesOf({ sources }: Scope, from: number, to: number): Int32Array {
@@ -200,11 +220,15 @@ interface Sized {
   readonly height: number;
 }
 
-/** A route elsewhere. */
-function moved(route: Route, left: number, top: number): Route {
-  return route.map(
-    ([step, ...at]) => [step, ...at.map((each, index) => each + (index % 2 ? top : left))] as const,
-  );
+/** A route elsewhere; its ends reach a little farther up and down. */
+function moved(route: Route, left: number, top: number, up: number, down: number): Route {
+  return route.map(([step, ...at], place): Route[number] => {
+    const further = place === 0 ? up : place === route.length - 1 ? down : 0;
+    return [
+      step,
+      ...at.map((each, index) => each + (index % 2 ? top + (index === at.length - 1 ? further : 0) : left)),
+    ];
+  });
 }
 
 const FLOAT_BYTES = 4;

@@ -121,7 +121,7 @@ export function onGraphKey(state: GraphPicture, size: SheetSize, event: Keyboard
   const { boxes } = state.scene.peek();
   if (event.key === "Enter") toggleBox(state, size, at);
   else if (event.key === " ") state.select(at);
-  else if (event.key === "Home") go(state, size, 0);
+  else if (event.key === "Home") go(state, size, neighbourOf(state.scene.peek(), -1, "down"));
   else if (event.key === "End") go(state, size, boxes.length - 1);
   else if (event.key === "+" || event.key === "=") zoomPicture(state, size, ZOOM);
   else if (event.key === "-") zoomPicture(state, size, 1 / ZOOM);
