@@ -3,6 +3,7 @@
 import { cacheOf, type Lists, type Profile } from "../data/profile.ts";
 import { layerColumns, layersTree, ROLES } from "../engine/layers.ts";
 import { inNaturalOrder } from "../lib/format.ts";
+import { asideIn, takersIn, targetsOf } from "./graph_edges.ts";
 import { nameGroups, type Repeat, repeatsIn } from "./graph_folds.ts";
 
 /** What a box stands for. */
@@ -28,9 +29,6 @@ const LEAST_ALIKE = 3;
 const MOST_BOXES = 300;
 
 const [FORWARD, BACKWARD, UPDATE] = ROLES.keys() as unknown as [number, number, number];
-const ASIDE = /^(Const|HostConst|_?VarHandleOp|Variable(V2)?|ReadVariableOp|NoOp|Assert|_(Device)?Retval)$/;
-const VARIABLE = /^(VarHandleOp|Variable(V2)?)$/;
-const HANDED_IN = /^(_Arg|_DeviceArg|Placeholder|PlaceholderWithDefault)$/;
 const NO_LAYER = "no layer";
 /** What is of no layer and nothing else either, and what of it the layers take. */
 const OTHER = "other";
@@ -92,7 +90,7 @@ export class GraphBoxes {
 
   /** The nodes that take from each node. */
   get consumers(): Lists {
-    this.#consumers ??= turned(this.profile.nodes.inputs, this.profile.nodes.op.length);
+    this.#consumers ??= targetsOf(this.profile.nodes.inputs, this.profile.nodes.op.length);
     return this.#consumers;
   }
 
@@ -177,7 +175,7 @@ export class GraphBoxes {
 
   /** What is of no layer, parted into what comes before the layers and the rest, so that no edge leads back. */
   #aroundLayers(above: Box, nodes: Int32Array): Box[] {
-    const isAfter = this.#afterLayers(new Set(nodes));
+    const isAfter = takersIn(new Set(nodes), this.profile.nodes.inputs, this.consumers, this.isAside);
     const parts = [false, true].map((isLast) => nodes.filter((node) => isAfter.has(node) === isLast));
     const areParted = parts.every((part) => part.some((node) => !this.isAside[node]));
     return (areParted ? parts : [nodes]).map((part, at) => {
@@ -193,27 +191,6 @@ export class GraphBoxes {
       this.#outside.set(box, part);
       return this.#put(above, box);
     });
-  }
-
-  /** Those of some nodes that take from others, or from some of them that do. */
-  #afterLayers(nodes: ReadonlySet<number>): ReadonlySet<number> {
-    const { inputs } = this.profile.nodes;
-    const { start, values } = this.consumers;
-    const takesOthers = (node: number): boolean => {
-      for (let at = inputs.start[node] as number; at < (inputs.start[node + 1] as number); at++) {
-        const source = inputs.values[at] as number;
-        if (source >= 0 && !nodes.has(source) && !this.isAside[source]) return true;
-      }
-      return false;
-    };
-    const found = new Set([...nodes].filter(takesOthers));
-    for (const node of found) {
-      for (let at = start[node] as number; at < (start[node + 1] as number); at++) {
-        const target = values[at] as number;
-        if (nodes.has(target)) found.add(target);
-      }
-    }
-    return found;
   }
 
   /** The nodes of a layer: those of the way forward by their scopes, those of the other passes in a box each. */
@@ -262,7 +239,8 @@ export class GraphBoxes {
       }
       // An op with what it reads is one box.
       const node = drawn[0] ?? (found[0] as number);
-      const label = part || full.slice(full.lastIndexOf("/") + 1);
+      const label =
+        part && groups.size > 1 ? part : lastPartOf(found.length > 1 ? full : (names[node] as string));
       const type = ops[op[node] as number] as string;
       const box = this.#put(above, { ...base, key: `${base.key}.`, kind: "node", label, type });
       this.#scopeNames.set(box, found.length > 1 ? full : (names[node] as string));
@@ -397,51 +375,8 @@ function joinedInOrder(parts: readonly Int32Array[]): Int32Array {
   return found.sort();
 }
 
-/** A flag a node that is put aside. */
-function asideIn({ nodes }: Profile): Uint8Array {
-  const { ops, op, inputs } = nodes;
-  const isAsideType = ops.map((type) => ASIDE.test(type));
-  const flags = Uint8Array.from(op, (type) => (isAsideType[type] ? 1 : 0));
-  const isVariable = ops.map((type) => VARIABLE.test(type));
-  const isIdentity = ops.map((type) => type === "Identity");
-  const isHandedIn = ops.map((type) => HANDED_IN.test(type));
-  const isSeen = new Uint8Array(op.length);
-  const isTaken = new Uint8Array(op.length);
-  for (let node = 0; node < op.length; node++) {
-    const [first, last] = [inputs.start[node] as number, inputs.start[node + 1] as number];
-    const source = inputs.values[first] as number;
-    const isRead = isIdentity[op[node] as number] && last > first && source >= 0;
-    if (isRead && isVariable[op[source] as number]) flags[node] = 1;
-    for (let at = first; at < last; at++) {
-      const each = inputs.values[at] as number;
-      if (each >= 0) isTaken[each] = 1;
-      if (each >= 0 && !flags[node]) isSeen[each] = 1;
-    }
-  }
-  // A variable that is handed in is taken by nothing but what reads it.
-  for (let node = 0; node < op.length; node++) {
-    if (isHandedIn[op[node] as number] && isTaken[node] && !isSeen[node]) flags[node] = 1;
-  }
-  return flags;
-}
-
-/** The edges by their sources. */
-function turned({ start, values }: Lists, count: number): Lists {
-  const starts = new Int32Array(count + 1);
-  for (const source of values) if (source >= 0) starts[source + 1] = (starts[source + 1] as number) + 1;
-  for (let node = 0; node < count; node++) {
-    starts[node + 1] = (starts[node + 1] as number) + (starts[node] as number);
-  }
-  const [next, targets] = [starts.slice(), new Int32Array(starts[count] as number)];
-  for (let node = 0; node < count; node++) {
-    for (let at = start[node] as number; at < (start[node + 1] as number); at++) {
-      const source = values[at] as number;
-      if (source < 0) continue;
-      targets[next[source] as number] = node;
-      next[source] = (next[source] as number) + 1;
-    }
-  }
-  return { start: starts, values: targets };
+function lastPartOf(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
 }
 
 /** Whether a name is in a scope. */

@@ -1,17 +1,9 @@
 // What is painted of a picture of a graph: boxes filled by their share, edges as wide as the bytes that go along them.
 
-import { share, short, visible } from "../lib/format.ts";
 import type { Route, Shape } from "../lib/shapes.ts";
 import { cutInTheMiddle } from "./chart_content.ts";
-import type { Box } from "./graph_boxes.ts";
 import type { Scene, SceneBox, SceneEdge } from "./graph_scene.ts";
-
-/** What boxes are filled by. */
-export const FILLS = ["time", "memory", "FLOP"] as const;
-export type Fill = (typeof FILLS)[number];
-
-/** The measure behind each. */
-export const FILL_MEASURES = { time: "micros", memory: "bytes", FLOP: "float_ops" } as const;
+import { type GraphLook, wordsOf } from "./graph_words.ts";
 
 /** Colours as CSS writes them: #rrggbb but for those of forced colours, which are not mixed. */
 export interface GraphColours {
@@ -26,39 +18,33 @@ export interface GraphColours {
   readonly isForced: boolean;
 }
 
-/** What the boxes of a picture are and cost, by their places in it. */
-export interface GraphLook {
-  readonly fill: Fill;
-  /** What each box takes, and all together: in microseconds, bytes or float operations. */
-  readonly values: readonly number[];
-  readonly whole: number;
-  /** The times of forward, backward and update of each box. */
-  readonly passes: readonly (readonly number[])[];
-  /** The bytes that go along each edge. */
-  readonly bytes: readonly number[];
-  /** Which boxes are selected themselves (2), or hold something that is (1). */
-  readonly selected: readonly number[];
-  /** Which boxes hold what is searched for; null while nothing is. */
-  readonly found: readonly boolean[] | null;
-  /** Which boxes are on the critical path and which could take longer; null where that is not known. */
-  readonly critical: { readonly onPath: readonly boolean[]; readonly hasSlack: readonly boolean[] } | null;
-  /** Which boxes can be opened. */
-  readonly opens: readonly boolean[];
-  readonly cursor: number;
-  readonly hovered: number;
+/** The colours of a picture, by the custom properties that have them; forced colours are the system's. */
+export function graphColours(token: (name: string) => string, isForced = false): GraphColours {
+  const colour = (name: string, system: string): string => (isForced ? system : token(name));
+  return {
+    text: colour("--text", "CanvasText"),
+    dim: colour("--dim", "GrayText"),
+    surface: colour("--surface", "Canvas"),
+    line: colour("--line", "CanvasText"),
+    accent: colour("--accent", "Highlight"),
+    fill: colour("--own", "Canvas"),
+    path: colour("--warning", "LinkText"),
+    passes: ["--forward", "--backward", "--update"].map(token),
+    isForced,
+  };
 }
 
-const TITLE = 12;
-const DETAIL = 10.5;
+export const TITLE = 12;
+export const DETAIL = 10.5;
 const LETTER = 7.2;
-const SMALL_LETTER = 5.7;
+export const SMALL_LETTER = 5.7;
 const WIDEST_EDGE = 7;
 const WIDEST_BACK = 2.5;
 const STRONGEST = 0.72;
 const FADED = 0.45;
 const ARROW = 5;
 /** Below the title of an open box. */
-export const RULE = 24;
+const RULE = 24;
 
 /** The shares that the legend shows, strongest last: of the box that takes most. */
 export const LEGEND_STEPS = [0.04, 0.25, 0.6, 1] as const;
@@ -71,20 +57,6 @@ export function strengthOf(part: number): number {
 /** The most that a closed box takes. */
 export function mostOf({ boxes }: Scene, values: readonly number[]): number {
   return boxes.reduce((most, { isOpen }, at) => (isOpen ? most : Math.max(most, values[at] as number)), 0);
-}
-
-/** What a box is called, and what stands below: its class, and what it takes. */
-export function wordsOf(box: Box, value: number, fill: Fill): readonly [title: string, detail: string] {
-  const title = visible(box.label) + (box.times > 1 ? ` × ${box.times}` : "");
-  const nodes = box.nodes.length / box.times;
-  const told = box.kind === "layer" && box.type === "scope" ? "" : visible(box.type);
-  const what = box.times > 1 ? `${Math.round(nodes).toLocaleString("en")} nodes each` : told;
-  return [title, [what, value ? amountOf(value, fill) : ""].filter(Boolean).join(" · ")];
-}
-
-/** A value in its unit. */
-export function amountOf(value: number, fill: Fill): string {
-  return fill === "FLOP" ? `${short("float_ops", value)} FLOP` : short(FILL_MEASURES[fill], value);
 }
 
 /** All shapes of a picture, the lowest first. */
@@ -124,10 +96,10 @@ function openBox(each: SceneBox, at: number, look: GraphLook, colours: GraphColo
       ],
       stroke: colours.line,
     },
-    text(x + 10, y + 17, "▾", colours.dim, { anchor: "middle" }),
-    text(x + 20, y + 17, name, colours.text, { isBold: true, anchor: "start" }),
+    textShape(x + 10, y + 17, "▾", colours.dim, { anchor: "middle" }),
+    textShape(x + 20, y + 17, name, colours.text, { isBold: true, anchor: "start" }),
     ...(left > detail.length
-      ? [text(x + width - 10, y + 17, detail, colours.dim, { size: DETAIL, anchor: "end" as const })]
+      ? [textShape(x + width - 10, y + 17, detail, colours.dim, { size: DETAIL, anchor: "end" as const })]
       : []),
   ];
 }
@@ -170,10 +142,10 @@ function closedBox(
   const shift = look.opens[at] ? 6 : 0;
   const name = cutInTheMiddle(title, Math.floor((width - (look.opens[at] ? 36 : 12)) / LETTER));
   const below = cutInTheMiddle(detail, Math.floor((width - 10 - 2 * shift) / SMALL_LETTER));
-  if (look.opens[at]) shapes.push(text(x + 10, y + 16.5, "▸", colours.text, { size: DETAIL, ...faded }));
+  if (look.opens[at]) shapes.push(textShape(x + 10, y + 16.5, "▸", colours.text, { size: DETAIL, ...faded }));
   const high = below ? y + 16.5 : y + height / 2 + 4;
-  shapes.push(text(middle + shift, high, name, colours.text, { isBold: true, ...faded }));
-  if (below) shapes.push(text(middle + shift, y + 30, below, colours.text, { size: DETAIL, ...faded }));
+  shapes.push(textShape(middle + shift, high, name, colours.text, { isBold: true, ...faded }));
+  if (below) shapes.push(textShape(middle + shift, y + 30, below, colours.text, { size: DETAIL, ...faded }));
   shapes.push(...passBar(each, look.passes[at] ?? [], colours));
   return shapes;
 }
@@ -283,7 +255,8 @@ function arrowAt(route: Route, size: number): Route {
   ];
 }
 
-function text(
+/** A text, in the middle of where it stands if nothing else is said. */
+export function textShape(
   x: number,
   y: number,
   written: string,
@@ -306,43 +279,4 @@ export function mixed(
   ) as [number[], number[]];
   const parts = one.map((each, at) => Math.round(each + part * ((other[at] as number) - each)));
   return `#${parts.map((each) => each.toString(16).padStart(2, "0")).join("")}`;
-}
-
-/** A box in a sentence: what it is, what it takes, what comes in and goes out. */
-export function sentenceOf(scene: Scene, look: GraphLook, at: number): string {
-  const each = scene.boxes[at] as SceneBox;
-  const value = look.values[at] as number;
-  const [title, detail] = wordsOf(each.box, 0, look.fill);
-  const nodes = each.box.nodes.length;
-  const ends = (isInto: boolean): string => {
-    const near = scene.edges.flatMap((edge, place) => {
-      const [here, there] = isInto ? [edge.to, edge.from] : [edge.from, edge.to];
-      return here === at ? [{ there, bytes: look.bytes[place] as number }] : [];
-    });
-    const told = near.slice(0, 4).map(({ there, bytes }) => {
-      const name = there < 0 ? "outside" : wordsOf((scene.boxes[there] as SceneBox).box, 0, look.fill)[0];
-      return bytes ? `${name} (${short("bytes", bytes)})` : name;
-    });
-    if (near.length > 4) told.push(`${near.length - 4} more`);
-    return told.length
-      ? `${isInto ? "from" : "to"} ${told.join(", ")}`
-      : `${isInto ? "no inputs" : "no outputs"} drawn`;
-  };
-  const state = each.isOpen ? "open" : look.opens[at] ? "closed" : "";
-  const critical = look.critical?.onPath[at]
-    ? "on the critical path"
-    : look.critical?.hasSlack[at]
-      ? "has slack"
-      : "";
-  return [
-    [title, detail].filter(Boolean).join(", "),
-    value ? `${amountOf(value, look.fill)}, ${share(value, look.whole)} of all` : "",
-    nodes > 1 ? `${nodes.toLocaleString("en")} nodes` : "",
-    state,
-    critical,
-    ends(true),
-    ends(false),
-  ]
-    .filter(Boolean)
-    .join("; ");
 }

@@ -1,12 +1,11 @@
 // The picture of a graph: open boxes around the boxes in them, and the edges between boxes of the same scope.
 
-import type { Profile } from "../data/profile.ts";
 import type { Numbers } from "../engine/columns.ts";
 import { ROLES } from "../engine/layers.ts";
-import type { Measures } from "../engine/measures.ts";
 import type { Route } from "../lib/shapes.ts";
 import type { Box, GraphBoxes } from "./graph_boxes.ts";
-import { type PlacedScope, placedScope, planOf, type Room, type ScopePlan } from "./graph_columns.ts";
+import { type PlacedScope, placedScope, planOf, type Room } from "./graph_columns.ts";
+import type { ScopePlan } from "./graph_routes.ts";
 
 /** A box in its place; `scope` is the place of the open box around it in the list, -1 for none. */
 export interface SceneBox {
@@ -228,26 +227,6 @@ function moved(route: Route, left: number, top: number, up: number, down: number
       step,
       ...at.map((each, index) => each + (index % 2 ? top + (index === at.length - 1 ? further : 0) : left)),
     ];
-  });
-}
-
-const FLOAT_BYTES = 4;
-
-/** The bytes that each node gives to others in a step: as recorded, else by its shapes, as float32. */
-export function outputBytes({ nodes }: Profile, measures: Measures): Numbers {
-  const { outputShapes, shapes } = nodes;
-  const [recorded, unit] = [measures.column("output_bytes"), measures.unit("output_bytes")];
-  const sizes = shapes.map((shape) => {
-    const found = shape.split("x").reduce((product, each) => product * Number(each), shape ? FLOAT_BYTES : 0);
-    return Number.isFinite(found) && found > 0 ? found : 0;
-  });
-  return recorded.map((bytes, node) => {
-    if (bytes) return bytes / unit;
-    let sum = 0;
-    for (let at = outputShapes.start[node] as number; at < (outputShapes.start[node + 1] as number); at++) {
-      sum += sizes[outputShapes.values[at] as number] ?? 0;
-    }
-    return sum;
   });
 }
 

@@ -2,15 +2,16 @@
 
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { type Box, type GraphBoxes, graphBoxes } from "../analysis/graph_boxes.ts";
-import { FILL_MEASURES, type Fill, type GraphLook } from "../analysis/graph_drawing.ts";
-import { GraphScenes, outputBytes, type Scene, type SceneBox, sumOver } from "../analysis/graph_scene.ts";
+import { outputBytes } from "../analysis/graph_edges.ts";
+import { GraphScenes, type Scene, type SceneBox, sumOver } from "../analysis/graph_scene.ts";
+import { FILL_MEASURES, type Fill, type GraphLook } from "../analysis/graph_words.ts";
 import { nodesFound } from "../analysis/selected.ts";
 import { ProfileError } from "../data/options.ts";
 import { cacheOf } from "../data/profile.ts";
 import { PASSES } from "../data/protocol.ts";
 import type { Numbers } from "../engine/columns.ts";
 import { type Measures, measures } from "../engine/measures.ts";
-import { selectedNodes, stepsOf, stepsShown } from "./selection.ts";
+import { selectedNodes, stepsShown } from "./selection.ts";
 import type { Store } from "./store.ts";
 
 /** What of the picture is in sight: its point at the upper left, and how large it is drawn. */
@@ -220,10 +221,4 @@ function measuresOf(store: Store): Measures | null {
     if (error instanceof ProfileError || error instanceof Error) return null;
     throw error;
   }
-}
-
-/** The steps that are shown, as a text for titles. */
-export function stepsText(store: Store): string {
-  const count = stepsOf(stepsShown(store).value).length;
-  return count === 1 ? "one step" : `mean of ${count.toLocaleString("en")} steps`;
 }

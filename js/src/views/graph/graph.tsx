@@ -1,15 +1,8 @@
 // The picture of the graph: buttons, canvas, what is said of the box that the keys are at, and the legend.
 
 import { useEffect, useRef } from "preact/hooks";
-import {
-  amountOf,
-  FILLS,
-  LEGEND_STEPS,
-  mostOf,
-  sentenceOf,
-  strengthOf,
-  wordsOf,
-} from "../../analysis/graph_drawing.ts";
+import { LEGEND_STEPS, mostOf, strengthOf } from "../../analysis/graph_drawing.ts";
+import { amountOf, FILLS, sentenceOf, wordsOf } from "../../analysis/graph_words.ts";
 import { share, visible } from "../../lib/format.ts";
 import { type GraphPicture, graphPictureOf } from "../../state/graph_picture.ts";
 import { GRAPH_READINGS, graphReading } from "../../state/selection.ts";

@@ -84,7 +84,7 @@ function scaledTo(camera: Camera, scale: number, { x, y }: SceneBox): Camera {
 }
 
 /** Open or close a box, and have it in sight. */
-export function toggleBox(state: GraphPicture, size: SheetSize, at: number): void {
+function toggleBox(state: GraphPicture, size: SheetSize, at: number): void {
   const key = state.scene.peek().boxes[at]?.box.key ?? "";
   batch(() => {
     state.camera.value ??= fittedCamera(state, size);

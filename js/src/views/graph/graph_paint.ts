@@ -1,8 +1,9 @@
 // Keeps the canvas of the picture of the graph painted.
 
 import { effect } from "@preact/signals";
-import { type GraphColours, graphShapes } from "../../analysis/graph_drawing.ts";
+import { type GraphColours, graphColours, graphShapes } from "../../analysis/graph_drawing.ts";
 import { paintShapes, type Shape } from "../../lib/shapes.ts";
+import { inLightTheme, tokensOf } from "../../lib/tokens.ts";
 import type { Camera, GraphPicture } from "../../state/graph_picture.ts";
 import { onAppearance, oncePerFrame, onPrint, resize } from "../../ui/canvas.ts";
 import { fittedCamera } from "./graph_actions.ts";
@@ -11,27 +12,8 @@ const PAPER_WIDTH = 660;
 const PAPER_RATIO = 2;
 
 /** The colours that hold for an element; in forced colours those of the system. */
-export function graphColoursOf(element: Element, isLight = false): GraphColours {
-  const root = element.getRootNode();
-  const host = root instanceof ShadowRoot ? (root.host as HTMLElement) : null;
-  const theme = host?.dataset.theme;
-  if (isLight && host) host.dataset.theme = "light";
-  const style = getComputedStyle(element);
-  const colour = (name: string): string => style.getPropertyValue(name).trim();
-  const isForced = !isLight && matchMedia("(forced-colors: active)").matches;
-  const found = {
-    text: isForced ? "CanvasText" : colour("--text"),
-    dim: isForced ? "GrayText" : colour("--dim"),
-    surface: isForced ? "Canvas" : colour("--surface"),
-    line: isForced ? "CanvasText" : colour("--line"),
-    accent: isForced ? "Highlight" : colour("--accent"),
-    fill: isForced ? "Canvas" : colour("--own"),
-    path: isForced ? "LinkText" : colour("--warning"),
-    passes: ["--forward", "--backward", "--update"].map(colour),
-    isForced,
-  };
-  if (isLight && host && theme) host.dataset.theme = theme;
-  return found;
+function coloursFor(element: Element): GraphColours {
+  return graphColours(tokensOf(element), matchMedia("(forced-colors: active)").matches);
 }
 
 /** Keep the picture painted; returns what ends this. */
@@ -58,7 +40,7 @@ export function paintGraph(state: GraphPicture, sheet: HTMLElement, canvas: HTML
   const painting = oncePerFrame(() => {
     const { clientWidth: width, clientHeight: height } = sheet;
     if (!width || !height) return;
-    colours ??= graphColoursOf(canvas);
+    colours ??= coloursFor(canvas);
     font ||= getComputedStyle(canvas).fontFamily;
     shapes ??= graphShapes(state.scene.peek(), state.look.peek(), colours);
     const ratio = sheet.ownerDocument.defaultView?.devicePixelRatio ?? 1;
@@ -74,7 +56,11 @@ export function paintGraph(state: GraphPicture, sheet: HTMLElement, canvas: HTML
     const scale = Math.min(PAPER_WIDTH / scene.width, 1);
     shapes = null;
     const size = { width: PAPER_WIDTH, height: Math.ceil(scene.height * scale) + 2, ratio: PAPER_RATIO };
-    paint(size, { x: 0, y: -1, scale }, graphColoursOf(canvas, true));
+    paint(
+      size,
+      { x: 0, y: -1, scale },
+      inLightTheme(canvas, () => graphColours(tokensOf(canvas))),
+    );
   }, repaint);
   const end = effect(() => {
     void state.scene.value;
