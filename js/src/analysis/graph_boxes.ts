@@ -85,7 +85,9 @@ export class GraphBoxes {
 
   /** Whether its boxes are layers, between which only the way forward is drawn: gradients go the same way back. */
   holdsLayers(box: Box): boolean {
-    return this.children(box).some(({ kind }) => kind === "layer" || kind === "group" || kind === "repeat");
+    return this.children(box).some(
+      (child) => child.kind === "layer" || (this.#members.has(child) && this.holdsLayers(child)),
+    );
   }
 
   /** The nodes that take from each node. */

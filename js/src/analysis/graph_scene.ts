@@ -45,8 +45,8 @@ interface Scope {
   readonly boxWidth: number;
   /** Edges that are told and not drawn: what gradients and updates take of the way forward. */
   readonly aside: readonly { readonly from: number; readonly to: number }[];
-  /** The nodes that give to a child, by its place and that of the giver; -1 is the outside. */
-  readonly sources: ReadonlyMap<string, Int32Array>;
+  /** The nodes that give to a child, by both places; the outside is -1. */
+  readonly sources: Map<number, readonly number[] | Int32Array>;
 }
 
 const BOX_HEIGHT = 40;
@@ -151,7 +151,7 @@ export class GraphScenes {
   /** The edges between the children of a box, and which of these take from outside or give to it. */
   #edges(above: Box, children: readonly Box[]) {
     const { boxes } = this;
-    const { isAside, role, consumers } = boxes;
+    const { isAside, role } = boxes;
     const { inputs, outputShapes } = boxes.profile.nodes;
     const isForwardOnly = boxes.holdsLayers(above);
     const isDrawn = (node: number): boolean =>
@@ -162,19 +162,20 @@ export class GraphScenes {
     children.forEach(({ nodes }, child) => {
       for (const node of nodes) this.#childOf[node] = child;
     });
-    const found = new Map<string, Set<number>>();
+    const found = new Map<number, number[]>();
     const [from, to]: [number[], number[]] = [[], []];
     const [takes, gives] = [new Uint8Array(children.length), new Uint8Array(children.length)];
     const aside: { from: number; to: number }[] = [];
     const isInner = above !== boxes.whole;
+    const consumers = isInner ? boxes.consumers : null;
     const note = (source: number, target: number, node: number): void => {
-      const key = `${source} ${target}`;
+      const key = keyOf(source, target);
       const known = found.get(key);
       if (known) {
-        known.add(node);
+        known.push(node);
         return;
       }
-      found.set(key, new Set([node]));
+      found.set(key, [node]);
       const isPass = (child: number): boolean => children[child]?.kind === "pass";
       if (isPass(source) !== isPass(target)) aside.push({ from: source, to: target });
       else if (source < 0) takes[target] = 1;
@@ -193,7 +194,7 @@ export class GraphScenes {
           const other = this.#childOf[source] as number;
           if (other !== child && (other >= 0 || isInner)) note(other, child, source);
         }
-        if (!isInner || !givesOut(node)) continue;
+        if (!consumers || !givesOut(node)) continue;
         for (let at = consumers.start[node] as number; at < (consumers.start[node + 1] as number); at++) {
           const target = consumers.values[at] as number;
           if ((this.#childOf[target] as number) < 0 && isDrawn(target)) note(child, -1, node);
@@ -201,13 +202,30 @@ export class GraphScenes {
       }
     });
     for (const { nodes } of children) for (const node of nodes) this.#childOf[node] = -1;
-    const sources = new Map(Array.from(found, ([key, nodes]) => [key, Int32Array.from(nodes)]));
-    return { edges: { from: Int32Array.from(from), to: Int32Array.from(to) }, takes, gives, sources, aside };
+    return {
+      edges: { from: Int32Array.from(from), to: Int32Array.from(to) },
+      takes,
+      gives,
+      sources: found,
+      aside,
+    };
   }
 
   #sourcesOf({ sources }: Scope, from: number, to: number): Int32Array {
-    return sources.get(`${from} ${to}`) ?? new Int32Array(0);
+    const key = keyOf(from, to);
+    const found = sources.get(key) ?? [];
+    // A tensor that several nodes of a box take goes there once.
+    const once = found instanceof Int32Array ? found : Int32Array.from(new Set(found));
+    sources.set(key, once);
+    return once;
   }
+}
+
+// More than there are boxes in a scope.
+const STRIDE = 100_000;
+
+function keyOf(from: number, to: number): number {
+  return (from + 1) * STRIDE + to + 1;
 }
 
 /** An open box, the places of the boxes in it, and those of them that are open. */
