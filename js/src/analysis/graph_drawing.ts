@@ -62,7 +62,10 @@ export function mostOf({ boxes }: Scene, values: readonly number[]): number {
 /** All shapes of a picture, the lowest first. */
 export function graphShapes(scene: Scene, look: GraphLook, colours: GraphColours): Shape[] {
   const most = mostOf(scene, look.values);
-  const widest = Math.max(1, ...look.bytes);
+  const widest = scene.edges.reduce(
+    (most, { route }, at) => (route.length ? Math.max(most, look.bytes[at] as number) : most),
+    1,
+  );
   const open = scene.boxes.flatMap((each, at) => (each.isOpen ? openBox(each, at, look, colours) : []));
   const edges = scene.edges.flatMap((edge, at) => edgeShapes(edge, at, widest, look, colours));
   const closed = scene.boxes.flatMap((each, at) =>
