@@ -183,6 +183,7 @@ function planColumn(
 /** The boxes in their places, each as large as it is now. */
 export function placedScope(plan: ScopePlan, width: Float64Array, height: Float64Array): PlacedScope {
   const { graph, columns } = plan;
+  if (!graph.count) return { x: new Float64Array(0), y: new Float64Array(0), width: 0, height: 0, lines: [] };
   const [x, y] = [new Float64Array(graph.count), new Float64Array(graph.count)];
   const lanes = columns.map(
     ({ ports }) =>

@@ -246,3 +246,31 @@ test("edges weigh what is put out: as recorded, else by shapes as float32", () =
   // 64 × 784 numbers of four bytes; and the twelve that were recorded.
   expect([...found]).toEqual([200_704, 12]);
 });
+
+test("a graph of constants alone is an empty picture", () => {
+  const scene = new GraphScenes(new GraphBoxes(profileOf("a = Const()")), ROOM).scene(() => true);
+  expect(scene).toEqual({ boxes: [], edges: [], width: 0, height: 0 });
+});
+
+test("a loop of the graph is drawn, with the edge that leads back at the side", () => {
+  const loop = profileOf(
+    "enter = Enter() 1us\nmerge = Merge(enter, next) 1us\nbody = Add(merge) 1us\nnext = NextIteration(body) 1us",
+  );
+  const scene = new GraphScenes(new GraphBoxes(loop), ROOM).scene(() => false);
+  const back = scene.edges.filter(({ isBack }) => isBack);
+  expect(back.map(({ from, to }) => [from, to].map((at) => scene.boxes[at]?.box.label))).toEqual([
+    ["next", "merge"],
+  ]);
+});
+
+test("of very many boxes in a scope the largest are drawn, and the others are one", () => {
+  // Names of letters alone, each of an op type of its own, so that nothing is folded.
+  const name = (at: number) =>
+    `${String.fromCharCode(97 + (at % 26))}${String.fromCharCode(97 + Math.floor(at / 26))}`;
+  const many = Array.from({ length: 400 }, (_, at) => `${name(at)} = Op${name(at)}() 1us`).join("\n");
+  const boxes = new GraphBoxes(profileOf(many));
+  const drawn = boxes.children(boxes.whole);
+  expect(drawn.length).toBe(300);
+  expect(drawn.at(-1)?.label).toBe("101 more");
+  expect(drawn.reduce((sum, { nodes }) => sum + nodes.length, 0)).toBe(400);
+});

@@ -185,7 +185,11 @@ function Sentence({ state }: { readonly state: GraphPicture }) {
   if (!found) {
     return (
       <div class="said" aria-live="polite">
-        <p class="dim">Click a box, or press an arrow key, to see what it is.</p>
+        <p class="dim">
+          {scene.boxes.length
+            ? "Click a box, or press an arrow key, to see what it is."
+            : "There is no graph to draw: no node but constants and variables is known. Give a graph, or trace a run."}
+        </p>
       </div>
     );
   }
