@@ -113,20 +113,10 @@ export function codeReading(store: Store): Signal<CodeReading> {
   return store.kept("code reading", () => signal<CodeReading>("tree"));
 }
 
-/** How the graph can be read: as a picture, or as the tree along its inputs. */
-export const GRAPH_READINGS = ["picture", "tree"] as const;
-type GraphReading = (typeof GRAPH_READINGS)[number];
-
-/** How the graph is read now; a result that opens there begins with the tree, as its options are about that. */
-export function graphReading(store: Store): Signal<GraphReading> {
-  const first = store.tab.peek() === "graph" ? "tree" : "picture";
-  return store.kept("graph reading", () => signal<GraphReading>(first));
-}
-
 /** Whether the graph is shown as a picture. */
-export function isGraphDrawn(store: Store): boolean {
-  const isPicture = graphReading(store).value === "picture";
-  return isPicture && store.tab.value === "graph";
+export function isGraphDrawn({ graphReading, tab }: Store): boolean {
+  const isPicture = graphReading.value === "picture";
+  return isPicture && tab.value === "graph";
 }
 
 /** Go to a line in the source, by the names of its rows in the code view. */

@@ -5,8 +5,7 @@ import { LEGEND_STEPS, mostOf, strengthOf } from "../../analysis/graph_drawing.t
 import { amountOf, FILLS, sentenceOf, wordsOf } from "../../analysis/graph_words.ts";
 import { share, visible } from "../../lib/format.ts";
 import { type GraphPicture, graphPictureOf } from "../../state/graph_picture.ts";
-import { GRAPH_READINGS, graphReading } from "../../state/selection.ts";
-import type { Store } from "../../state/store.ts";
+import { GRAPH_READINGS, type Store } from "../../state/store.ts";
 import { Segments } from "../../ui/tables.tsx";
 import { SelectionPanel } from "../selection.tsx";
 import {
@@ -72,7 +71,7 @@ function Toolbar({ state, size }: ToolbarProps) {
   const matches = state.matches.value.length;
   return (
     <div class="tools">
-      <Segments label="read the graph as" chosen={graphReading(state.store)} choices={GRAPH_READINGS} />
+      <Segments label="read the graph as" chosen={state.store.graphReading} choices={GRAPH_READINGS} />
       <Segments label="fill boxes by" chosen={state.fill} choices={FILLS} />
       <fieldset aria-label="zoom">
         <Tool name="zoom in" keys="+" act={() => zoomPicture(state, size(), 1.25)} text="+" />

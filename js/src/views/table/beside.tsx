@@ -13,8 +13,8 @@ import {
 import type { View } from "../../engine/view.ts";
 import { shortTime, visible } from "../../lib/format.ts";
 import type { Listing } from "../../state/listing.ts";
-import { GRAPH_READINGS, graphReading, isGraphDrawn } from "../../state/selection.ts";
-import { isTable, type Store } from "../../state/store.ts";
+import { isGraphDrawn } from "../../state/selection.ts";
+import { GRAPH_READINGS, isTable, type Store } from "../../state/store.ts";
 import type { TableState } from "../../state/table.ts";
 import { onPrint } from "../../ui/canvas.ts";
 import { Segments } from "../../ui/tables.tsx";
@@ -34,9 +34,7 @@ export function ZoomPath({ state, listing }: ListingProps) {
     <div class="strip">
       {top >= 0 ? <Path state={state} listing={listing} /> : <span class="path" />}
       {view.kind === "code" && <ReadingSwitch store={state.store} />}
-      {view.kind === "graph" && (
-        <Segments label="read the graph as" chosen={graphReading(state.store)} choices={GRAPH_READINGS} />
-      )}
+      {view.kind === "graph" && <GraphSwitch store={state.store} />}
       {view.kind === "code" && (
         <label title="show the frames of TensorFlow, Keras and other libraries one by one">
           <input
@@ -49,6 +47,11 @@ export function ZoomPath({ state, listing }: ListingProps) {
       )}
     </div>
   );
+}
+
+/** Back to the picture. */
+function GraphSwitch({ store }: { readonly store: Store }) {
+  return <Segments label="read the graph as" chosen={store.graphReading} choices={GRAPH_READINGS} />;
 }
 
 function Path({ state, listing }: ListingProps) {
@@ -118,6 +121,7 @@ export function EmptyTable({ store }: { readonly store: Store }) {
   return (
     <div class="empty">
       {store.table.value === "code" && <ReadingSwitch store={store} />}
+      {store.table.value === "graph" && <GraphSwitch store={store} />}
       <p>{reason}</p>
       <p>
         {remedies.map(({ label, changes }) => (
