@@ -98,11 +98,9 @@ export class GraphBoxes {
 
   /** What the tables call it: names of rows to select. */
   namesOf(box: Box): readonly string[] {
-    const { names } = this.profile.nodes;
     const name = this.#scopeNames.get(box);
     if (name !== undefined) return [name];
-    if (box.kind === "layer" && box.nodes.some((node) => isIn(names[node] as string, box.label)))
-      return [box.label];
+    if (this.#places.has(box)) return [box.label];
     return [...new Set(this.children(box).flatMap((child) => this.namesOf(child)))];
   }
 
@@ -379,11 +377,6 @@ function joinedInOrder(parts: readonly Int32Array[]): Int32Array {
 
 function lastPartOf(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1);
-}
-
-/** Whether a name is in a scope. */
-function isIn(name: string, scope: string): boolean {
-  return name.startsWith(scope) && name[scope.length] === "/";
 }
 
 /** Whether sorted nodes have this one among them. */

@@ -13,6 +13,7 @@ export interface GraphColours {
   readonly line: string;
   readonly accent: string;
   readonly fill: string;
+  readonly edge: string;
   readonly path: string;
   readonly passes: readonly string[];
   readonly isForced: boolean;
@@ -28,6 +29,7 @@ export function graphColours(token: (name: string) => string, isForced = false):
     line: colour("--line", "CanvasText"),
     accent: colour("--accent", "Highlight"),
     fill: colour("--own", "Canvas"),
+    edge: isForced ? "GrayText" : mixed(token("--surface"), token("--dim"), 0.4),
     path: colour("--warning", "LinkText"),
     passes: ["--forward", "--backward", "--update"].map(token),
     isForced,
@@ -88,7 +90,7 @@ function openBox(each: SceneBox, at: number, look: GraphLook, colours: GraphColo
       width,
       height,
       radius: 6,
-      fill: mixed(colours.surface, colours.dim, 0.06, colours),
+      fill: mixed(colours.surface, colours.dim, 0.06, colours.isForced),
       ...outline(at, look, colours),
     },
     {
@@ -137,7 +139,7 @@ function closedBox(
     width,
     height,
     radius: 5,
-    fill: mixed(colours.surface, colours.fill, strength, colours),
+    fill: mixed(colours.surface, colours.fill, strength, colours.isForced),
     ...outline(at, look, colours),
     ...faded,
   });
@@ -205,11 +207,7 @@ function edgeShapes(
   const wide = 1 + (WIDEST_EDGE - 1) * Math.sqrt((look.bytes[at] as number) / widest);
   const isOnPath = Boolean(look.critical?.onPath[from] && look.critical.onPath[to] && !isBack);
   const isNear = look.cursor >= 0 && (from === look.cursor || to === look.cursor);
-  const colour = isOnPath
-    ? colours.path
-    : isNear
-      ? colours.accent
-      : mixed(colours.surface, colours.dim, 0.4, colours);
+  const colour = isOnPath ? colours.path : isNear ? colours.accent : colours.edge;
   const width = Math.min(wide, isBack ? WIDEST_BACK : wide);
   const tip = ARROW + width / 2;
   const line: Shape = {
@@ -270,12 +268,7 @@ export function textShape(
 }
 
 /** A colour with so much of another in it. */
-export function mixed(
-  under: string,
-  over: string,
-  part: number,
-  { isForced }: Pick<GraphColours, "isForced">,
-): string {
+export function mixed(under: string, over: string, part: number, isForced = false): string {
   if (isForced) return part > 0.5 ? over : under;
   const [one, other] = [under, over].map((colour) =>
     [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)),

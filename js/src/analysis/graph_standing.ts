@@ -68,7 +68,7 @@ function legendShapes(
   let left = MARGIN;
   return LEGEND_STEPS.flatMap((part): Shape[] => {
     const words = amountOf(part * most, look.fill);
-    const [x, fill] = [left, mixed(colours.surface, colours.fill, strengthOf(part), colours)];
+    const [x, fill] = [left, mixed(colours.surface, colours.fill, strengthOf(part))];
     left += 40 + SMALL_LETTER * words.length;
     return [
       {
