@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.analysis.replay.recorded_work import StepWork, recorded_work
 from tfprof_widget.analysis.own_lines import own_of_stack
+from tfprof_widget.analysis.replay.recorded_work import StepWork, recorded_work
 from tfprof_widget.engine.code import forward_name
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
@@ -95,7 +95,7 @@ class NodePaths:
         >>> from tfprof_widget.demo import demo_profile
         >>> found = NodePaths.of(demo_profile())
         >>> row = demo_profile().nodes.names.index("layer1/Relu")
-        >>> found.on_path[row], found.slack_micros[row], found.steps
+        >>> float(found.on_path[row]), int(found.slack_micros[row]), found.steps
         (1.0, 0, 1)
         """
         return profile.cache.kept("node paths", lambda: _node_paths(profile))
@@ -128,8 +128,8 @@ def path_rows(profile: ProfileData, *, on_path: bool) -> Iterator[tuple[Any, ...
     They are those of the step whose wall time is the median. Times are microseconds, starts since the step began.
 
     >>> from tfprof_widget.demo import demo_profile
-    >>> next(path_rows(demo_profile(), on_path=True))[:2]
-    ('_arg_labels_0_1', '')
+    >>> [row[0] for row in path_rows(demo_profile(), on_path=False)][:2]
+    ['loss', '_retval_loss_0_0']
     """
     paths = step_paths(profile)
     nodes, layers = profile.nodes, node_layers(profile)

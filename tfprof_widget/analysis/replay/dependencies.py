@@ -20,7 +20,7 @@ class NodeEdges:
     """Which executed node waits for which: a row an edge, each once; a source may be its own target, by a loop.
 
     Between the two are at most nodes that did not run, because they were fused, folded or taken out. `skipped` are
-    these nodes, and `skipped_by` the executed nodes that wait for what is behind them.
+    these nodes, and `skipped_by` the executed nodes that wait for what is behind them. `ran` are the nodes that ran.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> edges, names = NodeEdges.of(demo_profile()), demo_profile().nodes.names
@@ -32,6 +32,7 @@ class NodeEdges:
     target: Indices
     skipped: Indices
     skipped_by: Indices
+    ran: Indices
 
     @classmethod
     def of(cls, profile: ProfileData) -> NodeEdges:
@@ -60,7 +61,9 @@ def _between_executed(profile: ProfileData) -> NodeEdges:
         seen = np.union1d(seen, new)
     waiting, reached = (seen // count).astype(np.int32), (seen % count).astype(np.int32)
     is_edge = ran[reached]
-    return NodeEdges(reached[is_edge], waiting[is_edge], reached[~is_edge], waiting[~is_edge])
+    return NodeEdges(
+        reached[is_edge], waiting[is_edge], reached[~is_edge], waiting[~is_edge], np.flatnonzero(ran).astype(np.int32)
+    )
 
 
 def _ran(profile: ProfileData) -> Flags:
@@ -99,7 +102,7 @@ def execution_edges(edges: NodeEdges, node: Indices, start: Integers, end: Integ
     Of nodes that ran equally often, the executions belong together one by one, as in the iterations of a loop; else,
     and where that cannot be, an execution waits for the last one of the source that had ended, or else begun, by then.
 
-    >>> edges = NodeEdges(*(np.array(each, np.int32) for each in ([0, 1], [1, 0], [], [])))
+    >>> edges = NodeEdges(*(np.array(each, np.int32) for each in ([0, 1], [1, 0], [], [], [0, 1])))
     >>> node, start = np.array([0, 1, 0, 1]), np.array([0, 10, 20, 30])
     >>> [each.tolist() for each in execution_edges(edges, node, start, start + 5)]
     [[0, 1, 2], [1, 2, 3]]

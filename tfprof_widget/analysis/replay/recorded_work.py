@@ -240,7 +240,21 @@ class _Recorded:
             source, target = place[source], place[target]
         order = np.lexsort((source, target))
         work = StepWork(
-            step, row, node, start, busy, release, start, start, queue, cheap, source[order], target[order], (), before, after
+            step,
+            row,
+            node,
+            start,
+            busy,
+            release,
+            start,
+            start,
+            queue,
+            cheap,
+            source[order],
+            target[order],
+            (),
+            before,
+            after,
         )
         return _with_workers(work, int(queue.max(initial=0)) + 1)
 

@@ -55,7 +55,7 @@ def scheduled(work: StepWork, factor: Numbers | None = None, *, slowdown: float 
     >>> work, = recorded_work(demo_profile())
     >>> halved = scheduled(work, np.where(np.arange(30) < 10, 0.5, 1.0))
     >>> scheduled(work).nanos - halved.nanos, int(work.busy[:10].sum())
-    (1243.0, 2486)
+    (1248.0, 2496)
     """
     times = np.ones(len(work)) if factor is None else factor
     if work.workers == (1,) and np.array_equal(work.busy, work.release):
