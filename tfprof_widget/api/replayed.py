@@ -1,4 +1,4 @@
-"""Defines the methods with which captures and profiles replay their steps: what a change would do, and what holds up."""
+"""Defines the methods with which captures and profiles replay their steps: what if, and what takes long."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Replayed:
-    """A base of `Capture` and `Profile`: methods that replay recorded steps."""
+    """The part of `Capture` and `Profile` with that replays recorded steps."""
 
     @property
     @abstractmethod
@@ -31,6 +31,10 @@ class Replayed:
 
         >>> from tfprof_widget.demo import demo_profile
         >>> print(demo_profile().what_if({"type:MatMul": 0.5}))
+        step      365.1 µs   measured, 1 step
+        replayed  368.5 µs   unchanged, 0.9 % more
+        what if   306.9 µs   type:MatMul takes 50 %: 16.7 % less; between 303.5 µs and 306.9 µs
+        critical path: 30 executions before, 30 after
         """
         from tfprof_widget.analysis.replay.prediction import what_if
 

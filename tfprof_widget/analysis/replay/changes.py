@@ -82,9 +82,7 @@ def _why_none(profile: ProfileData, key: str) -> str:
         return f"{text} names ops of tf.data, which work ahead of the steps; ask for 'input', the wait for them"
     kind, _, rest = key.partition(":")
     if kind in ("layer", "type", "line") and rest:
-        return (
-            f"no node that ran in a step is of the {kind} {shortened(repr(rest), 60)}; see the layers, op or code view"
-        )
+        return f"no node that ran in a step is of the {kind} {shortened(repr(rest), 60)}; see the views"
     return (
         f"no node that ran in a step is named {text} as a whole; a key is a regex such as '.*{shortened(key, 40)}.*', "
         "or 'layer:NAME', 'type:OP', 'line:FILE:N', 'input', 'python'"
@@ -135,9 +133,7 @@ def _of_line(profile: ProfileData, place: str) -> Flags:
     """The nodes whose stack passes through a line of a file, which is named by the end of its path."""
     file, _, line = place.rpartition(":")
     if not file or not line.isdigit():
-        raise value_error(
-            f"{shortened(repr(f'line:{place}'), 60)} names no line; write 'line:FILE:N', as line:train.py:7"
-        )
+        raise value_error(f"{shortened(repr(f'line:{place}'), 60)} names no line; write it as 'line:train.py:7'")
     traces = profile.traces
     is_file = np.array([each == file or each.endswith(f"/{file}") for each in traces.strings], np.bool_)
     frames = np.flatnonzero(is_file[traces.file] & (traces.line == int(line))) if len(traces.line) else np.zeros(0)

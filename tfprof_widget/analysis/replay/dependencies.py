@@ -28,11 +28,11 @@ class NodeEdges:
     ['_arg_images_0_0', 'layer1/b/read', 'layer1/w/read']
     """
 
-    source: Indices
-    target: Indices
-    skipped: Indices
-    skipped_by: Indices
-    ran: Indices
+    source: Integers
+    target: Integers
+    skipped: Integers
+    skipped_by: Integers
+    ran: Integers
 
     @classmethod
     def of(cls, profile: ProfileData) -> NodeEdges:
@@ -59,11 +59,9 @@ def _between_executed(profile: ProfileData) -> NodeEdges:
         place = np.repeat(first[reached] - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
         new = np.setdiff1d(np.repeat(waiting, length) * count + source[place], seen)
         seen = np.union1d(seen, new)
-    waiting, reached = (seen // count).astype(np.int32), (seen % count).astype(np.int32)
+    waiting, reached = (seen // count), seen % count
     is_edge = ran[reached]
-    return NodeEdges(
-        reached[is_edge], waiting[is_edge], reached[~is_edge], waiting[~is_edge], np.flatnonzero(ran).astype(np.int32)
-    )
+    return NodeEdges(reached[is_edge], waiting[is_edge], reached[~is_edge], waiting[~is_edge], np.flatnonzero(ran))
 
 
 def _ran(profile: ProfileData) -> Flags:

@@ -75,8 +75,8 @@ class WhatIf:
         step      10.1 ms   measured, 1 step
         replayed    10 ms   unchanged, 1.0 % less
         what if      8 ms   b takes 50 %: 20.0 % less; between 7.50 ms and 9 ms
-        critical path before: a, b
-        critical path after: a
+        critical path: 2 executions before, 1 after
+          leave it: b
         """
         counted = f"{self.steps} step" if self.steps == 1 else f"{self.steps} steps"
         with_between = " with the time between steps" if self.with_between else ""
@@ -90,9 +90,12 @@ class WhatIf:
             lines.append(("what if", self.seconds, f"{asked}: {_off(self.seconds, self.replayed)}; {between}"))
         width = max(len(written_seconds(seconds)) for _, seconds, _ in lines)
         told = [f"{name:<9} {written_seconds(seconds):>{width}}   {rest}" for name, seconds, rest in lines]
-        told.append(f"critical path before: {listed(self.path.before)}")
-        if self.path.after != self.path.before:
-            told.append(f"critical path after: {listed(self.path.after)}")
+        before, after = self.path
+        told.append(f"critical path: {len(before):,} executions before, {len(after):,} after")
+        for name, some, others in (("leave it", before, after), ("join it", after, before)):
+            moved = [each for each in dict.fromkeys(some) if each not in set(others)]
+            if moved:
+                told.append(f"  {name}: {listed(moved)}")
         return "\n".join(told)
 
     def __str__(self) -> str:
@@ -171,8 +174,8 @@ class Replay:
             else "ops that overlapped for moments were taken to run one after the other"
         )
         raise ProfileError(
-            f"cannot predict: replaying the recorded steps unchanged takes {written_percent(self.off)} {direction} than "
-            f"they took ({written_percent(MOST_OFF, 0)} is the most): {why}; record more steps, on a quiet machine"
+            f"cannot predict: replaying the recorded steps unchanged takes {written_percent(self.off)} {direction} "
+            f"than they took ({written_percent(MOST_OFF, 0)} is the most): {why}; record more steps, on a quiet machine"
         )
 
     def predicted(self, factors: TimeFactors, changes: Mapping[str, float]) -> WhatIf:
@@ -246,7 +249,7 @@ def _runs(profile: ProfileData, works: Sequence[StepWork]) -> tuple[CellTimes, C
 
 
 def _between(cell: CellTimes, runs: CellRuns) -> BetweenSteps | None:
-    """The time between two runs in the median, without those in which a recording begins or ends if there are others."""
+    """The time between two runs in the median; what is beside recorded ones counts only if there are no others."""
     gaps = runs.start[1:] - (runs.start + runs.nanos)[:-1]
     steady = runs.is_steady[1:] & runs.is_steady[:-1]
     gaps = np.maximum(gaps[steady] if steady.any() else gaps, 0)

@@ -28,6 +28,9 @@ MOST_EXECUTIONS = 300_000
 ROUNDED_NANOS, ROUNDED_SHARE = 2_000, 20
 """Where an execution begins so little before the end of another, or so small a share, clocks and rounding did that."""
 
+WAKE_NANOS = 20_000
+"""Within this time a free worker begins what it is given."""
+
 _ASYNCHRONOUS = re.compile(r"_?(Host)?Recv|IteratorGetNext(Sync|AsOptional)?|Collective.*|.*Dequeue.*", re.DOTALL)
 """Ops that leave their thread to others while they wait."""
 
@@ -37,9 +40,10 @@ class StepWork:
     """What a step did, a row for each execution or transfer in order of their starts; times are nanoseconds.
 
     `start` counts since the first row. A row keeps a worker of its `queue` for `busy`, after a recorded `gap`, and what
-    waits for it may begin when `release` has passed since its start. `behind` is the row before on its worker. `source` and `target` are the rows of edges,
-    ordered by the target. `row` is the execution, ABSENT for a transfer. `workers` has how many workers each queue had.
-    Before the first row the step took `before`, and after the end of the last one `after`.
+    waits for it may begin when `release` has passed since its start. `behind` is the row before on its worker.
+    `source` and `target` are the rows of edges, ordered by the target. `row` is the execution, ABSENT for a transfer.
+    `workers` has how many workers each queue had. Before the first row the step took `before`, and after the last one
+    `after`.
     """
 
     step: int
@@ -234,27 +238,26 @@ class _Recorded:
             source, target = sent.source, sent.target
             order = np.lexsort((np.arange(len(start)), start))
             place = np.argsort(order)
-            row, node, start, busy, release, queue, cheap = (
-                column[order] for column in (row, node, start, busy, release, queue, cheap)
-            )
+            row, node, start, busy = row[order], node[order], start[order], busy[order]
+            release, queue, cheap = release[order], queue[order], cheap[order]
             source, target = place[source], place[target]
         order = np.lexsort((source, target))
         work = StepWork(
-            step,
-            row,
-            node,
-            start,
-            busy,
-            release,
-            start,
-            start,
-            queue,
-            cheap,
-            source[order],
-            target[order],
-            (),
-            before,
-            after,
+            step=step,
+            row=row,
+            node=node,
+            start=start,
+            busy=busy,
+            release=release,
+            gap=start,
+            behind=start,
+            queue=queue,
+            is_cheap=cheap,
+            source=source[order],
+            target=target[order],
+            workers=(),
+            before=before,
+            after=after,
         )
         return _with_workers(work, int(queue.max(initial=0)) + 1)
 
@@ -309,7 +312,9 @@ class _Recorded:
             found.append((int(transfers.node[row]), begun, ended - begun, link))
         columns = np.array(found, np.int64).reshape(-1, 4).T
         more = np.array(edges, np.int64).reshape(-1, 2).T
-        return _Sent(*columns, np.append(source[~is_replaced], more[0]), np.append(target[~is_replaced], more[1]))
+        of, begin, nanos, link_of = columns
+        source, target = np.append(source[~is_replaced], more[0]), np.append(target[~is_replaced], more[1])
+        return _Sent(of, begin, nanos, link_of, source, target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,15 +338,41 @@ def _released(start: Integers, duration: Integers, source: Integers, target: Int
 
 
 def _with_workers(work: StepWork, queues: int) -> StepWork:
-    """The work with as many workers in each queue as were seen, and the gap before each row."""
-    ready, workers = work.ready, []
-    gap, before = np.zeros(len(work), np.int64), np.full(len(work), ABSENT, np.int64)
-    for queue in range(queues):
-        rows = np.flatnonzero(work.queue == queue)
-        start, busy = work.start[rows], work.busy[rows]
-        occupied = busy > 0
-        count = workers_seen(start[occupied], (start + busy)[occupied]) if occupied.any() else 1
-        workers.append(count)
-        gap[rows], on_worker = gaps(start, busy, ready[rows], count)
-        before[rows] = np.append(rows, ABSENT)[on_worker]
-    return replace(work, gap=gap, behind=before, workers=tuple(workers))
+    """The work with as many workers in each queue as were seen, edges that no graph tells, and the gap of each row."""
+    workers: list[int] = []
+    gap, behind = np.zeros(len(work), np.int64), np.full(len(work), ABSENT, np.int64)
+    of_queues = [np.flatnonzero(work.queue == queue) for queue in range(queues)]
+    for rows in of_queues:
+        start, end = work.start[rows], (work.start + work.busy)[rows]
+        occupied = end > start
+        workers.append(workers_seen(start[occupied], end[occupied]) if occupied.any() else 1)
+    hidden = [_hidden(work, rows, count) for rows, count in zip(of_queues, workers, strict=True) if count > 1]
+    if hidden:
+        pairs = np.concatenate([*hidden, np.stack([work.target, work.source], axis=1)])
+        pairs = np.unique(pairs, axis=0)
+        work = replace(work, target=pairs[:, 0], source=pairs[:, 1])
+    ready = work.ready
+    for rows, count in zip(of_queues, workers, strict=True):
+        gap[rows], before = gaps(work.start[rows], work.busy[rows], ready[rows], count)
+        behind[rows] = np.append(rows, ABSENT)[before]
+    return replace(work, gap=gap, behind=behind, workers=tuple(workers))
+
+
+def _hidden(work: StepWork, rows: Integers, workers: int) -> Integers:
+    """Edges that no graph tells, such as those from one iteration of a loop to the next: target and source, a row each.
+
+    What the executor hands over begins as soon as a worker is free. Where one was free long before and all that is
+    known was there, the row waited for something else, and that can only be what ended last before it.
+    """
+    begun = np.sort(work.start[rows])
+    end = (work.start + work.busy)[rows]
+    by_end = np.argsort(end, kind="stable")
+    ended = end[by_end]
+    moment = work.start[rows] - WAKE_NANOS
+    running = np.searchsorted(begun, moment, "right") - np.searchsorted(ended, moment, "right")
+    was_free = (running < workers) & (work.ready[rows] < moment) & ~work.is_cheap[rows] & (work.busy[rows] > 0)
+    last = np.searchsorted(ended, work.start[rows], "right") - 1
+    found = rows[by_end[np.maximum(last, 0)]]
+    is_recent = (last >= 0) & (ended[np.maximum(last, 0)] > moment) & (found != rows)
+    chosen = was_free & is_recent
+    return np.stack([rows[chosen], found[chosen]], axis=1)

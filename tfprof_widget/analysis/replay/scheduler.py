@@ -98,7 +98,7 @@ def _simulated(work: StepWork, factor: Numbers, slowdown: float) -> Schedule:
     followers = _followers(work)
     missing: list[int] = np.bincount(work.target, minlength=count).tolist()
     queue, is_cheap, late = work.queue.tolist(), work.is_cheap.tolist(), is_late.tolist()
-    begin, end, after = [0.0] * count, [0.0] * count, [ABSENT] * count
+    end, after = [0.0] * count, [ABSENT] * count
     waiting: list[list[int]] = [[] for _ in work.workers]
     idle = list(work.workers)
     running: list[tuple[float, int, Any]] = []  # by what is left of them, each with the line of its worker
