@@ -25,6 +25,9 @@ MOST_OFF = 0.1
 SLOWDOWNS = (0.0, 1.0)
 """Executions take as long as recorded whatever runs beside them, or share what the workers can do together."""
 
+LEAST_OFF = 0.05
+"""No interval is narrower than this to either side: a change has effects, as on caches, that no replay knows of."""
+
 FEW_STEPS = 3
 OUTER = (10, 90)
 """Percentiles between which most steps are."""
@@ -115,9 +118,7 @@ def what_if(profile: ProfileData, changes: Mapping[str, float] = MappingProxyTyp
     >>> found.seconds == found.replayed, round(found.measured * 1e6)
     (True, 365)
     """
-    replay = Replay.of(profile)
-    replay.check()
-    return replay.predicted(time_factors(profile, changes, has_between=replay.between is not None), changes)
+    return Replay.of(profile).what_if(changes)
 
 
 class BetweenSteps(NamedTuple):
@@ -144,7 +145,21 @@ class Replay:
     @classmethod
     def of(cls, profile: ProfileData) -> Replay:
         """The replay of a profile's steps, kept with the profile."""
-        return profile.cache.kept("replay", lambda: _replayed(profile))
+        return profile.cache.kept("replay", lambda: cls.over(profile, recorded_work(profile)))
+
+    @classmethod
+    def over(cls, profile: ProfileData, works: tuple[StepWork, ...]) -> Replay:
+        """The replay of some recorded steps."""
+        runs = _runs(profile, works)
+        between, spread = None, (1.0, 1.0)
+        if runs is not None:
+            cell, of_kind = runs
+            between = _between(cell, of_kind)
+            steady = of_kind.nanos[of_kind.is_steady]
+            if len(steady) >= FEW_STEPS:
+                low, high = (np.percentile(steady, OUTER) / max(float(np.median(steady)), 1.0)).tolist()
+                spread = low, high
+        return cls(profile, works, tuple(map(scheduled, works)), between, spread)
 
     @property
     def measured(self) -> NDArray[np.float64]:
@@ -178,7 +193,12 @@ class Replay:
             f"than they took ({written_percent(MOST_OFF, 0)} is the most): {why}; record more steps, on a quiet machine"
         )
 
-    def predicted(self, factors: TimeFactors, changes: Mapping[str, float]) -> WhatIf:
+    def what_if(self, changes: Mapping[str, float]) -> WhatIf:
+        """What the steps would take with some changes, if the replay holds."""
+        self.check()
+        return self._predicted(time_factors(self.profile, changes, has_between=self.between is not None), changes)
+
+    def _predicted(self, factors: TimeFactors, changes: Mapping[str, float]) -> WhatIf:
         """What the steps would take."""
         factor = [factors.node[np.maximum(work.node, 0)] for work in self.works]
         is_changed = any((each != 1).any() for each in factor)
@@ -217,6 +237,7 @@ class Replay:
         if len(taken) < FEW_STEPS:
             low, high = min(low, middle * self.spread[0]), max(high, middle * self.spread[1])
         off = float(np.median(self.measured) - np.median(self.replayed))
+        low, high = min(low, middle * (1 - LEAST_OFF)), max(high, middle * (1 + LEAST_OFF))
         return max(min(low, low + off), 0.0), max(high, high + off)
 
     def _names(self, schedule: Schedule) -> tuple[str, ...]:
@@ -227,20 +248,6 @@ class Replay:
 def _typical(nanos: NDArray[np.float64]) -> int:
     """The place of the step whose wall time is the median, the shorter one of two."""
     return int(np.argsort(nanos, kind="stable")[(len(nanos) - 1) // 2])
-
-
-def _replayed(profile: ProfileData) -> Replay:
-    works = recorded_work(profile)
-    runs = _runs(profile, works)
-    between, spread = None, (1.0, 1.0)
-    if runs is not None:
-        cell, of_kind = runs
-        between = _between(cell, of_kind)
-        steady = of_kind.nanos[of_kind.is_steady]
-        if len(steady) >= FEW_STEPS:
-            low, high = (np.percentile(steady, OUTER) / max(float(np.median(steady)), 1.0)).tolist()
-            spread = low, high
-    return Replay(profile, works, tuple(map(scheduled, works)), between, spread)
 
 
 def _runs(profile: ProfileData, works: Sequence[StepWork]) -> tuple[CellTimes, CellRuns] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,7 +92,21 @@ def recorded_work(profile: ProfileData) -> tuple[StepWork, ...]:
     >>> len(work), work.workers, work.nanos
     (30, (1,), 365125)
     """
-    return profile.cache.kept("recorded work", lambda: _Recorded(profile).steps())
+    return profile.cache.kept("recorded work", lambda: work_of(profile, _chosen(profile)))
+
+
+def work_of(profile: ProfileData, steps: Sequence[int]) -> tuple[StepWork, ...]:
+    """The work of some steps, given by their places; those in which nothing ran are left out.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> [len(work) for work in work_of(demo_profile(), [0])]
+    [30]
+    """
+    found = _Recorded(profile)
+    works = tuple(work for work in map(found.step, steps) if len(work))
+    if not works:
+        raise ProfileError("cannot replay the steps: no ops of them were recorded; look at the notes of the head")
+    return works
 
 
 def level(start: Integers, end: Integers) -> tuple[Integers, Integers]:
@@ -150,6 +165,29 @@ def _workers_before(start: list[int], end: list[int], workers: int) -> tuple[Int
     return np.array(free, np.int64), np.array(before, np.int64)
 
 
+def _chosen(profile: ProfileData) -> list[int]:
+    """The steps to replay: whole ones that went as most do, spread over all of them."""
+    steady = SteadySteps.of(profile)
+    named = [(step, profile.step_names[step]) for step in steady.steps.tolist()]
+    whole = [step for step, name in named if name != EAGER and not name.endswith((*FIRST, PARTIAL))]
+    if not whole:
+        in_part = any(name.endswith(PARTIAL) for name in profile.step_names)
+        raise ProfileError(
+            "cannot replay the steps: "
+            + (
+                "only parts of them were recorded, as recording them whole would cost too much; "
+                "allow more, as with `%%tfprof --overhead 0.5`"
+                if in_part
+                else "none was recorded after the first one; run more of them in the captured cell"
+            )
+        )
+    counts = np.bincount(profile.executions.step, minlength=len(profile.steps))
+    whole = [step for step in whole if counts[step]]
+    most = max(1, min(MOST_STEPS, MOST_EXECUTIONS // max(int(counts[whole].max(initial=1)), 1)))
+    places = np.unique(np.linspace(0, len(whole) - 1, min(most, len(whole))).round().astype(int))
+    return [whole[place] for place in places.tolist()]
+
+
 class _Recorded:
     """Reads the work of steps from the tables of a profile."""
 
@@ -157,7 +195,6 @@ class _Recorded:
         self.profile = profile
         self.devices = profile.nodes.devices
         self._check()
-        self.steps_chosen = self._chosen()
         tasks = [task_of_device(device) for device in self.devices]
         self.queues = sorted(set(tasks))
         self.queue_of = np.array([self.queues.index(task) for task in tasks], np.int32)
@@ -177,42 +214,16 @@ class _Recorded:
                 "cannot replay the steps: they ran on an accelerator, whose queues are not recorded; "
                 "look at `device_steps()` and the advice instead"
             )
-        if len({task_of_device(each) for each in self.devices}) > 1 and not profile.one_clock:
+        ran = (executions.start_nanos > 0) & ~SteadySteps.of(profile).is_data[executions.node]
+        places = np.unique(executions.device[ran]).tolist()
+        if len({task_of_device(self.devices[place]) for place in places}) > 1 and not profile.one_clock:
             raise ProfileError(
                 "cannot replay the steps: the clocks of their tasks could not be brought together; "
                 "record more steps in which the tasks send each other tensors"
             )
 
-    def _chosen(self) -> list[int]:
-        profile = self.profile
-        steady = SteadySteps.of(profile)
-        named = [(step, profile.step_names[step]) for step in steady.steps.tolist()]
-        whole = [step for step, name in named if name != EAGER and not name.endswith((*FIRST, PARTIAL))]
-        if not whole:
-            in_part = any(name.endswith(PARTIAL) for name in profile.step_names)
-            raise ProfileError(
-                "cannot replay the steps: "
-                + (
-                    "only parts of them were recorded, as recording them whole would cost too much; "
-                    "allow more, as with `%%tfprof --overhead 0.5`"
-                    if in_part
-                    else "none was recorded after the first one; run more of them in the captured cell"
-                )
-            )
-        counts = np.bincount(profile.executions.step, minlength=len(profile.steps))
-        whole = [step for step in whole if counts[step]]
-        most = max(1, min(MOST_STEPS, MOST_EXECUTIONS // max(int(counts[whole].max(initial=1)), 1)))
-        places = np.unique(np.linspace(0, len(whole) - 1, min(most, len(whole))).round().astype(int))
-        return [whole[place] for place in places.tolist()]
-
-    def steps(self) -> tuple[StepWork, ...]:
-        """The work of each step that has some."""
-        found = tuple(work for work in map(self._step, self.steps_chosen) if len(work))
-        if not found:
-            raise ProfileError("cannot replay the steps: no ops of them were recorded; look at the notes of the head")
-        return found
-
-    def _step(self, step: int) -> StepWork:
+    def step(self, step: int) -> StepWork:
+        """The work of a step."""
         executions = self.profile.executions
         is_data = SteadySteps.of(self.profile).is_data
         chosen = (executions.step == step) & (executions.start_nanos > 0) & ~is_data[executions.node]
@@ -351,11 +362,29 @@ def _with_workers(work: StepWork, queues: int) -> StepWork:
         pairs = np.concatenate([*hidden, np.stack([work.target, work.source], axis=1)])
         pairs = np.unique(pairs, axis=0)
         work = replace(work, target=pairs[:, 0], source=pairs[:, 1])
-    ready = work.ready
-    for rows, count in zip(of_queues, workers, strict=True):
-        gap[rows], before = gaps(work.start[rows], work.busy[rows], ready[rows], count)
-        behind[rows] = np.append(rows, ABSENT)[before]
+    for _ in range(2):
+        ready = work.ready
+        for rows, count in zip(of_queues, workers, strict=True):
+            gap[rows], before = gaps(work.start[rows], work.busy[rows], ready[rows], count)
+            behind[rows] = np.append(rows, ABSENT)[before]
+        work = replace(work, release=_waited_for(work, gap))
     return replace(work, gap=gap, behind=behind, workers=tuple(workers))
+
+
+def _waited_for(work: StepWork, gap: Integers) -> Integers:
+    """The time from the start of each row until what waits for it could begin, of asynchronous ones as it was felt.
+
+    TensorFlow's profiler records of some ops only how they are begun, as of the wait for the next batch. Such an op
+    lasts until the first of those that wait for it begins, where nothing else explains why that one did not yet begin.
+    """
+    felt = np.flatnonzero((work.busy[work.source] == 0) & (gap[work.target] > WAKE_NANOS))
+    first = np.full(len(work), np.iinfo(np.int64).max)
+    np.minimum.at(first, work.source, work.start[work.target])
+    source, target = work.source[felt], work.target[felt]
+    is_first = work.start[target] == first[source]
+    release = work.release.copy()
+    np.maximum.at(release, source[is_first], (work.start[target] - work.start[source])[is_first])
+    return release
 
 
 def _hidden(work: StepWork, rows: Integers, workers: int) -> Integers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any
 
@@ -15,23 +15,28 @@ from tfprof_widget.lib.arrays import ABSENT, Integers
 
 Numbers = NDArray[np.float64]
 
+GONE_NANOS = 20_000
+"""Up to this, a gap before an execution is what the runtime takes to start it; longer ones have other causes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """When each row of some work begins and ends, in nanoseconds, and which row it followed; ABSENT for the first ones.
 
     A row follows the one whose end let it begin: the last of those that it waits for, or the one before on its worker.
+    `kept` is the share of the rows that are still there; what is recorded of rows is read after the last one ended.
     """
 
     work: StepWork
     begin: Numbers
     end: Numbers
     after: Integers
+    kept: float = 1.0
 
     @property
     def nanos(self) -> float:
         """The wall time of the step."""
-        return self.work.before + float(self.end.max(initial=0.0)) + self.work.after
+        return self.work.before + float(self.end.max(initial=0.0)) + self.work.after * self.kept
 
     @property
     def path(self) -> Integers:
@@ -47,6 +52,8 @@ class Schedule:
 def scheduled(work: StepWork, factor: Numbers | None = None, *, slowdown: float = 0.0) -> Schedule:
     """The schedule of the work if each row took `factor` times as long as recorded; gaps stay as they were.
 
+    With a factor of 0 a row is gone: it takes no time to start either, so that a gap of GONE_NANOS goes with it.
+
     With a `slowdown`, rows slow each other down: where `n` are busy, each takes `1 + slowdown * (n - 1)` times as long
     as alone. With 1, all workers together do as much as one alone.
 
@@ -58,11 +65,15 @@ def scheduled(work: StepWork, factor: Numbers | None = None, *, slowdown: float 
     (1248.0, 2496)
     """
     times = np.ones(len(work)) if factor is None else factor
+    is_gone = times == 0
+    if is_gone.any():
+        work = replace(work, gap=np.where(is_gone, np.maximum(work.gap - GONE_NANOS, 0), work.gap))
+    kept = 1.0 - float(is_gone.mean()) if len(work) else 1.0
     if work.workers == (1,) and np.array_equal(work.busy, work.release):
         lasting = work.busy * times
         end = np.cumsum(work.gap + lasting)
-        return Schedule(work, end - lasting, end, np.arange(len(work)) - 1)
-    return _simulated(work, times, slowdown if max(work.workers) > 1 else 0.0)
+        return Schedule(work, end - lasting, end, np.arange(len(work)) - 1, kept)
+    return replace(_simulated(work, times, slowdown if max(work.workers) > 1 else 0.0), kept=kept)
 
 
 def _alone(work: StepWork, slowdown: float) -> tuple[Numbers, Numbers]:
