@@ -33,7 +33,7 @@ class Replayed:
         >>> print(demo_profile().what_if({"type:MatMul": 0.5}))
         step      365.1 µs   measured, 1 step
         replayed  368.5 µs   unchanged, 0.9 % more
-        what if   306.9 µs   type:MatMul takes 50 %: 16.7 % less; between 303.5 µs and 306.9 µs
+        what if   306.9 µs   type:MatMul takes 50 %: 16.7 % less; between 288.2 µs and 322.3 µs
         critical path: 30 executions before, 30 after
         """
         from tfprof_widget.analysis.replay.prediction import what_if

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfprof_widget.analysis.own_lines import own_of_stack
-from tfprof_widget.analysis.replay.recorded_work import StepWork, recorded_work
+from tfprof_widget.analysis.replay.recorded_work import recorded_work
+from tfprof_widget.analysis.replay.work import StepWork
 from tfprof_widget.engine.code import forward_name
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.lib.arrays import ABSENT, Flags, Integers

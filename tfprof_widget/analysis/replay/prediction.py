@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from tfprof_widget.analysis.account.step import rows_of_steps
 from tfprof_widget.analysis.replay.changes import INPUT_KEY, PYTHON_KEY, TimeFactors, time_factors
-from tfprof_widget.analysis.replay.recorded_work import StepWork, recorded_work
-from tfprof_widget.analysis.replay.scheduler import Schedule, scheduled
+from tfprof_widget.analysis.replay.recorded_work import recorded_work
+from tfprof_widget.analysis.replay.scheduler import Schedule, fitted_slowdown, scheduled
+from tfprof_widget.analysis.replay.work import StepWork
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.text import listed, written_percent, written_seconds
 from tfprof_widget.profiles.cell import CellRuns, CellTimes
@@ -23,7 +24,8 @@ MOST_OFF = 0.1
 """Where replaying steps unchanged is further off than this, nothing is predicted."""
 
 SLOWDOWNS = (0.0, 1.0)
-"""Executions take as long as recorded whatever runs beside them, or share what the workers can do together."""
+"""Executions take as long as recorded whatever runs beside them, or share what the workers can do together. The
+interval holds both; the prediction itself has the slowdown that fits how long nodes took beside others and alone."""
 
 LEAST_OFF = 0.05
 """No interval is narrower than this to either side: a change has effects, as on caches, that no replay knows of."""
@@ -202,25 +204,31 @@ class Replay:
         """What the steps would take."""
         factor = [factors.node[np.maximum(work.node, 0)] for work in self.works]
         is_changed = any((each != 1).any() for each in factor)
-        schedules = [
-            [scheduled(work, each, slowdown=slowdown) for work, each in zip(self.works, factor, strict=True)]
-            for slowdown in (SLOWDOWNS if is_changed and self.has_overlap else SLOWDOWNS[:1])
-        ] if is_changed else [list(self.unchanged)]  # fmt: skip
-        taken = np.array([[schedule.nanos for schedule in of_model] for of_model in schedules])
+        fitted = fitted_slowdown(self.works) if is_changed and self.has_overlap else 0.0
+        taken, fixed = [], self.unchanged
+        for slowdown in sorted({fitted, *SLOWDOWNS}) if is_changed and self.has_overlap else SLOWDOWNS[:1]:
+            found = (
+                tuple(scheduled(work, each, slowdown=slowdown) for work, each in zip(self.works, factor, strict=True))
+                if is_changed
+                else self.unchanged
+            )
+            taken.append(np.array([schedule.nanos for schedule in found]))
+            if slowdown == fitted:
+                fixed = found
         kept = added = 0.0
         if factors.with_between and self.between is not None:
             kept = self.between.python + self.between.input
             added = self.between.python * factors.python + self.between.input * factors.input
-        middle = np.median(taken, axis=1)
-        lowest, highest = zip(*(self._around(*each) for each in zip(taken, middle, strict=True)), strict=True)
+        middle = float(np.median([schedule.nanos for schedule in fixed]))
+        lowest, highest = zip(*(self._around(each, float(np.median(each))) for each in taken), strict=True)
         typical = _typical(self.measured)
         return WhatIf(
-            seconds=(float(middle.mean()) + added) / 1e9,
+            seconds=(middle + added) / 1e9,
             low=(min(lowest) + added) / 1e9,
             high=(max(highest) + added) / 1e9,
             measured=(float(np.median(self.measured)) + kept) / 1e9,
             replayed=(float(np.median(self.replayed)) + kept) / 1e9,
-            path=PathChange(self._names(self.unchanged[typical]), self._names(schedules[0][typical])),
+            path=PathChange(self._names(self.unchanged[typical]), self._names(fixed[typical])),
             changes=dict(changes),
             steps=len(self.works),
             with_between=factors.with_between,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.analysis.replay.recorded_work import StepWork, level
+from tfprof_widget.analysis.replay.work import StepWork, level
 from tfprof_widget.lib.arrays import ABSENT, Integers
 
 Numbers = NDArray[np.float64]
@@ -92,6 +93,44 @@ def _alone(work: StepWork, slowdown: float) -> tuple[Numbers, Numbers]:
         return found
 
     return np.where(occupied, between(begin, work.start), gap), np.where(occupied, between(work.start, end), busy)
+
+
+LONG_NANOS = 20_000
+"""What others do to executions is measured by those that last so long; shorter ones differ for other reasons."""
+
+ENOUGH = 1.0
+"""The executions of some node must have differed so much in how many ran beside them, all squares added up."""
+
+
+def fitted_slowdown(works: Sequence[StepWork]) -> float:
+    """How much executions slowed each other down: by how much longer the same nodes took, the more ran beside them.
+
+    It is 0 where that cannot be told, as where each node always ran beside as many others.
+
+    >>> from tfprof_widget.analysis.replay.recorded_work import recorded_work
+    >>> from tfprof_widget.demo import demo_profile
+    >>> fitted_slowdown(recorded_work(demo_profile()))
+    0.0
+    """
+    beside: dict[int, list[float]] = {}
+    longer: dict[int, list[float]] = {}
+    for work in works:
+        rows = np.flatnonzero(work.busy >= LONG_NANOS)
+        occupied = work.busy > 0
+        times, count = level(work.start[occupied], (work.start + work.busy)[occupied])
+        area = np.append(0.0, np.cumsum(np.diff(times) * count[:-1]))
+        start, end = work.start[rows], (work.start + work.busy)[rows]
+        others = (np.interp(end, times, area) - np.interp(start, times, area)) / work.busy[rows] - 1
+        for row, node, other in zip(rows.tolist(), work.node[rows].tolist(), others.tolist(), strict=True):
+            beside.setdefault(node, []).append(other)
+            longer.setdefault(node, []).append(float(work.busy[row]))
+    spread = together = 0.0
+    for node, others_of in beside.items():
+        differ = np.array(others_of) - np.mean(others_of)
+        took = np.array(longer[node])
+        spread += float((differ**2).sum())
+        together += float((differ * took / np.median(took)).sum())
+    return float(np.clip(together / spread, 0.0, 1.0)) if spread >= ENOUGH else 0.0
 
 
 def _simulated(work: StepWork, factor: Numbers, slowdown: float) -> Schedule:
