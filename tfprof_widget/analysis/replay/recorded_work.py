@@ -13,7 +13,7 @@ from tfprof_widget.analysis.cluster.clocks import Clocks, aligned_start_nanos, a
 from tfprof_widget.analysis.replay.dependencies import NodeEdges, execution_edges
 from tfprof_widget.analysis.replay.work import StepWork, with_workers
 from tfprof_widget.analysis.steady import SteadySteps
-from tfprof_widget.lib.arrays import ABSENT, Indices, Integers
+from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.profiles.data import EAGER, FIRST, PARTIAL, ProfileData
 from tfprof_widget.profiles.devices import accelerator_streams, canonical, task_of_device
@@ -28,8 +28,12 @@ MOST_EXECUTIONS = 300_000
 ROUNDED_NANOS, ROUNDED_SHARE = 2_000, 20
 """Where an execution begins so little before the end of another, or so small a share, clocks and rounding did that."""
 
-_ASYNCHRONOUS = re.compile(r"_?(Host)?Recv|IteratorGetNext(Sync|AsOptional)?|Collective.*|.*Dequeue.*", re.DOTALL)
-"""Ops that leave their thread to others while they wait."""
+_ASYNCHRONOUS = re.compile(
+    r"_?(Host)?Recv|IteratorGetNext(Sync|AsOptional)?|Collective.*|.*Dequeue.*"
+    r"|(Stateful|Stateless)?PartitionedCall|(Stateless)?(While|If|Case)",
+    re.DOTALL,
+)
+"""Ops that leave their thread to others while they wait, or while what they call runs."""
 
 
 def recorded_work(profile: ProfileData) -> tuple[StepWork, ...]:
@@ -125,10 +129,12 @@ class _Recorded:
         duration, queue = executions.duration_nanos[rows], self.queue_of[executions.device[rows]]
         source, target = execution_edges(NodeEdges.of(self.profile), node, start, start + duration)
         origin = int(start.min(initial=np.iinfo(np.int64).max)) if len(start) else 0
-        start = start - origin
+        start, is_asynchronous = start - origin, self.is_asynchronous[node]
+        is_kept = is_asynchronous[source] | ~_is_long_before(start, duration, source, target)
+        source, target = source[is_kept], target[is_kept]
         release = _released(start, duration, source, target)
-        waits = self.is_asynchronous[node] | (release < duration)
-        busy = np.where(waits, 0, duration)
+        release = np.where(is_asynchronous, release, duration)
+        busy = np.where(is_asynchronous, 0, duration)
         sent = self._sent(step, origin, node, start, release, queue, source, target)
         before, after = self._around(step, origin, int((start + release).max(initial=0)))
         row, cheap = rows, self.is_cheap[node]
@@ -232,9 +238,15 @@ class _Sent:
     target: Integers
 
 
+def _is_long_before(start: Integers, duration: Integers, source: Integers, target: Integers) -> Flags:
+    """Whether the target of each edge began so long before its source ended that it cannot have waited for it."""
+    rest = start[source] + duration[source] - start[target]
+    found: Flags = rest > np.maximum(duration[source] // ROUNDED_SHARE, ROUNDED_NANOS)
+    return found
+
+
 def _released(start: Integers, duration: Integers, source: Integers, target: Integers) -> Integers:
     """The time from the start of each row until what waits for it could begin; some ops last on after that."""
     found = duration.copy()
     np.minimum.at(found, source, np.maximum(start[target] - start[source], 0))
-    is_rounded = duration - found <= np.maximum(duration // ROUNDED_SHARE, ROUNDED_NANOS)
-    return np.where(is_rounded, duration, found)
+    return found
