@@ -200,7 +200,7 @@ def _fitted(layers: list[Any], shape: tuple[int, ...], *, slow: bool, waits: flo
             while time.perf_counter() < until:
                 pass
 
-    model = keras.Sequential([keras.Input(shape), *layers])
+    model = keras.Sequential([keras.Input(shape), *layers], name="model")
     model.compile("sgd", "mse")
     data = np.random.default_rng(0).random((32, *shape), np.float32)
     target = np.zeros((32, *model.output_shape[1:]), np.float32)

@@ -225,16 +225,16 @@ def test_edge_that_was_not_kept_is_none() -> None:
 
 def test_hidden_wait_is_found() -> None:
     """Though a thread was free and its only input there, `late` began with the end of `loop`: it waited for that."""
-    profile = profile_of("a:0-50 other(a):50-150 loop(a):50-90 late(a):130-160 next:90-130 end:150-200")
-    work = recorded_work(profile)[0]
-    assert work.workers == (2,)
-    assert predicted(profile) == 200
+    profile = profile_of("a:0-50 loop(a):50-130 other(a):50-90 late(a):130-170")
+    assert recorded_work(profile)[0].workers == (2,)
+    assert paths(profile) == (["a", "loop", "late"], {"other": 80})
+    assert [predicted(profile, loop=factor) for factor in (1, 0.5)] == [170, 130]
 
 
 def test_refuses_where_the_replay_is_not_the_step() -> None:
-    """Executions overlap by little too often for one worker and by too little time for two: the replay is 11 % longer.
+    """If work that overlapped is replayed on one thread, it takes longer than it took.
 
-    Each of 25 nodes of 10 runs beside the next for 0.25 of its length at most in one of nine.
+    Each of 40 nodes of 100 begins 12 before the one ahead of it ends: that is 3,532 on two threads, 4,000 on one.
     """
     words, now = [], 0
     for place in range(40):
@@ -242,7 +242,6 @@ def test_refuses_where_the_replay_is_not_the_step() -> None:
         now += 88
     crowded = profile_of(" ".join(words))
     assert recorded_work(crowded)[0].workers == (2,)
-    # One worker: what ran in 3,532 would take 4,000.
     one = replace(recorded_work(crowded)[0], workers=(1,), gap=np.zeros(40, np.int64))
     assert scheduled(one).nanos == 4_000_000
     refused = Replay.over(crowded, (one,))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
 
 from tfprof_widget.analysis.steady import SteadySteps
+from tfprof_widget.ingest.parts.names import EAGER_SCOPE
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.profiles.data import ProfileData
 
@@ -65,11 +67,24 @@ def _between_executed(profile: ProfileData) -> NodeEdges:
 
 
 def _ran(profile: ProfileData) -> Flags:
-    """Whether each node ran in some step, outside `tf.data`, whose threads work ahead of the steps."""
+    """Whether each node ran as part of some step."""
     executions = profile.executions
     ran = np.zeros(len(profile.nodes), np.bool_)
     ran[executions.node[executions.start_nanos > 0]] = True
-    return ran & ~SteadySteps.of(profile).is_data
+    return ran & in_steps(profile)
+
+
+def in_steps(profile: ProfileData) -> Flags:
+    """Whether each node is part of steps: `tf.data` works ahead of them, and Python runs eager ops around them.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> bool(in_steps(demo_profile()).all())
+    True
+    """
+    names = profile.nodes.names
+    around = np.zeros(len(names), np.bool_)
+    around[bisect_left(names, f"{EAGER_SCOPE}/") : bisect_left(names, f"{EAGER_SCOPE}0")] = True
+    return ~(around | SteadySteps.of(profile).is_data)
 
 
 def _edges(profile: ProfileData) -> tuple[Integers, Integers]:

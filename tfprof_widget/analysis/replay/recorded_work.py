@@ -10,7 +10,7 @@ import numpy as np
 
 from tfprof_widget.analysis.account.step import recorded_steps, rows_of_steps
 from tfprof_widget.analysis.cluster.clocks import Clocks, aligned_start_nanos, aligned_transfer_nanos
-from tfprof_widget.analysis.replay.dependencies import NodeEdges, execution_edges
+from tfprof_widget.analysis.replay.dependencies import NodeEdges, execution_edges, in_steps
 from tfprof_widget.analysis.replay.work import StepWork, with_workers
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
@@ -91,6 +91,7 @@ class _Recorded:
         self.profile = profile
         self.devices = profile.nodes.devices
         self._check()
+        self.is_in_steps = in_steps(profile)
         self.start = aligned_start_nanos(profile)
         self.sent_start = aligned_transfer_nanos(profile)
         tasks = [task_of_device(device) for device in self.devices]
@@ -121,8 +122,7 @@ class _Recorded:
     def step(self, step: int) -> StepWork:
         """The work of a step."""
         executions = self.profile.executions
-        is_data = SteadySteps.of(self.profile).is_data
-        chosen = (executions.step == step) & (executions.start_nanos > 0) & ~is_data[executions.node]
+        chosen = (executions.step == step) & (executions.start_nanos > 0) & self.is_in_steps[executions.node]
         rows = np.flatnonzero(chosen & self.runs_here[executions.device])
         rows = rows[np.argsort(self.start[rows], kind="stable")]
         node, start = executions.node[rows], self.start[rows]
