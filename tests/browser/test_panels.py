@@ -105,12 +105,12 @@ def test_accelerators_tell_what_they_did_and_what_their_allocators_had(open_prof
 
 
 def test_peaks_of_several_allocators_can_be_read(open_profile: Opening) -> None:
-    """Four TPUs are full alike and at once; they tell of no op."""
+    """Four TPUs are full at once, having held different amounts before; they tell of no op."""
     space = Space()
     space.add("XLA Ops", "%fusion.1 = f32[8] fusion(…)", 1000, 10_000, "/device:TPU:0")
     for number in range(4):
-        memory = {"index_on_host": number, "bytes_allocated": 2**30, "requested_bytes": 64, "addr": 1}
-        for at in (1000, 9000):
+        for at, held in ((1000, 2**27 * (number + 1)), (9000, 2**30)):
+            memory = {"index_on_host": number, "bytes_allocated": held, "requested_bytes": 64, "addr": 1}
             space.add("pool", "MemoryAllocation", at, 0, **memory)
     screen = open_profile(profile_of_space(space), view="memory")
     memory_tab = screen.root.get_by_role("tabpanel")

@@ -17,6 +17,7 @@ from tests.capturing.models import THREE, Model
 from tests.capturing.program_steps import BATCH, TRAIN, data, function, small_model
 from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.function_source import FunctionSource
+from tfprof_widget.capturing.hooks import Patch
 from tfprof_widget.capturing.recorder import OTHERS_OPS
 from tfprof_widget.capturing.windows import SHARED
 from tfprof_widget.profiles.data import EAGER
@@ -74,6 +75,32 @@ def test_sessions_in_two_threads_each_have_their_own_runs() -> None:
     assert (seen(first), traced(first)) == ({"loss": STEPS}, {"loss": STEPS})
     assert list(seen(second).values()) == list(traced(second).values()) == [STEPS]
     assert "loss" not in seen(second)
+
+
+def test_of_two_threads_that_put_hooks_in_at_once_both_see_the_calls() -> None:
+    """The second begins while the first has read the original and not yet replaced it."""
+
+    class Session:
+        def run(self) -> list[str]:
+            return []
+
+    def hook(name: str) -> Callable[[Any], Callable[..., Any]]:
+        return lambda original: lambda session: [*original(session), name]
+
+    others: list[Patch] = []
+    second = threading.Thread(target=lambda: others.append(Patch(Session, "run", hook("second"))))
+
+    def meanwhile(original: Any) -> Callable[..., Any]:
+        second.start()
+        second.join(timeout=0.2)  # it is over by then, unless it waits for its turn
+        return hook("first")(original)
+
+    first = Patch(Session, "run", meanwhile)
+    second.join()
+    assert Session().run() == ["first", "second"]
+    first.undo()
+    others[0].undo()
+    assert Session().run() == []
 
 
 def test_functions_in_two_threads_hand_the_profiler_over_between_steps() -> None:

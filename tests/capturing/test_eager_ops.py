@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfprof_widget as tfprof
 from tfprof_widget.ingest.flops.registry import EagerOp, with_eager_ops
 from tfprof_widget.ingest.xspace.reader import Label, read_xspace
-
-tf = pytest.importorskip("tensorflow")
 
 BY_HAND = {
     "MatMul": 2 * 64 * 128 * 32,  # forward, and the gradient of the weights

@@ -14,7 +14,8 @@ from tensorflow.python.profiler.internal import _pywrap_profiler
 import tfprof_widget
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
 from tfprof_widget.capturing import called_functions, function_hooks, models, windows
-from tfprof_widget.capturing.function_hooks import CONTEXT, STEPS
+from tfprof_widget.capturing.collectives import CONTEXT
+from tfprof_widget.capturing.function_hooks import STEPS
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.profiles.data import EAGER
 

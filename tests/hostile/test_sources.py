@@ -33,6 +33,7 @@ REASONS = {
     ("magic/cell.py", "compile"): "the cell that the user has typed",
     ("magic/cell.py", "eval"): "the cell that the user has typed",
     ("magic/cell.py", "exec"): "the cell that the user has typed",
+    ("widget/history.py", "asyncio"): "lets the kernel's loop handle messages between the blocks of a race",
     ("parallel/errands.py", "pickle"): "what the user's own engines send, which ipyparallel unpickles by itself, too",
 }
 

@@ -10,9 +10,10 @@ from types import ModuleType
 from typing import Any
 
 from tfprof_widget.capturing.called_functions import TRACED_TIMES
-from tfprof_widget.capturing.collectives import collective_hooks, is_mended
+from tfprof_widget.capturing.collectives import CONTEXT, collective_hooks, is_mended
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.hooks import SHORTENERS, Hook, Patch, put_patches, shortener_hooks, when_imported
+from tfprof_widget.capturing.models import names_not_known
 from tfprof_widget.capturing.session_hooks import SESSION
 from tfprof_widget.capturing.tf_profiler import BINDINGS, SESSION_TYPE, ProfilerTurns, TfProfiler, without_captures
 from tfprof_widget.capturing.time_hooks import (
@@ -96,7 +97,6 @@ class ModelSteps:
 FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
 ATOMIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.atomic_function"
 MONOMORPHIC_FUNCTION = "tensorflow.python.eager.polymorphic_function.monomorphic_function"
-CONTEXT = "tensorflow.python.eager.context"
 ITERATORS = "tensorflow.python.data.ops.iterator_ops"
 BACKWARD = "__backward_"
 
@@ -139,9 +139,7 @@ def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
         try:
             recorder.take_models(models.models)
         except Exception as error:
-            recorder.note(
-                f"layers and variables have TensorFlow's names, for Keras' are not known ({error_text(error)})"
-            )
+            recorder.note(names_not_known(error))
         recorder.release_profiler()
 
 

@@ -10,6 +10,7 @@ from functools import wraps
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from threading import RLock
 from types import ModuleType, TracebackType
 from typing import Any, Protocol
 
@@ -31,6 +32,22 @@ class Noting(Protocol):
         """Keep an error of the package's own."""
 
 
+_PATCHING = RLock()
+LONGEST_WAIT_SECONDS = 1.0
+"""A patch is put in within microseconds; but in a forked child nobody gives back a lock that another thread had."""
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Put patches in and out one after the other: of two that replace the same original, one would be lost."""
+    has_turn = _PATCHING.acquire(timeout=LONGEST_WAIT_SECONDS)
+    try:
+        yield
+    finally:
+        if has_turn:
+            _PATCHING.release()
+
+
 class Patch:
     """A function replaced by one that is made from it; `undo` puts the original back.
 
@@ -50,21 +67,23 @@ class Patch:
         self.owner = owner
         self.name = name
         self.replacement = replacement
-        self.original = vars(owner)[name]
         self.is_undone = False
-        self.replaced = wraps(self.original)(replacement(self.original))
-        setattr(self.replaced, PATCH, self)
-        setattr(owner, name, self.replaced)
+        with _one_at_a_time():
+            self.original = vars(owner)[name]
+            self.replaced = wraps(self.original)(replacement(self.original))
+            setattr(self.replaced, PATCH, self)
+            setattr(owner, name, self.replaced)
 
     def undo(self) -> None:
         """Put the original back, unless another package has put its own there meanwhile."""
-        self.is_undone = True
-        on_top = vars(self.owner).get(self.name)
-        if on_top is None:  # another package removed the function: leave it removed
-            return
-        while (patch := _patch_of(on_top)) is not None and patch.is_undone:
-            on_top = patch.original
-        setattr(self.owner, self.name, on_top)
+        with _one_at_a_time():
+            self.is_undone = True
+            on_top = vars(self.owner).get(self.name)
+            if on_top is None:  # another package removed the function: leave it removed
+                return
+            while (patch := _patch_of(on_top)) is not None and patch.is_undone:
+                on_top = patch.original
+            setattr(self.owner, self.name, on_top)
 
 
 def _patch_of(function: Any) -> Patch | None:

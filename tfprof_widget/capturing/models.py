@@ -76,8 +76,16 @@ class UsedModels:
             try:
                 yield from read(model)
             except Exception as error:
-                reason = error_text(error)
-                self._note(f"layers and variables have TensorFlow's names, for Keras' are not known ({reason})")
+                self._note(names_not_known(error))
+
+
+def names_not_known(error: Exception) -> str:
+    """The note for models, or one of them, that cannot be read.
+
+    >>> names_not_known(ValueError("no layers"))
+    "layers and variables have TensorFlow's names, for Keras' are not known (ValueError: no layers)"
+    """
+    return f"layers and variables have TensorFlow's names, for Keras' are not known ({error_text(error)})"
 
 
 DEEPEST = 3

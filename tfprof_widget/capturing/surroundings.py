@@ -16,6 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from tfprof_widget.capturing.collectives import CONTEXT
 from tfprof_widget.capturing.sampling import Adaptive, Every, Policy, Steps
 from tfprof_widget.lib.text import written_percent
 
@@ -101,7 +102,7 @@ def _of_tensorflow() -> Iterator[tuple[str, str]]:
     for package in PACKAGES:
         if package.replace("-", "_") in sys.modules:
             yield package, _version(package)
-    context: Any = sys.modules.get("tensorflow.python.eager.context")
+    context: Any = sys.modules.get(CONTEXT)
     with suppress(Exception):  # whatever a version of TensorFlow does not tell
         found = context and context.context_safe()
         if found and found._initialized:  # asked before, it would look for accelerators, which takes long

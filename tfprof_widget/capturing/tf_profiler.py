@@ -13,6 +13,7 @@ from time import time_ns
 from types import ModuleType
 from typing import Any
 
+from tfprof_widget.capturing.collectives import CONTEXT
 from tfprof_widget.capturing.hooks import patches_of
 from tfprof_widget.ingest.flops.registry import EagerOp
 from tfprof_widget.lib.safely import sweep_temporary, unmade_directory
@@ -40,7 +41,6 @@ def record_cheap_ops(bindings: ModuleType) -> bool:
 BINDINGS = "tensorflow.python.profiler.internal._pywrap_profiler"
 PUBLIC = "tensorflow.python.profiler.profiler_v2"
 SESSION_TYPE = "ProfilerSession"
-CONTEXT = "tensorflow.python.eager.context"
 EXECUTE = "tensorflow.python.eager.execute"
 MOST_EAGER_OPS = 50_000
 """The most eager ops that are noted in a window: in the second that these are recorded, some 30,000 run."""

@@ -124,7 +124,7 @@ def show_comparison(session: Session, request: CommandRequest) -> Session:
 
 COMPARE = Command(
     "compare",
-    "Sets workers side by side. With `BEFORE… --against AFTER…` it tells whether runs became slower.",
+    "Sets workers side by side, or tells whether runs became slower.",
     show_comparison,
     "NAME=FILE NAME=FILE [OPTIONS]",
     "compare before=profile_1 after=profile_2 --order_by=peak_bytes",

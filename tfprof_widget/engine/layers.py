@@ -11,7 +11,7 @@ import numpy as np
 from tfprof_widget.engine.measures import Measures
 from tfprof_widget.engine.roles import DATA_SCOPE, TAPE, GraphRoles, of_types
 from tfprof_widget.engine.tree import ROOT_NAME, Tree, prefix_sums
-from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
+from tfprof_widget.lib.arrays import ABSENT, Flags, Floats, Integers
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.options import PASSES
@@ -127,8 +127,8 @@ class _Finder:
         kept, around = 0, ""
         while True:
             inside, scopes, alone = self._parted(inside, around)
-            times = {scope: int(took[nodes].sum()) for scope, nodes in scopes.items()}
-            singly = sum(int(took[node]) for node in alone.values())
+            times = {scope: float(took[nodes].sum()) for scope, nodes in scopes.items()}
+            singly = sum(float(took[node]) for node in alone.values())
             whole = sum(times.values()) + singly
             if not around and 2 * singly > whole:
                 scopes |= {name: [node] for name, node in alone.items() if took[node] and name not in scopes}
@@ -156,12 +156,12 @@ class _Finder:
                 alone[scope] = node
         return inside, scopes, alone
 
-    def _took(self) -> Integers:
+    def _took(self) -> Floats:
         """The time of each node with that of its gradient, in the steps that do most of the work."""
         totals = self.profile.step_totals
         shown = np.isin(totals.step, self.profile.steps_named(self.profile.main_kind))
-        nanos = totals.cpu_nanos + totals.accelerator_nanos
-        took = np.bincount(totals.node[shown], nanos[shown], len(self.names)).astype(np.int64)
+        nanos = totals.cpu_nanos.astype(np.float64) + totals.accelerator_nanos
+        took: Floats = np.bincount(totals.node[shown], nanos[shown], len(self.names)).astype(np.float64, copy=False)
         for node, of in self.roles.forward.items():
             took[of] += took[node]
         return took

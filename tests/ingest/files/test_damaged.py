@@ -130,5 +130,5 @@ def test_other_files_of_a_directory_are_passed_over(tmp_path: Path, name: str, c
 
 
 def test_other_words_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"errors: 'ignore' is no way .*; give 'raise' or 'skip'"):
+    with pytest.raises(ValueError, match="errors is 'ignore', but must be 'raise' or 'skip'"):
         DamagedFiles("ignore")

@@ -238,8 +238,8 @@ def seldom_called(code: OwnCode, line: CodeLine, method: str) -> CodeChange | No
     >>> text = "class Sleeper(Callback):\\n    def on_train_batch_end(self, batch, logs=None):\\n        nap()"
     >>> code = OwnCode((CodeLine("train.py", 7, "<module>", text),))
     >>> print("\\n".join(seldom_called(code, CodeLine("train.py", 8, ""), "on_train_batch_end").lines))
-    -     def on_train_batch_end(self, batch, logs=None):
-    +     def on_epoch_end(self, batch, logs=None):
+    - def on_train_batch_end(self, batch, logs=None):
+    + def on_epoch_end(self, batch, logs=None):
     """
     for statement in parsed_statements(code):
         node = statement.node
