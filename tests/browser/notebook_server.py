@@ -22,6 +22,7 @@ from tests.ports import free_ports
 
 Application = Literal["lab", "notebook"]
 STARTED_WITHIN_SECONDS = 90
+ENDED_WITHIN_SECONDS = 60
 MILLISECONDS_TO_RUN = 120_000
 
 KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
@@ -159,6 +160,10 @@ def notebook_server(application: Application, folder: Path) -> Iterator[Notebook
             yield NotebookServer(application, address, notebooks)
         finally:
             server.terminate()
+            try:
+                server.wait(ENDED_WITHIN_SECONDS)
+            except subprocess.TimeoutExpired:  # it waits for its kernels, which end without it, too
+                server.kill()
 
 
 def _ask_for_no_news(settings: Path) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.api.replayed import Replayed
 
 if TYPE_CHECKING:
     import pandas
@@ -13,13 +12,8 @@ if TYPE_CHECKING:
     from tfprof_widget.analysis.account.budget import TimeBudget
 
 
-class Accounted:
+class Accounted(Replayed):
     """The base of `Capture` and `Profile`: methods that tell where the time of a profile went."""
-
-    @property
-    @abstractmethod
-    def _accounted(self) -> ProfileData:
-        """The profile."""
 
     def time_budget(self) -> TimeBudget:
         """Where the wall time of the captured cell and that of one of its steps went, in parts that add up.
