@@ -14,6 +14,10 @@ from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
 from tests.browser.test_accessibility import AXE, violations
 from tests.sketches import profile_of
+from tfprof_widget.demo import demo_profile
+from tfprof_widget.engine.layers import node_layers
+from tfprof_widget.engine.measures import measures
+from tfprof_widget.profiles.options import Options
 
 SVG = "{http://www.w3.org/2000/svg}"
 # Two layers one after the other, of which the first has two ops; scopes are layers where no model is known.
@@ -57,7 +61,7 @@ def press(screen: Screen, *keys: str) -> None:
 def test_arrow_keys_go_along_the_edges_and_tell_inputs_and_outputs(picture: Screen) -> None:
     expect(said(picture)).to_contain_text("none chosen")
     press(picture, "ArrowDown", "ArrowDown")
-    expect(said(picture)).to_contain_text(re.compile(r"^first; 80 µs, 80\.0 % of all; 2 nodes; closed; from "))
+    expect(said(picture)).to_contain_text(re.compile(r"^first; 80 µs, 80\.0 % of all; 2 nodes; closed; .*from "))
     expect(said(picture)).to_contain_text("to second")
     press(picture, "ArrowDown")
     expect(said(picture)).to_contain_text("second")
@@ -70,7 +74,7 @@ def test_a_box_opens_and_closes_by_keys(picture: Screen) -> None:
     press(picture, "Home", "ArrowDown", "Enter")
     expect(said(picture)).to_contain_text("; open;")
     press(picture, "ArrowDown")
-    expect(said(picture)).to_contain_text(re.compile("^mul, MatMul; 60 µs, 60.0 % of all; from outside.*; to relu"))
+    expect(said(picture)).to_contain_text(re.compile("^mul, MatMul; 60 µs, 60.0 % of all; .*from outside.*; to relu"))
     press(picture, "Escape", "Enter")
     expect(said(picture)).to_contain_text("first; 80 µs, 80.0 % of all; 2 nodes; closed")
 
@@ -92,6 +96,28 @@ def test_the_search_opens_what_hides_a_node(picture: Screen) -> None:
     search.press("Enter")
     expect(said(picture)).to_contain_text("relu, Relu; 20 µs")
     expect(picture.root.get_by_role("button", name="close all boxes")).to_have_count(1)
+
+
+def test_what_is_on_the_critical_path_is_told(demo: Screen) -> None:
+    """The part of a layer's time, added up from the tables of Python."""
+    profile = demo_profile()
+    layers = node_layers(profile)
+    place, on_path = layers.names.index("layer1"), set(profile.critical_path()["name"])
+    micros = dict(zip(profile.nodes.names, measures(profile, Options.of()).columns["micros"].tolist(), strict=True))
+    inside = [name for name, layer in zip(profile.nodes.names, layers.layer.tolist(), strict=True) if layer == place]
+    part = sum(micros[name] for name in inside if name in on_path) / sum(micros[name] for name in inside)
+    show(demo)
+    press(demo, "Home", "ArrowDown")
+    expect(said(demo)).to_contain_text(re.compile(rf"^layer1;.*; {part:.1%} of its time on".replace("%", " %")))
+
+
+def test_nothing_is_said_of_a_path_that_is_not_known(open_profile: Opening) -> None:
+    screen = open_profile(profile_of("first/mul = MatMul()\nsecond/mul = MatMul(first/mul)"))
+    show(screen)
+    press(screen, "Home")
+    expect(said(screen)).to_contain_text("mul, MatMul")
+    expect(said(screen)).not_to_contain_text("critical")
+    expect(screen.root.get_by_role("list", name="legend")).not_to_contain_text("critical")
 
 
 def test_the_tree_is_one_click_away(picture: Screen) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from tfprof_widget.analysis.account.memory import VARIABLES, held_variables
 from tfprof_widget.analysis.account.python import MOST_SLICES, PARTS_SEEN, busy_time, seen_calls, seen_slices
 from tfprof_widget.analysis.account.step import rows_of_steps
+from tfprof_widget.analysis.replay.critical_path import NodePaths
 from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.ingest.parts.stacks import with_source_lines
@@ -35,8 +37,8 @@ ALIGNMENT = 8
 Column = tuple[str, NDArray[Any] | Sequence[str]]
 
 
-def encoded(profile: ProfileData) -> bytes:
-    """The columns of a profile, as the front end reads them.
+def encoded(profile: ProfileData, paths: NodePaths | None = None) -> bytes:
+    """The columns of a profile, as the front end reads them; with what is on the critical path, if that is given.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> content = encoded(demo_profile())
@@ -47,7 +49,7 @@ def encoded(profile: ProfileData) -> bytes:
     index: dict[str, tuple[str, int, int]] = {}
     parts: list[bytes] = []
     position = 0
-    for name, values in _columns(profile):
+    for name, values in chain(_columns(profile), _critical(paths)):
         kind, content = _packed(values)
         index[name] = (kind, position, len(content))
         parts.append(_padded(content))
@@ -89,6 +91,14 @@ def _columns(profile: ProfileData) -> Iterator[Column]:
     yield from _variables(profile)
     if profile.cells:
         yield from _cells(profile, starts)
+
+
+def _critical(paths: NodePaths | None) -> Iterator[Column]:
+    """In how many steps each node was on the critical path, and how much later it could have ended."""
+    if paths is not None:
+        yield "critical.on_path", _numbers(np.rint(paths.on_path * paths.steps).astype(np.int64))
+        yield "critical.slack_micros", _numbers(paths.slack_micros)
+        yield "critical.steps", _numbers([paths.steps])
 
 
 def _nodes(nodes: Nodes) -> Iterator[Column]:

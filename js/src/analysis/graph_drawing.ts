@@ -3,7 +3,7 @@
 import type { Route, Shape } from "../lib/shapes.ts";
 import { cutInTheMiddle } from "./chart_content.ts";
 import type { Scene, SceneBox, SceneEdge } from "./graph_scene.ts";
-import { type GraphLook, wordsOf } from "./graph_words.ts";
+import { type GraphLook, LEAST_ON_PATH, wordsOf } from "./graph_words.ts";
 
 /** Colours as CSS writes them: #rrggbb but for those of forced colours, which are not mixed. */
 export interface GraphColours {
@@ -15,6 +15,7 @@ export interface GraphColours {
   readonly fill: string;
   readonly edge: string;
   readonly path: string;
+  readonly pathEdge: string;
   readonly passes: readonly string[];
   readonly isForced: boolean;
 }
@@ -31,6 +32,7 @@ export function graphColours(token: (name: string) => string, isForced = false):
     fill: colour("--own", "Canvas"),
     edge: isForced ? "GrayText" : mixed(token("--surface"), token("--dim"), 0.4),
     path: colour("--warning", "LinkText"),
+    pathEdge: isForced ? "LinkText" : mixed(token("--surface"), token("--warning"), 0.72),
     passes: ["--forward", "--backward", "--update"].map(token),
     isForced,
   };
@@ -174,7 +176,11 @@ function passBar(
 
 function opacityOf(at: number, { found, critical }: GraphLook): number {
   if (found && !found[at]) return FADED;
-  return critical?.hasSlack[at] && !critical.onPath[at] ? FADED : 1;
+  return critical && !critical.onPath[at] && (critical.slack[at] as number) > 0 ? FADED : 1;
+}
+
+function isCritical({ critical }: GraphLook, at: number): boolean {
+  return (critical?.onPath[at] ?? 0) >= LEAST_ON_PATH;
 }
 
 /** Where the keys are, what is selected, what is on the critical path; else a thin line. */
@@ -183,7 +189,7 @@ function outline(
   look: GraphLook,
   colours: GraphColours,
 ): Pick<Shape, "stroke" | "lineWidth" | "dash"> {
-  const isOnPath = look.critical?.onPath[at] ?? false;
+  const isOnPath = isCritical(look, at);
   if (at === look.cursor || look.selected[at] === 2) {
     const isBoth = at === look.cursor && look.selected[at] === 2;
     return { stroke: colours.accent, lineWidth: isBoth ? 3 : 2, dash: look.selected[at] === 2 ? [] : [4, 2] };
@@ -205,9 +211,10 @@ function edgeShapes(
 ): Shape[] {
   if (!route.length) return [];
   const wide = 1 + (WIDEST_EDGE - 1) * Math.sqrt((look.bytes[at] as number) / widest);
-  const isOnPath = Boolean(look.critical?.onPath[from] && look.critical.onPath[to] && !isBack);
+  const areCritical = isCritical(look, from) && isCritical(look, to);
+  const isOnPath = !isBack && areCritical && (look.critical?.edges[at] ?? false);
   const isNear = look.cursor >= 0 && (from === look.cursor || to === look.cursor);
-  const colour = isOnPath ? colours.path : isNear ? colours.accent : colours.edge;
+  const colour = isOnPath ? colours.pathEdge : isNear ? colours.accent : colours.edge;
   const width = Math.min(wide, isBack ? WIDEST_BACK : wide);
   const tip = ARROW + width / 2;
   const line: Shape = {

@@ -1,6 +1,6 @@
 // What is known of the boxes of a picture, and how that is said: what a box is and takes, what comes in and goes out.
 
-import { share, short, visible } from "../lib/format.ts";
+import { share, short, shortTime, visible } from "../lib/format.ts";
 import type { Box } from "./graph_boxes.ts";
 import type { Scene, SceneBox } from "./graph_scene.ts";
 
@@ -10,6 +10,16 @@ export type Fill = (typeof FILLS)[number];
 
 /** The measure behind each. */
 export const FILL_MEASURES = { time: "micros", memory: "bytes", FLOP: "float_ops" } as const;
+
+/** From this part of its time on a box counts as one on the critical path. */
+export const LEAST_ON_PATH = 0.1;
+
+interface CriticalLook {
+  readonly onPath: readonly number[];
+  readonly slack: readonly number[];
+  /** Whether what goes along each edge comes from the path. */
+  readonly edges: readonly boolean[];
+}
 
 /** What the boxes of a picture are and cost, by their places in it. */
 export interface GraphLook {
@@ -25,8 +35,8 @@ export interface GraphLook {
   readonly selected: readonly number[];
   /** Which boxes hold what is searched for; null while nothing is. */
   readonly found: readonly boolean[] | null;
-  /** Which boxes are on the critical path and which could take longer; null where that is not known. */
-  readonly critical: { readonly onPath: readonly boolean[]; readonly hasSlack: readonly boolean[] } | null;
+  /** The part of the time of each box that is on the critical path, and its slack in microseconds; null where that is not known. */
+  readonly critical: CriticalLook | null;
   /** Which boxes can be opened. */
   readonly opens: readonly boolean[];
   readonly cursor: number;
@@ -68,10 +78,11 @@ export function sentenceOf(scene: Scene, look: GraphLook, at: number): string {
       : `${isInto ? "no inputs" : "no outputs"} drawn`;
   };
   const state = each.isOpen ? "open" : look.opens[at] ? "closed" : "";
-  const critical = look.critical?.onPath[at]
-    ? "on the critical path"
-    : look.critical?.hasSlack[at]
-      ? "has slack"
+  const [onPath, slack] = [look.critical?.onPath[at] ?? 0, look.critical?.slack[at] ?? 0];
+  const critical = onPath
+    ? `${share(onPath, 1)} of its time on the critical path`
+    : slack > 0
+      ? `not on the critical path: it could end ${shortTime(slack)} later`
       : "";
   return [
     [title, detail].filter(Boolean).join(", "),

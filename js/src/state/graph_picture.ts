@@ -7,7 +7,7 @@ import { GraphScenes, type Scene, type SceneBox, sumOver } from "../analysis/gra
 import { FILL_MEASURES, type Fill, type GraphLook } from "../analysis/graph_words.ts";
 import { nodesFound } from "../analysis/selected.ts";
 import { ProfileError } from "../data/options.ts";
-import { cacheOf } from "../data/profile.ts";
+import { cacheOf, type Profile } from "../data/profile.ts";
 import { PASSES } from "../data/protocol.ts";
 import type { Numbers } from "../engine/columns.ts";
 import { type Measures, measures } from "../engine/measures.ts";
@@ -172,8 +172,6 @@ export class GraphPicture {
     const bytes = cache.recent(`output bytes ${stepsShown(this.store).value}`, () =>
       found ? outputBytes(profile, found) : none,
     );
-    const onPath = profile.late?.("critical.on_path", "numbers", true) as Numbers | undefined;
-    const slack = profile.late?.("critical.slack", "numbers", true) as Numbers | undefined;
     return {
       fill,
       values: boxes.map(({ box }) => sumOver(box, column) / unit),
@@ -184,12 +182,7 @@ export class GraphPicture {
           : [],
       ),
       bytes: edges.map(({ sources }) => sources.reduce((sum, node) => sum + (bytes[node] as number), 0)),
-      critical: onPath
-        ? {
-            onPath: boxes.map(({ box }) => box.nodes.some((node) => (onPath[node] as number) > 0)),
-            hasSlack: boxes.map(({ box }) => box.nodes.some((node) => (slack?.[node] ?? 0) > 0)),
-          }
-        : null,
+      critical: criticalOf(profile, this.scene.value, micros),
       opens: boxes.map(({ box }) => graph.opens(box)),
     };
   }
@@ -221,4 +214,33 @@ function measuresOf(store: Store): Measures | null {
     if (error instanceof ProfileError || error instanceof Error) return null;
     throw error;
   }
+}
+
+/** How far each box is on the critical path, by what Python found; null where it found none. */
+function criticalOf({ late }: Profile, { boxes, edges }: Scene, micros: Numbers): GraphLook["critical"] {
+  const [onPath, slack, steps] = ["on_path", "slack_micros", "steps"].map(
+    (name) => late?.(`critical.${name}`, "numbers", true) as Numbers | undefined,
+  );
+  if (!onPath || !slack || !steps) return null;
+  const count = steps[0] || 1;
+  return {
+    onPath: boxes.map(({ box }) => {
+      const whole = sumOver(box, micros);
+      if (!whole) return box.nodes.some((node) => onPath[node]) ? 1 : 0;
+      return (
+        box.nodes.reduce(
+          (sum, node) => sum + ((micros[node] as number) * (onPath[node] as number)) / count,
+          0,
+        ) / whole
+      );
+    }),
+    slack: boxes.map(({ box }) => {
+      const known = box.nodes.filter((node) => (slack[node] as number) >= 0);
+      return known.reduce(
+        (least, node) => Math.min(least, slack[node] as number),
+        known.length ? Infinity : 0,
+      );
+    }),
+    edges: edges.map(({ sources }) => sources.some((node) => (onPath[node] as number) > 0)),
+  };
 }

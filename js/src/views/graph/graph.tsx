@@ -227,7 +227,7 @@ function Legend({ state }: { readonly state: GraphPicture }) {
       {look.critical && (
         <li>
           <i class="critical" />
-          critical path; faded: could take longer
+          on the critical path; faded: could end later
         </li>
       )}
       <li class="count">
