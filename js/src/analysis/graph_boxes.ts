@@ -25,6 +25,7 @@ const MOST_SIBLINGS = 12;
 // More than this are folded also where they do not follow each other.
 const MANY_SIBLINGS = 40;
 const LEAST_ALIKE = 3;
+const MOST_LEVELS = 100;
 /** So many boxes are in one box at most; the cheapest beyond these are put into one. */
 const MOST_BOXES = 300;
 
@@ -107,7 +108,7 @@ export class GraphBoxes {
   /** The boxes around a node, from the outermost one to its own; those that are not drawn are left out. */
   pathTo(node: number): readonly Box[] {
     const path: Box[] = [];
-    for (let at: Box | undefined = this.whole; at; ) {
+    for (let at: Box | undefined = this.whole; at && path.length < MOST_LEVELS; ) {
       at = this.children(at).find((child) => holds(child.nodes, node));
       if (at) path.push(at);
     }
@@ -210,21 +211,13 @@ export class GraphBoxes {
   }
 
   /** The next scopes and nodes below a scope; a scope that holds all is passed over. */
-  #scopes(above: Box, nodes: Int32Array, scope = ""): readonly Box[] {
+  #scopes(above: Box, nodes: Int32Array, below = ""): readonly Box[] {
     const { names, ops, op } = this.profile.nodes;
-    const from = scope ? scope.length + 1 : 0;
-    const groups = new Map<string, number[]>();
-    for (const node of nodes) {
-      const name = names[node] as string;
-      const slash = name.indexOf("/", from);
-      const part = name.length <= from ? "" : name.slice(from, slash < 0 ? undefined : slash);
-      const known = groups.get(part);
-      if (known) known.push(node);
-      else groups.set(part, [node]);
-    }
-    if (groups.size === 1 && nodes.length > 1) {
-      const [part = ""] = groups.keys();
-      return this.#scopes(above, nodes, scope ? `${scope}/${part}` : part);
+    let scope = below;
+    let groups = partsBelow(names, nodes, scope);
+    for (let [part] = groups.keys(); groups.size === 1 && nodes.length > 1 && part; [part] = groups.keys()) {
+      scope = scope ? `${scope}/${part}` : part;
+      groups = partsBelow(names, nodes, scope);
     }
     const parts = [...groups.keys()].sort(inNaturalOrder);
     return parts.map((part) => {
@@ -232,7 +225,7 @@ export class GraphBoxes {
       const full = part ? (scope ? `${scope}/${part}` : part) : scope;
       const drawn = found.filter((each) => !this.isAside[each]);
       const base = { key: `${above.key}/${full}`, nodes: found, times: 1 };
-      if (drawn.length > 1 || (found.length > 1 && !drawn.length)) {
+      if (part && (drawn.length > 1 || (found.length > 1 && !drawn.length))) {
         const box = this.#put(above, { ...base, kind: "scope", label: part, type: "" });
         this.#scopeNames.set(box, full);
         return box;
@@ -373,6 +366,21 @@ function joinedInOrder(parts: readonly Int32Array[]): Int32Array {
     at += part.length;
   }
   return found.sort();
+}
+
+/** The nodes below a scope by the next part of their names; the part is empty for the node that is called like it. */
+function partsBelow(names: readonly string[], nodes: Int32Array, scope: string): Map<string, number[]> {
+  const from = scope ? scope.length + 1 : 0;
+  const groups = new Map<string, number[]>();
+  for (const node of nodes) {
+    const name = names[node] as string;
+    const slash = name.indexOf("/", from);
+    const part = name.length <= from ? "" : name.slice(from, slash < 0 ? undefined : slash);
+    const known = groups.get(part);
+    if (known) known.push(node);
+    else groups.set(part, [node]);
+  }
+  return groups;
 }
 
 function lastPartOf(name: string): string {

@@ -274,3 +274,10 @@ test("of very many boxes in a scope the largest are drawn, and the others are on
   expect(drawn.at(-1)?.label).toBe("101 more");
   expect(drawn.reduce((sum, { nodes }) => sum + nodes.length, 0)).toBe(400);
 });
+
+test("names that differ only by a slash at the end are two boxes, and end", () => {
+  const boxes = new GraphBoxes(profileOf("a = Add() 1us\na/ = Mul(a) 1us\na/b = Mul(a) 1us"));
+  const [inner] = boxes.children(boxes.whole);
+  expect(boxes.children(boxes.whole).length).toBeGreaterThanOrEqual(2);
+  expect(inner?.kind).toBe("node");
+});

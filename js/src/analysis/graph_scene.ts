@@ -54,6 +54,7 @@ const NARROWEST = 128;
 const WIDEST = 200;
 const TWIST = 22;
 const LETTER = 7;
+const MOST_LETTERS = 60;
 const PADDING = 12;
 const HEADER = 26;
 const INNER_ROOM = 0.62;
@@ -121,7 +122,11 @@ export class GraphScenes {
       Float64Array.from(inner, (each) => each?.width ?? scope.boxWidth),
       Float64Array.from(inner, (each) => each?.height ?? BOX_HEIGHT),
     );
-    const width = Math.max(placed.width + 2 * PADDING, scope.boxWidth, LETTER * (box.label.length + 4));
+    const width = Math.max(
+      placed.width + 2 * PADDING,
+      scope.boxWidth,
+      LETTER * (Math.min(box.label.length, MOST_LETTERS) + 4),
+    );
     return { scope, placed, inner, width, height: placed.height + HEADER + PADDING };
   }
 

@@ -93,12 +93,22 @@ export class GraphPicture {
     const found = this.scene.peek().boxes[at];
     if (!found || !this.boxes.peek().opens(found.box)) return;
     const open = new Set(this.open.peek());
-    if (found.isOpen) for (const key of [...open]) if (key.startsWith(found.box.key)) open.delete(key);
-    if (!found.isOpen) open.add(found.box.key);
+    if (found.isOpen) for (const key of this.#keysIn(at)) open.delete(key);
+    else open.add(found.box.key);
     batch(() => {
       this.cursorKey.value = found.box.key;
       this.#change(open, found);
     });
+  }
+
+  /** The keys of an open box and of all boxes in it. */
+  #keysIn(at: number): readonly string[] {
+    const { boxes } = this.scene.peek();
+    const inside = new Set([at]);
+    boxes.forEach(({ scope }, place) => {
+      if (inside.has(scope)) inside.add(place);
+    });
+    return [...inside].map((place) => (boxes[place] as SceneBox).box.key);
   }
 
   /** Close all boxes. */
