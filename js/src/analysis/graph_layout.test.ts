@@ -85,3 +85,13 @@ test("what two boxes share stands between them, and no boxes overlap", () => {
   expect(top).toBeCloseTo((left + right) / 2, 0);
   expect(bottom).toBeCloseTo(top, 0);
 });
+
+test("a box stands over the middle of what it leads to", () => {
+  // 0 leads to the first two of five boxes of 100 pixels with gaps of 20, whose middles are 120 apart.
+  const edges = edgesOf("0>2 0>3 1>4 1>5 1>6");
+  const layers = layersOf(Int32Array.of(0, 0, 1, 1, 1, 1, 1), edges);
+  const middle = middlesOf(layers, new Float64Array(7).fill(100), 20);
+  expect((middle[3] as number) - (middle[2] as number)).toBeCloseTo(120);
+  expect((middle[0] as number) - (middle[2] as number)).toBeCloseTo(60);
+  expect(middle[1]).toBe(middle[5]);
+});
