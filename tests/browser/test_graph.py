@@ -108,6 +108,11 @@ def test_what_is_on_the_critical_path_is_told(demo: Screen) -> None:
     part = sum(micros[name] for name in inside if name in on_path) / sum(micros[name] for name in inside)
     show(demo)
     press(demo, "Home", "ArrowDown")
+    path = demo.root.get_by_role("region", name="critical path")
+    expect(path.get_by_role("row").first).to_contain_text("layer1")
+    path.get_by_role("button", name="layer2").click()
+    expect(said(demo)).to_contain_text("layer2")
+    press(demo, "ArrowUp")
     expect(said(demo)).to_contain_text(re.compile(rf"^layer1;.*; {part:.1%} of its time on".replace("%", " %")))
 
 

@@ -15,7 +15,10 @@ export const FILL_MEASURES = { time: "micros", memory: "bytes", FLOP: "float_ops
 export const LEAST_ON_PATH = 0.1;
 
 interface CriticalLook {
+  /** The part of the time of each box that is on it, and that time in microseconds. */
   readonly onPath: readonly number[];
+  readonly micros: readonly number[];
+  /** In microseconds. */
   readonly slack: readonly number[];
   /** Whether what goes along each edge comes from the path. */
   readonly edges: readonly boolean[];
@@ -35,7 +38,7 @@ export interface GraphLook {
   readonly selected: readonly number[];
   /** Which boxes hold what is searched for; null while nothing is. */
   readonly found: readonly boolean[] | null;
-  /** The part of the time of each box that is on the critical path, and its slack in microseconds; null where that is not known. */
+  /** How far each box is on the critical path; null where that is not known. */
   readonly critical: CriticalLook | null;
   /** Which boxes can be opened. */
   readonly opens: readonly boolean[];

@@ -192,7 +192,7 @@ export class GraphPicture {
           : [],
       ),
       bytes: edges.map(({ sources }) => sources.reduce((sum, node) => sum + (bytes[node] as number), 0)),
-      critical: criticalOf(profile, this.scene.value, micros),
+      critical: criticalOf(profile, this.scene.value, micros, found?.unit("micros") ?? 1),
       opens: boxes.map(({ box }) => graph.opens(box)),
     };
   }
@@ -227,22 +227,26 @@ function measuresOf(store: Store): Measures | null {
 }
 
 /** How far each box is on the critical path, by what Python found; null where it found none. */
-function criticalOf({ late }: Profile, { boxes, edges }: Scene, micros: Numbers): GraphLook["critical"] {
+function criticalOf(
+  { late }: Profile,
+  { boxes, edges }: Scene,
+  micros: Numbers,
+  unit: number,
+): GraphLook["critical"] {
   const [onPath, slack, steps] = ["on_path", "slack_micros", "steps"].map(
     (name) => late?.(`critical.${name}`, "numbers", true) as Numbers | undefined,
   );
   if (!onPath || !slack || !steps) return null;
   const count = steps[0] || 1;
+  const times = boxes.map(({ box }) =>
+    box.nodes.reduce((sum, node) => sum + ((micros[node] as number) * (onPath[node] as number)) / count, 0),
+  );
   return {
-    onPath: boxes.map(({ box }) => {
+    micros: times.map((time) => time / unit),
+    onPath: boxes.map(({ box }, at) => {
       const whole = sumOver(box, micros);
       if (!whole) return box.nodes.some((node) => onPath[node]) ? 1 : 0;
-      return (
-        box.nodes.reduce(
-          (sum, node) => sum + ((micros[node] as number) * (onPath[node] as number)) / count,
-          0,
-        ) / whole
-      );
+      return (times[at] as number) / whole;
     }),
     slack: boxes.map(({ box }) => {
       const known = box.nodes.filter((node) => (slack[node] as number) >= 0);

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { LEGEND_STEPS, mostOf, strengthOf } from "../../analysis/graph_drawing.ts";
 import { amountOf, FILLS, sentenceOf, wordsOf } from "../../analysis/graph_words.ts";
-import { share, visible } from "../../lib/format.ts";
+import { share, shortTime, visible } from "../../lib/format.ts";
 import { type GraphPicture, graphPictureOf } from "../../state/graph_picture.ts";
 import { GRAPH_READINGS, type Store } from "../../state/store.ts";
 import { Segments } from "../../ui/tables.tsx";
@@ -12,6 +12,7 @@ import {
   bringIntoSight,
   findInPicture,
   followGraphPointer,
+  goToBox,
   onGraphKey,
   type SheetSize,
   showWholePicture,
@@ -20,6 +21,7 @@ import {
 import { paintGraph } from "./graph_paint.ts";
 
 const NARROW = 640;
+const MOST_ON_PATH = 6;
 
 /** The graph as boxes that open and close. */
 export function GraphPanel({ store }: { readonly store: Store }) {
@@ -44,9 +46,46 @@ export function GraphPanel({ store }: { readonly store: Store }) {
           <Legend state={state} />
         </div>
         <aside aria-label="selected boxes">
+          <PathList state={state} size={size} />
           <SelectionPanel store={store} />
         </aside>
       </div>
+    </section>
+  );
+}
+
+/** The boxes with most time on the critical path, which lead to these. */
+function PathList({ state, size }: ToolbarProps) {
+  const { critical } = state.look.value;
+  const { boxes } = state.scene.value;
+  if (!critical) return null;
+  const rows = boxes
+    .map(({ box, isOpen }, at) => ({ box, at, micros: isOpen ? 0 : (critical.micros[at] as number) }))
+    .filter(({ micros }) => micros > 0)
+    .sort((one, other) => other.micros - one.micros)
+    .slice(0, MOST_ON_PATH);
+  if (!rows.length) return null;
+  return (
+    <section class="on-path" aria-label="critical path">
+      <h3>On the critical path</h3>
+      <table class="figures">
+        <tbody>
+          {rows.map(({ box, at, micros }) => (
+            <tr key={box.key}>
+              <th scope="row">
+                <button
+                  type="button"
+                  title="Show it in the picture"
+                  onClick={() => goToBox(state, size(), at)}
+                >
+                  {wordsOf(box, 0, "time")[0]}
+                </button>
+              </th>
+              <td>{shortTime(micros)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </section>
   );
 }

@@ -115,14 +115,14 @@ export function onGraphKey(state: GraphPicture, size: SheetSize, event: Keyboard
   const direction = DIRECTIONS[event.key];
   const at = state.cursor.peek();
   if (direction) {
-    go(state, size, neighbourOf(state.scene.peek(), at, direction));
+    goToBox(state, size, neighbourOf(state.scene.peek(), at, direction));
     return true;
   }
   const { boxes } = state.scene.peek();
   if (event.key === "Enter") toggleBox(state, size, at);
   else if (event.key === " ") state.select(at);
-  else if (event.key === "Home") go(state, size, neighbourOf(state.scene.peek(), -1, "down"));
-  else if (event.key === "End") go(state, size, boxes.length - 1);
+  else if (event.key === "Home") goToBox(state, size, neighbourOf(state.scene.peek(), -1, "down"));
+  else if (event.key === "End") goToBox(state, size, boxes.length - 1);
   else if (event.key === "+" || event.key === "=") zoomPicture(state, size, ZOOM);
   else if (event.key === "-") zoomPicture(state, size, 1 / ZOOM);
   else if (event.key === "f" || event.key === "0") showWholePicture(state);
@@ -136,11 +136,12 @@ export function onGraphKey(state: GraphPicture, size: SheetSize, event: Keyboard
 function leave(state: GraphPicture, size: SheetSize): void {
   const { scope = -1 } = state.scene.peek().boxes[state.cursor.peek()] ?? {};
   if (state.store.selection.peek().length) state.store.selection.value = [];
-  else if (scope >= 0) go(state, size, scope);
+  else if (scope >= 0) goToBox(state, size, scope);
   else state.cursorKey.value = "";
 }
 
-function go(state: GraphPicture, size: SheetSize, at: number): void {
+/** Let the keys be at a box, and have it in sight. */
+export function goToBox(state: GraphPicture, size: SheetSize, at: number): void {
   const found = state.scene.peek().boxes[at];
   if (!found) return;
   batch(() => {
