@@ -89,8 +89,8 @@ def findings(nodes: int) -> Iterator[Finding]:
             taken = moves(page, name)
             yield Finding(f"page: {name} moved", nodes, "s", idle, statistics.median(taken), AtMost(FRAME[nodes]))
             yield Finding(f"page: {name} moved, p95", nodes, "s", idle, _p95(taken), AtMost(WORST_FRAME))
-        opened, box = graph_opened(page)
-        yield Finding("page: picture of the graph opened", nodes, "s", idle, opened, AtMost(GRAPH_PAINT[nodes]))
+        graph, box = graph_opened(page)
+        yield Finding("page: picture of the graph opened", nodes, "s", idle, graph, AtMost(GRAPH_PAINT[nodes]))
         yield Finding("page: box of the graph opened", nodes, "s", idle, box, AtMost(FRAME[nodes]))
 
 

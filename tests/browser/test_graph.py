@@ -1,4 +1,4 @@
-"""The graph as a picture: boxes that open, keys along the edges, links with the tables, and what is said of all that."""
+"""The graph as a picture: boxes that open, keys along the edges, links with the tables, and what is said of it."""
 
 from __future__ import annotations
 

@@ -69,8 +69,10 @@ def _between_executed(profile: ProfileData) -> NodeEdges:
 
 def _once(keys: Integers) -> Integers:
     """The keys in order, each once. NumPy's `unique` hashes them, which takes seconds where many are a node apart."""
-    keys = np.sort(keys)
-    return keys[np.diff(keys, prepend=ABSENT) != 0]
+    found: Integers = np.sort(keys)
+    is_new: Flags = np.diff(found, prepend=ABSENT) != 0
+    found = found[is_new]
+    return found
 
 
 def _ran(profile: ProfileData) -> Flags:
