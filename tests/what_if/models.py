@@ -207,7 +207,7 @@ def _fitted(layers: list[Any], shape: tuple[int, ...], *, slow: bool, waits: flo
 
     def item(number: Any) -> Any:
         if slow:
-            drawn = tf.random.stateless_uniform((40_000,), [1, tf.cast(number, tf.int32)])
+            drawn = tf.random.stateless_uniform((20_000,), [1, tf.cast(number, tf.int32)])
             return tf.constant(data) + 0.0 * tf.reduce_sum(tf.sort(drawn)), tf.constant(target)
         return tf.constant(data), tf.constant(target)
 

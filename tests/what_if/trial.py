@@ -155,7 +155,7 @@ def tried(name: str, edit: Edit, profiles: tuple[Profile, Profile]) -> Trial:
 
 
 def trials_of(name: str, edits: tuple[str, ...] = ()) -> list[Trial]:
-    """All trials of a model; of some rounds each the one with the middle ratio of predicted to measured step."""
+    """All trials of a model, some rounds of each edit."""
     model: Model = MODELS[name]
     found = []
     base = model.make(**model.given)

@@ -198,7 +198,14 @@ class Replay:
     def what_if(self, changes: Mapping[str, float]) -> WhatIf:
         """What the steps would take with some changes, if the replay holds."""
         self.check()
-        return self._predicted(time_factors(self.profile, changes, has_between=self.between is not None), changes)
+        between = self.between
+        factors = time_factors(
+            self.profile,
+            changes,
+            has_between=between is not None,
+            waits_between=between is not None and between.input > 0,
+        )
+        return self._predicted(factors, changes)
 
     def _predicted(self, factors: TimeFactors, changes: Mapping[str, float]) -> WhatIf:
         """What the steps would take."""

@@ -128,11 +128,10 @@ def with_workers(work: StepWork, queues: int) -> StepWork:
         start, end = work.start[rows], (work.start + work.busy)[rows]
         occupied = end > start
         workers.append(workers_seen(start[occupied], end[occupied]) if occupied.any() else 1)
-    hidden = [_hidden(work, rows, count) for rows, count in zip(of_queues, workers, strict=True) if count > 1]
-    if hidden:
-        pairs = np.concatenate([*hidden, np.stack([work.target, work.source], axis=1)])
-        pairs = np.unique(pairs, axis=0)
-        work = replace(work, target=pairs[:, 0], source=pairs[:, 1])
+    hidden = [_hidden(work, rows, count) for rows, count in zip(of_queues, workers, strict=True)]
+    pairs = np.concatenate([*hidden, np.stack([work.target, work.source], axis=1)])
+    pairs = np.unique(pairs, axis=0)
+    work = replace(work, target=pairs[:, 0], source=pairs[:, 1])
     for _ in range(2):
         ready = work.ready
         for rows, count in zip(of_queues, workers, strict=True):
@@ -162,17 +161,23 @@ def _hidden(work: StepWork, rows: Integers, workers: int) -> Integers:
     """Edges that no graph tells, such as those from one iteration of a loop to the next: target and source, a row each.
 
     What the executor hands over begins as soon as a worker is free. Where one was free long before and all that is
-    known was there, the row waited for something else, and that can only be what ended last before it.
+    known was there, the row waited for something else, and that can only be what ended last before it: an asynchronous
+    row, or one that ran. A cheap row may have been kept by its worker, so that it tells nothing of rows that ran.
     """
-    begun = np.sort(work.start[rows])
-    end = (work.start + work.busy)[rows]
-    by_end = np.argsort(end, kind="stable")
-    ended = end[by_end]
-    moment = work.start[rows] - WAKE_NANOS
+    end = work.start + np.maximum(work.busy, work.release)
+    is_asynchronous = work.busy == 0
+    begun, ended = np.sort(work.start[rows]), np.sort((work.start + work.busy)[rows])
+    start = work.start[rows]
+    moment = start - WAKE_NANOS
     running = np.searchsorted(begun, moment, "right") - np.searchsorted(ended, moment, "right")
-    was_free = (running < workers) & (work.ready[rows] < moment) & ~work.is_cheap[rows] & (work.busy[rows] > 0)
-    last = np.searchsorted(ended, work.start[rows], "right") - 1
-    found = rows[by_end[np.maximum(last, 0)]]
-    is_recent = (last >= 0) & (ended[np.maximum(last, 0)] > moment) & (found != rows)
-    chosen = was_free & is_recent
-    return np.stack([rows[chosen], found[chosen]], axis=1)
+    was_free = (running < workers) & (work.ready[rows] < moment) & (work.busy[rows] > 0)
+    found = []
+    for of, chosen in ((is_asynchronous, was_free), (~is_asynchronous, was_free & ~work.is_cheap[rows])):
+        sources = np.flatnonzero(of & (end > work.start))
+        sources = sources[np.argsort(end[sources], kind="stable")]
+        last = np.searchsorted(end[sources], start, "right") - 1
+        chosen = chosen & (last >= 0) & (workers > 1 or of is is_asynchronous)
+        source = np.append(sources, ABSENT)[last]
+        chosen &= (end[source] > moment) & (work.start[source] < start)
+        found.append(np.stack([rows[chosen], source[chosen]], axis=1))
+    return np.concatenate(found)
