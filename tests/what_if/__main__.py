@@ -20,16 +20,6 @@ ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "what-if.md"
 MARK = "<!-- `make what-if` writes what follows -->\n"
 COLUMNS = ("model, edit", "executions", "threads", "step", "replayed", "predicted", "interval", "measured", "off")
-    "model, edit",
-    "executions",
-    "threads",
-    "step before",
-    "replayed",
-    "predicted",
-    "interval",
-    "measured",
-    "off",
-)
 
 
 def main() -> None:

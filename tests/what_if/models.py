@@ -217,7 +217,7 @@ def _fitted(layers: list[Any], shape: tuple[int, ...], *, slow: bool, waits: flo
     batches = tf.data.Dataset.range(STEPS).map(item).with_options(options)
     callbacks = [Waiting()] if waits else []
 
-    return Cell(lambda: model.fit(batches, epochs=1, verbose=0, callbacks=callbacks))
+    return Cell(lambda: model.fit(batches, epochs=1, verbose=0, shuffle=False, callbacks=callbacks))
 
 
 def keras_dense(

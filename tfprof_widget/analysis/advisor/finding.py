@@ -71,7 +71,7 @@ class Gain:
     @property
     def share(self) -> float:
         """The share of the step that is saved."""
-        return max(1 - self.seconds / self.replayed, 0.0)
+        return max(round(1 - self.seconds / self.replayed, 9), 0.0)
 
     def __str__(self) -> str:
         step, low, high, now = map(written_seconds, (self.seconds, self.low, self.high, self.replayed))

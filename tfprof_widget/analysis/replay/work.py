@@ -180,4 +180,9 @@ def _hidden(work: StepWork, rows: Integers, workers: int) -> Integers:
         source = np.append(sources, ABSENT)[last]
         chosen &= (end[source] > moment) & (work.start[source] < start)
         found.append(np.stack([rows[chosen], source[chosen]], axis=1))
+    # What is not known to be waited for by anything is waited for by what first began late after it.
+    lonely = rows[is_asynchronous[rows] & ~np.isin(rows, work.source) & ~np.isin(rows, found[0][:, 1])]
+    for source_row in lonely.tolist():
+        late = rows[was_free & (start > work.start[source_row])]
+        found.append(np.array([[late[0], source_row]] if len(late) else [], np.int64).reshape(-1, 2))
     return np.concatenate(found)
