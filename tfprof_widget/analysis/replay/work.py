@@ -21,6 +21,7 @@ class StepWork:
 
     `start` counts since the first row. A row keeps a worker of its `queue` for `busy`, after a recorded `gap`, and what
     waits for it may begin when `release` has passed since its start. `behind` is the row before on its worker.
+    A row that `is_inline` is kept by the worker that lets it begin; others go to any worker that is free.
     `source` and `target` are the rows of edges, ordered by the target. `row` is the execution, ABSENT for a transfer.
     `workers` has how many workers each queue had. Before the first row the step took `before`, and after the last one
     `after`.
@@ -35,7 +36,7 @@ class StepWork:
     gap: Integers
     behind: Integers
     queue: Indices
-    is_cheap: Flags
+    is_inline: Flags
     source: Integers
     target: Integers
     workers: tuple[int, ...]
@@ -162,7 +163,7 @@ def _hidden(work: StepWork, rows: Integers, workers: int) -> Integers:
 
     What the executor hands over begins as soon as a worker is free. Where one was free long before and all that is
     known was there, the row waited for something else, and that can only be what ended last before it: an asynchronous
-    row, or one that ran. A cheap row may have been kept by its worker, so that it tells nothing of rows that ran.
+    row, or one that ran. A row that is kept inline tells nothing of rows that ran.
     """
     end = work.start + np.maximum(work.busy, work.release)
     is_asynchronous = work.busy == 0
@@ -172,7 +173,7 @@ def _hidden(work: StepWork, rows: Integers, workers: int) -> Integers:
     running = np.searchsorted(begun, moment, "right") - np.searchsorted(ended, moment, "right")
     was_free = (running < workers) & (work.ready[rows] < moment) & (work.busy[rows] > 0)
     found = []
-    for of, chosen in ((is_asynchronous, was_free), (~is_asynchronous, was_free & ~work.is_cheap[rows])):
+    for of, chosen in ((is_asynchronous, was_free), (~is_asynchronous, was_free & ~work.is_inline[rows])):
         sources = np.flatnonzero(of & (end > work.start))
         sources = sources[np.argsort(end[sources], kind="stable")]
         last = np.searchsorted(end[sources], start, "right") - 1
