@@ -207,7 +207,7 @@ def _fitted(layers: list[Any], shape: tuple[int, ...], *, slow: bool, waits: flo
 
     def item(number: Any) -> Any:
         if slow:
-            drawn = tf.random.stateless_uniform((40_000,), [1, tf.cast(number, tf.int32)])
+            drawn = tf.random.stateless_uniform((20_000,), [1, tf.cast(number, tf.int32)])
             return tf.constant(data) + 0.0 * tf.reduce_sum(tf.sort(drawn)), tf.constant(target)
         return tf.constant(data), tf.constant(target)
 
@@ -217,7 +217,7 @@ def _fitted(layers: list[Any], shape: tuple[int, ...], *, slow: bool, waits: flo
     batches = tf.data.Dataset.range(STEPS).map(item).with_options(options)
     callbacks = [Waiting()] if waits else []
 
-    return Cell(lambda: model.fit(batches, epochs=1, verbose=0, callbacks=callbacks))
+    return Cell(lambda: model.fit(batches, epochs=1, verbose=0, shuffle=False, callbacks=callbacks))
 
 
 def keras_dense(

@@ -37,8 +37,12 @@ class TimeFactors:
     with_between: bool = False
 
 
-def time_factors(profile: ProfileData, changes: Mapping[str, float], *, has_between: bool) -> TimeFactors:
+def time_factors(
+    profile: ProfileData, changes: Mapping[str, float], *, has_between: bool, waits_between: bool = False
+) -> TimeFactors:
     """The factors that changes mean; where several are about a node, it takes all of them.
+
+    With `has_between`, the time between steps is known, and with `waits_between` some of it is a wait for input.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> factors = time_factors(demo_profile(), {"layer:layer1": 0.5, "type:Relu": 0.5}, has_between=False)
@@ -66,7 +70,7 @@ def time_factors(profile: ProfileData, changes: Mapping[str, float], *, has_betw
             python, with_between = python * factor, True
             continue
         chosen = _named(profile, key) & ran
-        if key == INPUT_KEY and has_between:
+        if key == INPUT_KEY and waits_between:
             given, with_between = given * factor, True
         elif not chosen.any():
             raise value_error(_why_none(profile, key))

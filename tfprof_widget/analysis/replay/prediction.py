@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tfprof_widget.analysis.account.step import rows_of_steps
 from tfprof_widget.analysis.replay.changes import INPUT_KEY, PYTHON_KEY, TimeFactors, time_factors
 from tfprof_widget.analysis.replay.recorded_work import recorded_work
-from tfprof_widget.analysis.replay.scheduler import Schedule, fitted_slowdown, scheduled
+from tfprof_widget.analysis.replay.scheduler import ReplayedStep, fitted_slowdown, scheduled
 from tfprof_widget.analysis.replay.work import StepWork
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.text import listed, written_percent, written_seconds
@@ -140,7 +140,7 @@ class Replay:
 
     profile: ProfileData
     works: tuple[StepWork, ...]
-    unchanged: tuple[Schedule, ...]
+    unchanged: tuple[ReplayedStep, ...]
     between: BetweenSteps | None
     spread: tuple[float, float]
 
@@ -198,7 +198,14 @@ class Replay:
     def what_if(self, changes: Mapping[str, float]) -> WhatIf:
         """What the steps would take with some changes, if the replay holds."""
         self.check()
-        return self._predicted(time_factors(self.profile, changes, has_between=self.between is not None), changes)
+        between = self.between
+        factors = time_factors(
+            self.profile,
+            changes,
+            has_between=between is not None,
+            waits_between=between is not None and between.input > 0,
+        )
+        return self._predicted(factors, changes)
 
     def _predicted(self, factors: TimeFactors, changes: Mapping[str, float]) -> WhatIf:
         """What the steps would take."""
@@ -248,7 +255,7 @@ class Replay:
         low, high = min(low, middle * (1 - LEAST_OFF)), max(high, middle * (1 + LEAST_OFF))
         return max(min(low, low + off), 0.0), max(high, high + off)
 
-    def _names(self, schedule: Schedule) -> tuple[str, ...]:
+    def _names(self, schedule: ReplayedStep) -> tuple[str, ...]:
         names = self.profile.nodes.names
         return tuple(names[node] for node in schedule.work.node[schedule.path].tolist())
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tfprof_widget.analysis.account.step import recorded_steps, rows_of_steps
 from tfprof_widget.analysis.cluster.clocks import Clocks, aligned_start_nanos, aligned_transfer_nanos
 from tfprof_widget.analysis.replay.dependencies import NodeEdges, execution_edges, in_steps
-from tfprof_widget.analysis.replay.work import StepWork, with_workers
+from tfprof_widget.analysis.replay.work import WAKE_NANOS, StepWork, with_workers
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.lib.errors import ProfileError
@@ -161,14 +161,30 @@ class _Recorded:
             gap=start,
             behind=start,
             queue=queue,
-            is_cheap=cheap,
+            is_inline=cheap,
             source=source[order],
             target=target[order],
             workers=(),
             before=before,
             after=after,
         )
-        return with_workers(work, int(queue.max(initial=0)) + 1)
+        work = with_workers(work, int(queue.max(initial=0)) + 1)
+        return replace(work, is_inline=self._inline(work))
+
+    def _inline(self, work: StepWork) -> Flags:
+        """Whether each row was kept by the worker that let it begin.
+
+        Where threads are known it ran on the same one as what it waited for last. Else cheap rows are kept, but not
+        those that began later than a worker takes to go on.
+        """
+        if not self.profile.thread_names:
+            return work.is_inline & (work.gap <= WAKE_NANOS)
+        thread = np.where(work.row != ABSENT, self.profile.executions.thread[work.row], ABSENT)
+        order = np.argsort((work.start + work.release)[work.source], kind="stable")
+        last = np.full(len(work), ABSENT, np.int64)
+        last[work.target[order]] = work.source[order]
+        found: Flags = (last != ABSENT) & (thread == thread[last])
+        return found
 
     def _around(self, step: int, origin: int, span: int) -> tuple[int, int]:
         """The time of the step before its first execution and after its last one."""

@@ -21,7 +21,7 @@ GONE_NANOS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class ReplayedStep:
     """When each row of some work begins and ends, in nanoseconds, and which row it followed; ABSENT for the first ones.
 
     A row follows the one whose end let it begin: the last of those that it waits for, or the one before on its worker.
@@ -50,7 +50,7 @@ class Schedule:
         return np.array(found[::-1], np.int64)
 
 
-def scheduled(work: StepWork, factor: Numbers | None = None, *, slowdown: float = 0.0) -> Schedule:
+def scheduled(work: StepWork, factor: Numbers | None = None, *, slowdown: float = 0.0) -> ReplayedStep:
     """The schedule of the work if each row took `factor` times as long as recorded; gaps stay as they were.
 
     With a factor of 0 a row is gone: it takes no time to start either, so that a gap of GONE_NANOS goes with it.
@@ -73,7 +73,7 @@ def scheduled(work: StepWork, factor: Numbers | None = None, *, slowdown: float 
     if work.workers == (1,) and np.array_equal(work.busy, work.release):
         lasting = work.busy * times
         end = np.cumsum(work.gap + lasting)
-        return Schedule(work, end - lasting, end, np.arange(len(work)) - 1, kept)
+        return ReplayedStep(work, end - lasting, end, np.arange(len(work)) - 1, kept)
     return replace(_simulated(work, times, slowdown if max(work.workers) > 1 else 0.0), kept=kept)
 
 
@@ -133,11 +133,11 @@ def fitted_slowdown(works: Sequence[StepWork]) -> float:
     return float(np.clip(together / spread, 0.0, 1.0)) if spread >= ENOUGH else 0.0
 
 
-def _simulated(work: StepWork, factor: Numbers, slowdown: float) -> Schedule:
+def _simulated(work: StepWork, factor: Numbers, slowdown: float) -> ReplayedStep:
     """Simulates the workers, event by event.
 
-    A worker runs what is in its own line first. When it ends a row, cheap rows that may now begin join its line; of the
-    others the last one does if the line is empty, and the rest waits in the queue for any worker.
+    A worker runs what is in its own line first. When it ends a row, inline rows that may now begin join its line. The
+    last of the others does so if the line is empty, and the rest waits in the queue for any worker.
     """
     count = len(work)
     gap, busy = _alone(work, slowdown)
@@ -147,7 +147,7 @@ def _simulated(work: StepWork, factor: Numbers, slowdown: float) -> Schedule:
     lag: list[float] = (np.where(is_late, work.release - work.busy, 0) * factor).tolist()
     followers = _followers(work)
     missing: list[int] = np.bincount(work.target, minlength=count).tolist()
-    queue, is_cheap, late = work.queue.tolist(), work.is_cheap.tolist(), is_late.tolist()
+    queue, is_inline, late = work.queue.tolist(), work.is_inline.tolist(), is_late.tolist()
     end, after = [0.0] * count, [ABSENT] * count
     waiting: list[list[int]] = [[] for _ in work.workers]
     idle = list(work.workers)
@@ -193,7 +193,7 @@ def _simulated(work: StepWork, factor: Numbers, slowdown: float) -> Schedule:
                     continue
                 if queue[each] != of:
                     give(each, row)
-                elif is_cheap[each]:
+                elif is_inline[each]:
                     line.append(each)
                 else:
                     if kept != ABSENT:
@@ -215,7 +215,7 @@ def _simulated(work: StepWork, factor: Numbers, slowdown: float) -> Schedule:
         heappush(running, (done + keeps[following], following, line))
     ended = np.array(end)
     lasting = np.where(is_late, work.release, work.busy) * factor
-    return Schedule(work, np.maximum(ended - lasting, 0), ended, np.array(after, np.int64))
+    return ReplayedStep(work, np.maximum(ended - lasting, 0), ended, np.array(after, np.int64))
 
 
 def _followers(work: StepWork) -> list[list[int]]:

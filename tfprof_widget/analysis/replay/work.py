@@ -21,6 +21,7 @@ class StepWork:
 
     `start` counts since the first row. A row keeps a worker of its `queue` for `busy`, after a recorded `gap`, and what
     waits for it may begin when `release` has passed since its start. `behind` is the row before on its worker.
+    A row that `is_inline` is kept by the worker that lets it begin; others go to any worker that is free.
     `source` and `target` are the rows of edges, ordered by the target. `row` is the execution, ABSENT for a transfer.
     `workers` has how many workers each queue had. Before the first row the step took `before`, and after the last one
     `after`.
@@ -35,7 +36,7 @@ class StepWork:
     gap: Integers
     behind: Integers
     queue: Indices
-    is_cheap: Flags
+    is_inline: Flags
     source: Integers
     target: Integers
     workers: tuple[int, ...]
@@ -128,11 +129,10 @@ def with_workers(work: StepWork, queues: int) -> StepWork:
         start, end = work.start[rows], (work.start + work.busy)[rows]
         occupied = end > start
         workers.append(workers_seen(start[occupied], end[occupied]) if occupied.any() else 1)
-    hidden = [_hidden(work, rows, count) for rows, count in zip(of_queues, workers, strict=True) if count > 1]
-    if hidden:
-        pairs = np.concatenate([*hidden, np.stack([work.target, work.source], axis=1)])
-        pairs = np.unique(pairs, axis=0)
-        work = replace(work, target=pairs[:, 0], source=pairs[:, 1])
+    hidden = [_hidden(work, rows, count) for rows, count in zip(of_queues, workers, strict=True)]
+    pairs = np.concatenate([*hidden, np.stack([work.target, work.source], axis=1)])
+    pairs = np.unique(pairs, axis=0)
+    work = replace(work, target=pairs[:, 0], source=pairs[:, 1])
     for _ in range(2):
         ready = work.ready
         for rows, count in zip(of_queues, workers, strict=True):
@@ -162,17 +162,28 @@ def _hidden(work: StepWork, rows: Integers, workers: int) -> Integers:
     """Edges that no graph tells, such as those from one iteration of a loop to the next: target and source, a row each.
 
     What the executor hands over begins as soon as a worker is free. Where one was free long before and all that is
-    known was there, the row waited for something else, and that can only be what ended last before it.
+    known was there, the row waited for something else, and that can only be what ended last before it: an asynchronous
+    row, or one that ran. A row that is kept inline tells nothing of rows that ran.
     """
-    begun = np.sort(work.start[rows])
-    end = (work.start + work.busy)[rows]
-    by_end = np.argsort(end, kind="stable")
-    ended = end[by_end]
-    moment = work.start[rows] - WAKE_NANOS
+    end = work.start + np.maximum(work.busy, work.release)
+    is_asynchronous = work.busy == 0
+    begun, ended = np.sort(work.start[rows]), np.sort((work.start + work.busy)[rows])
+    start = work.start[rows]
+    moment = start - WAKE_NANOS
     running = np.searchsorted(begun, moment, "right") - np.searchsorted(ended, moment, "right")
-    was_free = (running < workers) & (work.ready[rows] < moment) & ~work.is_cheap[rows] & (work.busy[rows] > 0)
-    last = np.searchsorted(ended, work.start[rows], "right") - 1
-    found = rows[by_end[np.maximum(last, 0)]]
-    is_recent = (last >= 0) & (ended[np.maximum(last, 0)] > moment) & (found != rows)
-    chosen = was_free & is_recent
-    return np.stack([rows[chosen], found[chosen]], axis=1)
+    was_free = (running < workers) & (work.ready[rows] < moment) & (work.busy[rows] > 0)
+    found = []
+    for of, chosen in ((is_asynchronous, was_free), (~is_asynchronous, was_free & ~work.is_inline[rows])):
+        sources = np.flatnonzero(of & (end > work.start))
+        sources = sources[np.argsort(end[sources], kind="stable")]
+        last = np.searchsorted(end[sources], start, "right") - 1
+        chosen = chosen & (last >= 0) & (workers > 1 or of is is_asynchronous)
+        source = np.append(sources, ABSENT)[last]
+        chosen &= (end[source] > moment) & (work.start[source] < start)
+        found.append(np.stack([rows[chosen], source[chosen]], axis=1))
+    # What is not known to be waited for by anything is waited for by what first began late after it.
+    lonely = rows[is_asynchronous[rows] & ~np.isin(rows, work.source) & ~np.isin(rows, found[0][:, 1])]
+    for source_row in lonely.tolist():
+        late = rows[was_free & (start > work.start[source_row])]
+        found.append(np.array([[late[0], source_row]] if len(late) else [], np.int64).reshape(-1, 2))
+    return np.concatenate(found)
