@@ -16,12 +16,11 @@ from tfprof_widget.analysis.advisor.overview import Overview, overview
 from tfprof_widget.analysis.advisor.runner import WORDS, Advice, advice_on
 from tfprof_widget.analysis.cluster.summary import summary
 from tfprof_widget.analysis.device_steps import device_steps
-from tfprof_widget.analysis.replay.critical_path import NodePaths
 from tfprof_widget.analysis.steady import OF_STEPS, OP_TIME, RUNS_TRACED, StepUse
 from tfprof_widget.charts.moments import on_clock
 from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.steps import chosen_steps
-from tfprof_widget.lib.errors import ProfileError, shortened
+from tfprof_widget.lib.errors import shortened
 from tfprof_widget.lib.text import Fact, fixed, respelled, written_seconds
 from tfprof_widget.profiles.cell import CodeLine
 from tfprof_widget.profiles.data import ProfileData
@@ -123,7 +122,7 @@ class ShownGraph:
     def _of_cut(self, found: Cut) -> dict[str, Any]:
         notes = [note for note in self.notes if note != CPU_MEMORY]
         return {
-            "columns": encoded(found.profile, None if found.left_out else _paths(self.profile)),
+            "columns": encoded(found.profile, self.profile),
             "notes": [*notes, *(found.left_out.notes if found.left_out else ())],
             "cut": found.left_out and found.left_out.to_browser(),
         }
@@ -230,14 +229,6 @@ def _told_advice(advice: Advice, profile: ProfileData) -> list[dict[str, Any]]:
         }
         for name, found in advice.reports.items()
     ]
-
-
-def _paths(profile: ProfileData) -> NodePaths | None:
-    """The critical paths of the steps; None where they cannot be known, such as where steps were recorded in part."""
-    try:
-        return NodePaths.of(profile)
-    except ProfileError:
-        return None
 
 
 def _cluster(profile: ProfileData) -> dict[str, Any] | None:

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from tfprof_widget.analysis.account.memory import VARIABLES, held_variables
 from tfprof_widget.analysis.account.python import MOST_SLICES, PARTS_SEEN, busy_time, seen_calls, seen_slices
+from tfprof_widget.analysis.account.roofline import moved_bytes, roof_of, step_nanos, told_roof
 from tfprof_widget.analysis.account.step import rows_of_steps
 from tfprof_widget.analysis.replay.critical_path import NodePaths
 from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.ingest.parts.stacks import with_source_lines
 from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Flags, Indices, Integers
+from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.output.cells import joined
 from tfprof_widget.profiles.cell import CELL_PARTS, CellRuns, CellTimes
@@ -37,8 +39,8 @@ ALIGNMENT = 8
 Column = tuple[str, NDArray[Any] | Sequence[str]]
 
 
-def encoded(profile: ProfileData, paths: NodePaths | None = None) -> bytes:
-    """The columns of a profile, as the front end reads them; with what is on the critical path, if that is given.
+def encoded(profile: ProfileData, whole: ProfileData | None = None) -> bytes:
+    """The columns of a profile, as the front end reads them; with its roofline and path if the `whole` is given.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> content = encoded(demo_profile())
@@ -49,7 +51,8 @@ def encoded(profile: ProfileData, paths: NodePaths | None = None) -> bytes:
     index: dict[str, tuple[str, int, int]] = {}
     parts: list[bytes] = []
     position = 0
-    for name, values in chain(_columns(profile), _critical(paths)):
+    more = chain(_roofline(profile, whole), _critical(profile, whole)) if whole is not None else ()
+    for name, values in chain(_columns(profile), more):
         kind, content = _packed(values)
         index[name] = (kind, position, len(content))
         parts.append(_padded(content))
@@ -93,12 +96,36 @@ def _columns(profile: ProfileData) -> Iterator[Column]:
         yield from _cells(profile, starts)
 
 
-def _critical(paths: NodePaths | None) -> Iterator[Column]:
-    """In how many steps each node was on the critical path, and how much later it could have ended."""
-    if paths is not None:
-        yield "critical.on_path", _numbers(np.rint(paths.on_path * paths.steps).astype(np.int64))
-        yield "critical.slack_micros", _numbers(paths.slack_micros)
-        yield "critical.steps", _numbers([paths.steps])
+def _critical(profile: ProfileData, whole: ProfileData) -> Iterator[Column]:
+    """In how many steps each node was on the critical path, and how much later it could have ended.
+
+    Nothing is told where that cannot be known, such as where steps were recorded in part or nodes were put together.
+    """
+    if profile.nodes.names != whole.nodes.names:
+        return
+    try:
+        paths = NodePaths.of(whole)
+    except ProfileError:
+        return
+    yield "critical.on_path", _numbers(np.rint(paths.on_path * paths.steps).astype(np.int64))
+    yield "critical.slack_micros", _numbers(paths.slack_micros)
+    yield "critical.steps", _numbers([paths.steps])
+
+
+def _roofline(profile: ProfileData, whole: ProfileData) -> Iterator[Column]:
+    """What nodes move, and the most that their machine can do, or why that is not known."""
+    if not profile.steps:
+        return
+    moved, known = moved_bytes(profile), roof_of(whole)
+    roof = known.roof
+    yield "nodes.moved_bytes", _numbers(moved.of_one_run)
+    yield "nodes.work_known", _indices(moved.is_known.astype(np.int32))
+    yield (
+        "roof.rates",
+        np.array([roof.float_ops, roof.bytes, roof.usual_float_ops, roof.usual_bytes] if roof else [], np.float64),
+    )
+    yield "roof.words", [told_roof(roof) if roof else "", known.reason]
+    yield "roof.step_nanos", _numbers(step_nanos(whole))
 
 
 def _nodes(nodes: Nodes) -> Iterator[Column]:

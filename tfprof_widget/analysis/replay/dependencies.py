@@ -71,8 +71,7 @@ def _once(keys: Integers) -> Integers:
     """The keys in order, each once. NumPy's `unique` hashes them, which takes seconds where many are a node apart."""
     found: Integers = np.sort(keys)
     is_new: Flags = np.diff(found, prepend=ABSENT) != 0
-    found = found[is_new]
-    return found
+    return found[is_new]
 
 
 def _ran(profile: ProfileData) -> Flags:
