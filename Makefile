@@ -109,6 +109,10 @@ bench: .venv/develop .venv-xprof/installed chromium $(STATIC) ## measure speed a
 noise: .venv/develop ## run cells again and again, count how often comparisons are wrong, and write docs/noise.md
 	$(BIN)/python -m tests.noise
 
+.PHONY: what-if
+what-if: .venv/develop ## edit eight models, compare predicted steps with measured ones, and write docs/what-if.md
+	$(BIN)/python -m tests.what_if
+
 .PHONY: lab
 lab: .venv/lab $(STATIC) ## open JupyterLab on notebooks/quickstart.ipynb
 	$(BIN)/jupyter lab --allow-root notebooks/quickstart.ipynb
@@ -173,7 +177,7 @@ lock: ## pin the newest fitting versions in constraints.txt and package-lock.jso
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .venv .venv-xprof .fuzz .hosts .matrix .noise demo dist mutants node_modules js/charts.json
+	rm -rf .venv .venv-xprof .fuzz .hosts .matrix .noise .what_if demo dist mutants node_modules js/charts.json
 	rm -rf tfprof_widget/_protos tfprof_widget/static
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

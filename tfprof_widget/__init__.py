@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tfprof_widget.analysis.account.budget import TimeBudget
     from tfprof_widget.analysis.coverage import FlopsCoverage, flops_coverage
     from tfprof_widget.analysis.machines import Machine
+    from tfprof_widget.analysis.replay.prediction import WhatIf
     from tfprof_widget.api.capture import capture, last
     from tfprof_widget.api.comparison import Comparison, Regression, assert_no_regression, compare
     from tfprof_widget.api.history import History, history
@@ -65,6 +66,7 @@ __all__ = [
     "Regression",
     "TimeBudget",
     "View",
+    "WhatIf",
     "__version__",
     "advise",
     "assert_no_regression",
@@ -120,6 +122,7 @@ _HOMES = {
     "ProfileWarning": "lib.errors",
     "TimeBudget": "analysis.account.budget",
     "View": "api.view",
+    "WhatIf": "analysis.replay.prediction",
     "watch": "jobs.watching",
 }
 

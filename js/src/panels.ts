@@ -10,6 +10,7 @@ import comparing from "./styles/comparing.css";
 import drawings from "./styles/drawings.css";
 import filters from "./styles/filters.css";
 import live from "./styles/live.css";
+import graph from "./styles/graph.css";
 import media from "./styles/media.css";
 import overview from "./styles/overview.css";
 import panelStyles from "./styles/panels.css";
@@ -18,6 +19,7 @@ import { AdvicePanel } from "./views/advice.tsx";
 import { Charts } from "./views/charts/charts.tsx";
 import { CutLine } from "./views/cut_graph.tsx";
 import { Filters } from "./views/filters.tsx";
+import { GraphPanel } from "./views/graph/graph.tsx";
 import { HistoryPanel } from "./views/history/history.tsx";
 import { JobsPanel } from "./views/jobs.tsx";
 import { MemoryPanel } from "./views/memory.tsx";
@@ -40,6 +42,7 @@ export const panels: Panels["panels"] = {
   CutLine,
   ExportMenu,
   Filters,
+  GraphPanel,
   HistoryPanel,
   JobsPanel,
   LeftOut,
@@ -63,5 +66,6 @@ export const style: Panels["style"] = [
   comparing,
   overview,
   live,
+  graph,
   media,
 ].join("\n");

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.api.replayed import Replayed
 
 if TYPE_CHECKING:
     import pandas
@@ -15,13 +14,8 @@ if TYPE_CHECKING:
     from tfprof_widget.analysis.machines import Machine
 
 
-class Accounted:
+class Accounted(Replayed):
     """The base of `Capture` and `Profile`: methods that tell where the time of a profile went."""
-
-    @property
-    @abstractmethod
-    def _accounted(self) -> ProfileData:
-        """The profile."""
 
     def time_budget(self) -> TimeBudget:
         """Where the wall time of the captured cell and that of one of its steps went, in parts that add up.

@@ -296,7 +296,7 @@ def _report(found: str | Finding, profile: ProfileData) -> str | dict[str, Any]:
             "options": dict(evidence.options),
             "selection": list(evidence.selection),
         },
-        "fix": found.fix,
+        "fix": found.advised,
         "share": round(share_of_whole(found, profile), 4),
         "line": _line(found.line),
         "patch": found.patch

@@ -37,6 +37,7 @@ export interface Panels {
       | "CutLine"
       | "ExportMenu"
       | "Filters"
+      | "GraphPanel"
       | "HistoryPanel"
       | "JobsPanel"
       | "LeftOut"
@@ -88,6 +89,9 @@ class Folding {
   }
 }
 
+/** How the graph can be read: as a picture, or as the tree along its inputs. */
+export const GRAPH_READINGS = ["picture", "tree"] as const;
+
 /** The state, linked in both directions to the traits of the model. */
 export class Store {
   readonly title: Signal<string>;
@@ -102,6 +106,8 @@ export class Store {
   readonly search: Signal<string>;
   /** The widths in pixels that the reader gave columns, by view and column. */
   readonly columnWidths: Signal<Readonly<Record<string, Readonly<Record<string, number>>>>>;
+  /** How the graph is read; a result that opens there begins with the tree, as its options are about that. */
+  readonly graphReading: Signal<(typeof GRAPH_READINGS)[number]>;
   /** The table that is shown, or was last. */
   readonly table: ReadonlySignal<ViewName>;
   readonly evaluation: ReadonlySignal<Evaluation>;
@@ -118,6 +124,7 @@ export class Store {
     this.title = this.#linked(model, "title", "");
     this.graph = this.#linked(model, "graph", 0);
     this.tab = this.#linked<Tab>(model, "view", "overview");
+    this.graphReading = signal(this.tab.peek() === "graph" ? "tree" : "picture");
     this.metric = this.#linked<Metric>(model, "metric", "time");
     this.selection = this.#linked<readonly string[]>(model, "selection", []);
     this.search = this.#linked(model, "search", "");
@@ -128,7 +135,9 @@ export class Store {
     this.table = computed(() => {
       const tab = this.tab.value;
       if (tab === "overview") return "layers";
-      if (isTable(tab)) last = tab;
+      // The picture needs no rows.
+      const isDrawn = tab === "graph" && this.graphReading.value === "picture";
+      if (isTable(tab) && !isDrawn) last = tab;
       return last;
     });
     this.evaluation = this.#evaluated();

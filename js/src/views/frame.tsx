@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { hasSeveralWorkers } from "../analysis/devices.ts";
 import { TABS, type Tab } from "../data/protocol.ts";
 import { short, visible, visibleLines } from "../lib/format.ts";
+import { isGraphDrawn } from "../state/selection.ts";
 import { isTable, type Panels, type Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
 import { FactList } from "../ui/facts.tsx";
@@ -36,8 +37,9 @@ export function Frame({ store }: { readonly store: Store }) {
     );
   }
   const tab = store.tab.value;
-  const panel = PANELS[tab] ?? "TreeTable";
-  const hasSides = isTable(tab) && !isLacking;
+  const isDrawn = isGraphDrawn(store);
+  const panel = isDrawn ? "GraphPanel" : (PANELS[tab] ?? "TreeTable");
+  const hasSides = isTable(tab) && !isLacking && !isDrawn;
   return (
     <section ref={root} class="tfprof" aria-label="tfprof">
       <Head store={store} />
@@ -167,7 +169,9 @@ function exportLater(reason: string) {
 function Status({ store }: { readonly store: Store }) {
   return (
     <footer class="status">
-      <span role="status">{(isTable(store.tab.value) || store.tab.value === "overview") && kept(store)}</span>
+      <span role="status">
+        {(isTable(store.tab.value) || store.tab.value === "overview") && !isGraphDrawn(store) && kept(store)}
+      </span>
       <Lazy store={store} panel="LeftOut" placeholder={null} unavailable={() => null} />
       <span class="about">{String(store.host.model.get("_about") ?? "")}</span>
     </footer>
@@ -287,7 +291,7 @@ function SearchBox({ store }: { readonly store: Store }) {
       root?.removeEventListener("keydown", focus);
     };
   }, []);
-  const isOfTable = isTable(store.tab.value);
+  const isOfTable = isTable(store.tab.value) && !isGraphDrawn(store);
   return (
     <span class="search">
       <input

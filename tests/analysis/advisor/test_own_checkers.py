@@ -52,7 +52,8 @@ def test_what_is_asked_for_by_name_reports_as_text(capsys: pytest.CaptureFixture
     report = (
         "Padding tensors takes 50 % of the op time, and later ops compute on the padding.\n"
         "  fix: Let the convolution pad (padding='SAME'), pad once in the input pipeline, and batch sequences of "
-        "similar length (tf.data's bucket_by_sequence_length).\n"
+        "similar length (tf.data's bucket_by_sequence_length). Replayed without this, a step takes 500 µs instead of "
+        "1 ms, between 475 µs and 525 µs.\n"
         "  see: op -order_by micros -show_name_regexes Pad"
     )
     assert list(advice.checkers["LayoutChecker"].reports) == [report]

@@ -10,7 +10,7 @@ import numpy as np
 from tfprof_widget.analysis.account.budget import time_budget
 from tfprof_widget.analysis.account.pipeline import LEAST_SHARE, pipeline_stages
 from tfprof_widget.analysis.advisor.cell_time import at, of_cell, of_step
-from tfprof_widget.analysis.advisor.finding import Evidence, Finding, felt
+from tfprof_widget.analysis.advisor.finding import Evidence, Finding, felt, with_gain
 from tfprof_widget.analysis.advisor.patches import faster_input, prefetched_loop
 from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.analysis.steady import SteadySteps
@@ -81,7 +81,7 @@ def input_bound(profile: ProfileData) -> Iterator[Finding]:
     if steady.of_wall(waited) >= INPUT_SHARE and waited >= least:
         seen = max(stages, key=lambda stage: stage.wall_seconds, default=None)
         told, share = _as_accounted(profile) or (of_step(steady, waited, "its"), steady.of_wall(waited))
-        yield Finding(
+        found = Finding(
             f"A step waits {told} for the next batch.{_slowest_of_few(stages)}",
             Evidence("timeline", steady.options, steady.costliest(fetches)),
             fix,
@@ -89,6 +89,7 @@ def input_bound(profile: ProfileData) -> Iterator[Finding]:
             line=seen.line if seen is not None else None,
             patch=faster_input(profile.own_code, stages, seen) if stages else None,
         )
+        yield with_gain(found, profile, {"input": 0})
 
 
 def _as_accounted(profile: ProfileData) -> tuple[str, float] | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfprof_widget.analysis.advisor.cell_time import of_step
-from tfprof_widget.analysis.advisor.finding import Evidence, Finding
+from tfprof_widget.analysis.advisor.finding import Evidence, Finding, with_gain
 from tfprof_widget.analysis.advisor.input_wait import FETCHES
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
 from tfprof_widget.engine.code import forward_name
@@ -94,12 +94,15 @@ def _found(steady: SteadySteps, nodes: Flags, cause: str, fix: str) -> Iterator[
     if steady.share(nodes) >= WORTHWHILE:
         options = {**steady.options, "order_by": "micros", "show_name_regexes": steady.op_names(nodes)}
         maker = _maker_of_most(steady, nodes)
-        yield Finding(
+        found = Finding(
             cause.format(_share(steady, nodes)),
             Evidence("op", options),
             _FIX_OF_LIBRARY.format(maker) if maker else fix,
             of_step=_of_step(steady, nodes),
         )
+        names = steady.profile.nodes.names
+        gone = [re.escape(names[row]) for row in np.flatnonzero(nodes & (steady.nanos > 0)).tolist()]
+        yield with_gain(found, steady.profile, {"|".join(gone): 0})
 
 
 _FIX_OF_LIBRARY = (
