@@ -45,6 +45,26 @@ const ROWS: Readonly<Record<string, Rows>> = {
     ],
     peaks: [{ device: "GPU:0", seconds: 0.002, bytes: 3_000_000, label: "peak 3 MB" }],
   },
+  roofline: {
+    dots: [
+      { label: "dense", align: "right", intensity: 20, rate: 3e10, size: 99, bound: "compute", opacity: 1 },
+      { label: "Add", align: "left", intensity: 0.2, rate: 2e9, size: 40, bound: "memory", opacity: 0.3 },
+    ],
+    frame: [
+      { intensity: 0.1, rate: 1e9 },
+      { intensity: 100, rate: 1e11 },
+    ],
+    roof: [
+      { intensity: 0.1, rate: 1e9 },
+      { intensity: 5, rate: 5e10 },
+      { intensity: 100, rate: 5e10 },
+    ],
+    band: [
+      { intensity: 0.1, rate: 1e9, usual: 1e9 },
+      { intensity: 100, rate: 5e10, usual: 3e10 },
+    ],
+    bounds: [{ bound: "compute" }, { bound: "memory" }],
+  },
 };
 const HEIGHT = 66;
 const WIDTH = 420;

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from js.generated import write_or_check
+from tfprof_widget.analysis.account.roofline import KNOWN, OVERHEAD
 from tfprof_widget.charts import (
     advice,
     chart,
@@ -20,6 +21,7 @@ from tfprof_widget.charts import (
     memory,
     overview,
     pictures,
+    roofline,
     scopes,
     steps,
     timeline,
@@ -87,6 +89,8 @@ WORDS: dict[str, tuple[str, object]] = {
     "OVERVIEW_TITLES": ("The titles of the overview and of the layers.", overview.TITLES),
     "OVERVIEW_PARTS": ("The parts of a cell and a step that have colours of their own.", [*overview.PARTS]),
     "OVERVIEW_COLOURS": ("Parts that have the colours of others.", overview.COLOURS),
+    "ROOFLINE_TITLE": ("The title of the roofline.", roofline.TITLE),
+    "BOUNDS": ("What rows take their time for, the last where that is not known.", [*roofline.KINDS]),
     "ADVICE_TITLE": ("The title of the advice.", advice.TITLE),
     "CATEGORIES": ("What op types do.", timeline.CATEGORIES),
     "TRANSFERS": ("What the legend of the timeline calls transfers.", timeline.TRANSFER),
@@ -125,6 +129,17 @@ WORDS: dict[str, tuple[str, object]] = {
             "namesShare": overview.NAMES,
             "mostLayers": overview.MOST_LAYERS,
             "highestStep": overview.HIGHEST,
+            "rooflineHeight": roofline.HEIGHT,
+            "mostDots": roofline.MOST_DOTS,
+            "leastPart": roofline.LEAST_PART,
+            "leastTold": roofline.LEAST_TOLD,
+            "mostNames": roofline.MOST_NAMES,
+            "leastNamed": roofline.LEAST_NAMED,
+            "near": list(roofline.NEAR),
+            "leastDot": roofline.LEAST_SIZE,
+            "mostDot": roofline.MOST_SIZE,
+            "overhead": OVERHEAD,
+            "leastKnown": KNOWN,
         },
     ),
 }

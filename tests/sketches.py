@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from textwrap import dedent
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.view import View
@@ -59,6 +59,18 @@ def protos_of(sketch: str) -> Protos:
 def profile_of(sketch: str) -> Profile:
     """The profile of a sketch."""
     return Profile.from_protos(*protos_of(sketch))
+
+
+def shaped(sketch: str, dtype: Any = 1, **shapes: Any) -> Profile:
+    """The profile of a sketch whose nodes compute in a type, by its number, and put out tensors of these shapes."""
+    protos = protos_of(sketch)
+    for node in protos.graph.node:
+        node.attr["T"].type = dtype
+        if node.name in shapes:
+            shape = node.attr["_output_shapes"].list.shape.add()
+            for size in shapes[node.name]:
+                shape.dim.add(size=size)
+    return Profile.from_protos(*protos)
 
 
 def drawn(view: View, *measures: str) -> str:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tfprof_widget.analysis.account.budget import TimeBudget
     from tfprof_widget.analysis.coverage import FlopsCoverage, flops_coverage
+    from tfprof_widget.analysis.machines import Machine
     from tfprof_widget.analysis.replay.prediction import WhatIf
     from tfprof_widget.api.capture import capture, last
     from tfprof_widget.api.comparison import Comparison, Regression, assert_no_regression, compare
     from tfprof_widget.api.history import History, history
+    from tfprof_widget.api.machine import machine
     from tfprof_widget.api.profile import Profile, load, merge
     from tfprof_widget.api.race import Race, race
     from tfprof_widget.api.result import Capture
@@ -49,6 +51,7 @@ __all__ = [
     "FlopsCoverage",
     "GraphNodeProto",
     "History",
+    "Machine",
     "MultiGraphNodeProto",
     "OpLogProto",
     "Operation",
@@ -73,6 +76,7 @@ __all__ = [
     "history",
     "last",
     "load",
+    "machine",
     "merge",
     "print_model_analysis",
     "profile",
@@ -94,6 +98,8 @@ _HOMES = {
     "Regression": "api.comparison",
     "assert_no_regression": "api.comparison",
     "history": "api.history",
+    "Machine": "analysis.machines",
+    "machine": "api.machine",
     "capture_engines": "parallel.joining",
     "last": "api.capture",
     "load": "api.profile",

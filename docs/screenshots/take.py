@@ -52,7 +52,8 @@ def main() -> None:
 
 
 def classified() -> tfprof.Capture:
-    """The training of the classifier."""
+    """The training of the classifier, on a machine of which the roof is known."""
+    tfprof.machine()
     with tfprof.capture(name="train a small classifier", every=TRACED) as prof:
         classifier.train(EPOCHS)
     print(prof.measurement.sentence())
@@ -98,6 +99,13 @@ def timeline(screen: Screen) -> None:
         screen.root.get_by_role("button", name="next step").click()
 
 
+def roofline(screen: Screen) -> None:
+    """What the ops do for each byte, below what the machine can do."""
+    screen.look_at("op")
+    screen.until(lambda: len(screen.marks("Roofline")) > 1, True)
+    screen.root.locator(".roofline").evaluate("chart => chart.scrollIntoView({ block: 'start' })")
+
+
 def workers(screen: Screen) -> None:
     """The tasks, what each holds, and what goes between them."""
     screen.look_at("workers")
@@ -105,7 +113,7 @@ def workers(screen: Screen) -> None:
 
 # What is photographed of each capture.
 PICTURES: dict[str, dict[str, Callable[[Screen], None]]] = {
-    "classifier": {"overview": overview, "widget": widget, "timeline": timeline},
+    "classifier": {"overview": overview, "widget": widget, "timeline": timeline, "roofline": roofline},
     "servers": {"workers": workers},
 }
 

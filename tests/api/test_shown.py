@@ -17,7 +17,7 @@ from tfprof_widget.api.result import Capture
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording
 from tfprof_widget.capturing.tallies import Choice, KindTally
 from tfprof_widget.lib.errors import ProfileError
-from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns
+from tfprof_widget.profiles.cell import FIRST_RUN, RAISED, TRACED, CellRuns
 from tfprof_widget.profiles.data import EAGER, EARLY, FIRST_PART, PARTIAL, SHORTER, WARM_UP
 
 
@@ -81,6 +81,16 @@ def test_eager_ops_are_named_where_nothing_else_ran() -> None:
     eager = KindOfRun(EAGER, 1, 1, 8.0, 1.0, 0.0, untraced=0, warm_ups=0)
     alone = captured(f"e = Conv2D() {'+'.join(['50000us'] * 20)}", (EAGER,), (eager,))
     assert "shown eager ops, 100 % of the cell" in alone.text()
+
+
+def test_a_step_that_ended_in_an_exception_is_not_time_of_eager_ops() -> None:
+    """Of 10 s, the only step took 9.5 s, and was interrupted."""
+    eager = KindOfRun(EAGER, 1, 1, 0.0, 0.02, 0.0, untraced=0, warm_ups=0)
+    tables = profile_of("e = Conv2D() 20000us").having(step_names=(EAGER,))
+    raised = CellRuns.of("fit: train_step", [0], [9_500_000_000], {0: FIRST_RUN + RAISED})
+    graph = GraphRecording(tables, (eager, kind("fit: train_step", 0, 0.0, traced=0)))
+    interrupted = Capture.of(Recording((graph,), 10.0, 0.0, 0, (), runs=(raised,)), "cell")
+    assert "shown eager ops, 5 % of the cell" in interrupted.text()
 
 
 def _seconds(executions: list[str]) -> float:

@@ -16,6 +16,7 @@ from tests.bench import (
     overhead,
     page,
     reading,
+    roofline,
     saved,
     scaling,
     scaling_page,
@@ -34,6 +35,7 @@ AREAS = (
     "compare",
     "overhead",
     "cells",
+    "roofline",
     "page",
     "saved",
     "cut",
@@ -74,6 +76,9 @@ def _findings(areas: list[str], sizes: list[int], steps: int, cell_seconds: floa
     if "cells" in areas:
         print(f"cells of {cell_seconds:g} s …", file=sys.stderr)
         yield from cells.findings(cell_seconds)
+    if "roofline" in areas:
+        print("roofline …", file=sys.stderr)
+        yield from children.call(roofline.findings)
     for nodes in page.SIZES if "page" in areas else ():
         print(f"page, {nodes:,} nodes …", file=sys.stderr)
         yield from page.findings(nodes)

@@ -31,6 +31,8 @@ def test_csv_has_the_rows_of_python_in_full(demo: Screen, view: str) -> None:
     measured |= {"share", "forward_micros", "total_backward_micros", "parameters", "total_update_micros"}
     for column in measured & set(rows[0]):
         assert [float(row[column]) for row in rows] == frame[column].tolist(), column
+    for column in {"gflops", "total_gflops", "of_peak"} & set(rows[0]):
+        assert [float(row[column] or 0) for row in rows] == pytest.approx(frame[column].fillna(0).tolist()), column
 
 
 def test_chrome_trace_has_every_execution(demo: Screen) -> None:

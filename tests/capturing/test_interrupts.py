@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from typing import Any
 
 import keras
 import pytest
 import tensorflow as tf
 
+import tfprof_widget as tfprof
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
 from tfprof_widget.capturing import function_source
+from tfprof_widget.capturing.recorder import LONG, UNTIL_THEN
 from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.windows import FULL_STEPS
 from tfprof_widget.lib.safely import postpone_ctrl_c
@@ -45,6 +48,70 @@ def test_interrupt_in_a_loop_of_steps(tmp_path: Any) -> None:
     assert captured.nodes("step", "step (warm-up)")["Square"] == 4
     assert captured.warnings == ()
     use_the_profiler(tmp_path)
+
+
+def test_a_long_first_step_that_is_interrupted_is_shown() -> None:
+    """Nothing else tells what the user waited for."""
+
+    @function
+    def step(x: Any) -> Any:
+        tf.py_function(interrupt_later, [], [])
+        return tf.square(x)
+
+    def interrupt_later() -> None:
+        time.sleep(LONG)  # the step is as long as that, however fast the machine
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), capturing() as captured:
+        step(tf.constant(1.0))
+    assert (captured.runs["step"].seen, captured.runs["step"].traced) == (1, 1)
+    assert captured.nodes("step (warm-up)")["Square"] == 1
+    assert any(note.endswith(UNTIL_THEN) for note in captured.warnings)
+
+
+@pytest.mark.parametrize("is_beside", [True, False])
+def test_a_long_step_that_is_not_counted_is_named_if_the_cell_waited_for_it(is_beside: bool) -> None:
+    """A queue runner's run waits in a thread of its own, until the queue is closed at the end."""
+
+    def work(fails: Any) -> None:
+        if fails.numpy():
+            time.sleep(LONG)
+            raise ValueError("closed")
+
+    @function
+    def enqueue(fails: Any) -> None:
+        tf.py_function(work, [fails], [])
+
+    def run() -> None:
+        enqueue(tf.constant(False))
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            enqueue(tf.constant(True))
+
+    with tfprof.capture() as prof:
+        thread = threading.Thread(target=run)
+        if is_beside:
+            thread.start()
+            thread.join()
+        else:
+            run()
+    (told,) = (note for note in prof.measurement.warnings if note.startswith(INTERRUPTED))
+    assert (": enqueue, after 1." in told) is not is_beside
+
+
+def test_a_long_first_step_that_fails_while_it_is_built_is_not_counted() -> None:
+    """Also if a small function was called meanwhile, such as one that makes a variable."""
+    initial = function(lambda: tf.zeros([4]))
+
+    @function
+    def step(x: Any) -> Any:
+        time.sleep(LONG)
+        with tf.init_scope():
+            initial()
+        raise ValueError("of the user's")
+
+    with pytest.raises(ValueError, match="of the user's"), capturing() as captured:
+        step(tf.constant(1.0))
+    assert captured.warnings[0].startswith("1 step was not counted, having ended in an exception: step, after 1.")
 
 
 def test_interrupt_in_a_fit(tmp_path: Any) -> None:

@@ -147,6 +147,26 @@ def test_a_module_whose_ops_have_no_scope() -> None:
     assert view.own["micros"].sum() == prof.profile.view("op").own["micros"].sum()
 
 
+def test_a_module_without_a_name() -> None:
+    """Modules whose `__init__` does not call that of tf.Module, as in TensorFlow's guide to its core, have none."""
+
+    class Perceptron(tf.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.w = tf.Variable(tf.ones([16, 16]))
+
+        def __call__(self, x: tf.Tensor) -> tf.Tensor:
+            return tf.nn.tanh(x @ self.w)
+
+    step = tf.function(Perceptron().__call__)
+    with tfprof.capture(trace_all=True) as prof:
+        for _ in range(3):
+            step(tf.ones([8, 16]))
+    row = rows_of(prof.profile.view("layers"))["Perceptron"]
+    assert row["type"] == "Perceptron"
+    assert row["forward_micros"] > 0
+    assert not any("Keras'" in note for note in prof.measurement.warnings)
+
+
 SCOPES = ("lower", "middle", "upper")
 
 

@@ -72,7 +72,7 @@ def test_window_closes_when_nothing_runs() -> None:
     x = tf.constant(2.0)
     tf.square(x)
     with capturing(eager_seconds=0.5) as captured:
-        captured.recorder.windows.may_go_on = lambda: False
+        captured.recorder.windows.affordable_eager = lambda since: 0.0
         tf.square(x)
         assert captured.recorder.windows._closed.wait(60)
         tf.sin(x)
@@ -96,14 +96,23 @@ def test_eager_ops_are_recorded_again_when_twice_the_time_has_passed() -> None:
     assert captured.nodes(EAGER) == {"eager/Square": 1, "eager/Sin": 1}
 
 
+def test_eager_ops_are_recorded_again_whatever_the_first_ones_cost() -> None:
+    """A thirtieth of the 15 s since then is half a second."""
+    with capturing(Adaptive()) as captured:
+        recorder = captured.recorder
+        recorder.add_overhead(60.0)
+        with patch.object(recorder.windows.costs, "affordable_time", lambda kind, seconds: seconds):
+            assert recorder.windows.affordable_eager(15.0) == pytest.approx(0.5)
+
+
 def test_eager_ops_are_not_recorded_again_once_a_step_has_run() -> None:
     """Then steps are what is recorded, and windows of their own follow each other."""
     x = tf.constant(2.0)
     with capturing() as captured:
         recorder = captured.recorder
-        assert recorder.windows.may_go_on()
+        assert recorder.windows.affordable_eager(9.0)
         tf.function(tf.square)(x)
-        assert not recorder.windows.may_go_on()
+        assert not recorder.windows.affordable_eager(9.0)
 
 
 def test_first_call_is_recorded_after_eager_ops_that_took_longer_than_a_window_of_steps() -> None:

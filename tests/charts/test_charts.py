@@ -33,6 +33,7 @@ SOURCES = {
     "steps": "analysis/chart_rows.ts",
     "steps_by_kind": "analysis/chart_rows.ts",
     "memory": "analysis/memory.ts",
+    "roofline": "analysis/roofline.ts",
 }
 BAR = {"name": "Conv2D", "shown": "Conv2D", "opacity": 1}
 ROWS: dict[str, dict[str, list[dict[str, Any]]]] = {
@@ -55,6 +56,23 @@ ROWS: dict[str, dict[str, list[dict[str, Any]]]] = {
         ],
         "peaks": [{"device": "GPU:0", "seconds": 0.002, "bytes": 3_000_000, "label": "peak 3 MB"}],
     },
+    "roofline": {
+        "dots": [
+            {
+                "label": "dense",
+                "align": "right",
+                "intensity": 20,
+                "rate": 3e10,
+                "size": 99,
+                "bound": "compute",
+                "opacity": 1,
+            }
+        ],
+        "frame": [{"intensity": 0.1, "rate": 1e9}, {"intensity": 100, "rate": 1e11}],
+        "roof": [{"intensity": 1, "rate": 1e9}, {"intensity": 10, "rate": 5e10}, {"intensity": 100, "rate": 5e10}],
+        "band": [{"intensity": 1, "rate": 1e9, "usual": 1e9}, {"intensity": 100, "rate": 5e10, "usual": 3e10}],
+        "bounds": [{"bound": "compute"}],
+    },
 }
 
 
@@ -74,6 +92,7 @@ def texts(spec: dict[str, Any]) -> str:
         ("steps", ["7", "4 ms"]),
         ("steps_by_kind", ["7", "4 ms", "training"]),
         ("memory", ["GPU:0", "peak 3 MB", "2 MB", "1 ms"]),
+        ("roofline", ["dense", "compute", "10 GFLOP/s", "0.1", "FLOP for each byte of inputs and outputs"]),
     ],
 )
 def test_chart_of_a_page_draws_its_data(name: str, wanted: list[str]) -> None:
@@ -209,6 +228,7 @@ def test_a_recorded_fit_has_its_threads() -> None:
         ("memory", "no run recorded when memory was held"),
         ("timeline", "no run recorded when its ops ran"),
         ("workers", "all that was recorded is one process's"),
+        ("roofline", "no row that is shown has a time, float operations and bytes"),
     ],
 )
 def test_a_chart_of_nothing_says_why(chart: str, reason: str) -> None:

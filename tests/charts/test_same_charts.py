@@ -14,11 +14,14 @@ import pytest
 
 from tests.golden.digests import merged, random
 from tests.sketches import profile_of
+from tfprof_widget.analysis import machines
+from tfprof_widget.analysis.machines import Band, Machine
 from tfprof_widget.api.profile import Profile, load, merge
 from tfprof_widget.charts.kinds import CHARTS
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.profiles.devices import Allocator
+from tfprof_widget.profiles.kept_run import KeptRun
 from tfprof_widget.widget.scriptless import chart_of
 from tfprof_widget.widget.shown import Shown
 
@@ -26,6 +29,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 RECORDED = ROOT / "tests" / "ingest" / "recorded"
 RANDOM = 6
+MACHINE = Machine("float32", Band(4e10, 3e10, 2e10), Band(9e9, 5e9, 4e9), {512: 4e10}, 2**26, 9, 1.0, 0.0)
+ELSEWHERE = KeptRun(fingerprint={"processor": "a CPU of another make"})
 KERNELS = """
     a = _MklNativeFusedConv2DWithBiasAndActivationAndMore() 60us 6000flops 100B
     b = MatMul() 20us
@@ -53,6 +58,8 @@ def cases() -> dict[str, Case]:
     return {
         "demo": Case(demo),
         "scope view": Case(demo, "scope"),
+        "layers": Case(demo, "layers"),
+        "a run on another machine": Case(replace(demo, kept_run=ELSEWHERE), "layers"),
         "memory": Case(demo, "scope", "memory"),
         "count": Case(demo, metric="count"),
         "rate": Case(demo, metric="rate"),
@@ -91,7 +98,9 @@ def test_allocators_that_are_alike_are_one_curve() -> None:
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
     """The charts of all cases, each with Python's specification and the menu's."""
     folder, found_cases = tmp_path_factory.mktemp("charts"), cases()
-    questions = [question(name, case, folder) for name, case in found_cases.items()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(machines._MEASURED, "float32", MACHINE)
+        questions = [question(name, case, folder) for name, case in found_cases.items()]
     (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)), encoding="utf-8")
     subprocess.run(["node", HERE / "same_charts.mjs", folder], cwd=ROOT, check=True, timeout=240)
     found = (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines()
@@ -140,6 +149,20 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return isclose(one, other, rel_tol=1e-12)
     return bool(one == other)
+
+
+def test_the_roof_is_drawn_where_it_is_known(answers: dict[str, list[dict[str, Any]]]) -> None:
+    """Of a run on another machine nobody knows it, whatever this one was measured to do."""
+
+    def data(name: str) -> dict[str, list[dict[str, Any]]]:
+        (menu,) = (each["menu"] for each in answers[name] if each["chart"] == "roofline")
+        return {each["name"]: each.get("values", []) for each in menu["data"]}
+
+    for name in ("layers", "demo", "a part of the timeline"):
+        assert [point["rate"] for point in data(name)["roof"]][1:] == [4e10, 4e10]
+        assert {dot["bound"] for dot in data(name)["dots"]} <= {"compute", "memory", "overhead"}
+    assert data("a run on another machine")["roof"] == data("a run on another machine")["band"] == []
+    assert {dot["bound"] for dot in data("a run on another machine")["dots"]} == {"no roof known"}
 
 
 def test_every_chart_is_compared(answers: dict[str, list[dict[str, Any]]]) -> None:

@@ -26,7 +26,7 @@ REASONS = {
         "ctypes",
     ): "sets a level of TensorFlow's profiler, whose library is in the process already",
     ("capturing/collectives.py", "ctypes"): "looks a function up in TensorFlow's library, and does not call it",
-    ("capturing/surroundings.py", "system"): "asks Python's `platform` for the operating system's name",
+    ("lib/processor.py", "system"): "asks Python's `platform` for the operating system's name",
     ("ingest/live/captures.py", "ctypes"): "compares TensorFlow's own captures in memory; takes nothing from files",
     ("lib/private_names.py", "ctypes"): "looks symbols up in TensorFlow's library, and does not call them",
     ("lib/private_names.py", "importlib"): "imports the modules that its own table names, and no others",

@@ -54,6 +54,7 @@ ASIDE = {
     "ingest/xspace/threads": "names threads by what they do",
     "ingest/flops/alike": "finds executions that `counting` may count together",
     "ingest/flops/fused": "names kernels by the ops that they are made of",
+    "ingest/flops/moved": "counts the bytes that ops move, for the roofline",
     "ingest/flops/node_reader": "reads for `counting`",
     "ingest/flops/operation": "describes ops for `counting`",
     "ingest/flops/products": "counts for `counting`",

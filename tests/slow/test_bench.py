@@ -36,6 +36,7 @@ MEASURED = {
     },
     "views": {f"{view} view, other order, timing=exact" for view in ("scope", "graph", "op", "code")},
     "compare": {"compare two profiles, all layers renamed, of one core, beside reading one"},
+    "roofline": {"product of 1,024 beside the roof", "10^9 bytes at the roof, measured twice"},
     "scaling": {"slowest view, other step", "peak memory while loading, beside columns"},
 }
 """What is measured of each area, among other things."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 from tfprof_widget.api.replayed import Replayed
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     import pandas
 
     from tfprof_widget.analysis.account.budget import TimeBudget
+    from tfprof_widget.analysis.machines import Machine
 
 
 class Accounted(Replayed):
@@ -96,6 +98,31 @@ class Accounted(Replayed):
         from tfprof_widget.output.account import memory_frame
 
         return memory_frame(self._accounted)
+
+    def roofline(self, machine: Machine | None = None, by: str = "op", **options: Any) -> pandas.DataFrame:
+        """What ops compute and move, and whether computing or the memory is what they take their time for.
+
+        A row is an op, with `by` a "layer" or a "type" of ops; the costliest come first. `bytes_moved` are the inputs
+        and outputs, each counted once, and `intensity` the float operations for each of these bytes. `of_peak` and
+        `of_bandwidth` compare with what `tfprof_widget.machine()` measured, or with what the accelerator of a recording
+        says of itself. `bound` is "compute", "memory", or "overhead" where neither explains a tenth of the time; it is
+        missing if the work is known for less than half of the time, of which `known` is the share. Where no roof is
+        known, a warning says why. Of a capture, the steps that do most of the work count unless you choose others.
+
+        >>> from tfprof_widget.analysis.machines import Band, Machine
+        >>> from tfprof_widget.demo import demo_profile
+        >>> machine = Machine("float32", Band(1e11, 1e11, 1e11), Band(1e10, 1e10, 1e10), {}, 2**26, 3, 1.0, 0.0)
+        >>> frame = demo_profile().roofline(machine, by="type")
+        >>> frame[["name", "float_ops", "bytes_moved", "bound"]].values.tolist()[0]
+        ['MatMul', 13172736.0, 715776.0, 'compute']
+        """
+        from tfprof_widget.output.tabular import roofline_frame
+        from tfprof_widget.profiles.options import STEP_OPTIONS, Options
+
+        profile = self._accounted
+        if profile.main_kind and profile.main_kind in profile.step_names and not options.keys() & set(STEP_OPTIONS):
+            options["run_name_regexes"] = [re.escape(profile.main_kind)]
+        return roofline_frame(profile, machine, by, Options.of(**options))
 
     def to_json(self, limit_bytes: int = 64_000) -> str:
         """Where the time went as JSON, for scripts and assistants: budget, layers, lines, ops, advice, what is missing.

@@ -31,6 +31,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The capture that ended last, as IPython keeps the last value: for users who forgot to name it.
 _LAST: list[Capture] = []
+# The captures whose blocks are not left yet, in any thread.
+_OPEN: list[_OpenCapture] = []
 
 
 @overload
@@ -84,6 +86,18 @@ def remember(capture: Capture | None) -> None:
     _LAST[:] = [] if capture is None else [capture]
 
 
+def is_capturing() -> bool:
+    """Whether a capture is open in this process.
+
+    >>> with capture():
+    ...     is_capturing()
+    True
+    >>> is_capturing()
+    False
+    """
+    return bool(_OPEN)
+
+
 class Capturing(ContextDecorator, AbstractContextManager[Capture]):
     """The context that `capture()` gives; each time it is entered it gives a new Capture, filled after the block."""
 
@@ -104,6 +118,7 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
             release_interrupts(interrupts)
             raise
         self._open.append(opened)
+        _OPEN.append(opened)
         log.opened = log.clock()
         return opened.capture
 
@@ -111,6 +126,7 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
         if not self._open:
             return  # left before, as by an ExitStack and by hand
         opened = self._open.pop()
+        _OPEN.remove(opened)
         capture, log = opened.capture, opened.log
         log.closing = log.clock()
         try:

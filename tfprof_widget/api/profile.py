@@ -275,9 +275,9 @@ class Profile(ProfileData, Accounted):
     ) -> altair.LayerChart | altair.Chart:
         """A chart of a view, `width` inches wide, to go on with in altair, or to save as SVG, PNG or PDF.
 
-        `chart` is one of "overview", "layers", "op types", "scopes", "steps", "memory", "timeline", "workers" and
-        "advice", `metric` one of "time", "memory", "count" and "rate". Of the timeline the `span` is drawn, two times
-        in seconds.
+        `chart` is one of "overview", "layers", "op types", "scopes", "steps", "memory", "timeline", "workers",
+        "roofline" and "advice", `metric` one of "time", "memory", "count" and "rate". Of the timeline the `span` is
+        drawn, two times in seconds.
 
         >>> from tfprof_widget.demo import demo_profile
         >>> demo_profile().chart("scopes", title="Where the time goes").to_dict()["title"]["text"]

@@ -25,11 +25,7 @@ from tfprof_widget.api.captured import (
 from tfprof_widget.api.history import Kept
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.view import View
-from tfprof_widget.capturing.recording import (
-    Measurement,
-    Recording,
-    timed_sentence,
-)
+from tfprof_widget.capturing.recording import Measurement, Recording, timed_sentence
 from tfprof_widget.capturing.sampling import note_on_slow_runs, notes_on_untraced
 from tfprof_widget.capturing.surroundings import Surroundings
 from tfprof_widget.lib.errors import ProfileError, error_text
@@ -332,6 +328,7 @@ class Capture(Accounted, Kept):
             ops_at_once=at_once,
             shown=shown,
             known_overhead=recorded.known_overhead,
+            raised_seconds=sum(each.raised_seconds for each in recorded.runs),
         )
 
     def _notes(self) -> list[str]:

@@ -65,7 +65,7 @@ class FunctionSource(SamplingRecorder):
         self.functions = CalledFunctions()
         self.traces: TraceStore[RecordedWindow, TraceTable] = TraceStore(self._read_window, room=room)
         self.windows = Windows(None, self.traces, self.lock, self.note, self.under_way)
-        self.windows.cut, self.windows.may_go_on = self._cut, self._may_record_eager_ops
+        self.windows.cut, self.windows.affordable_eager = self._cut, self._affordable_eager_seconds
         self._with_collectives = collectives
         self._reading = Reading(self.note, kept)
         self._met: set[str] = set()
@@ -350,10 +350,12 @@ class FunctionSource(SamplingRecorder):
         self.add_overhead(seconds)
         return seconds
 
-    def _may_record_eager_ops(self) -> bool:
-        """Whether eager ops may be recorded again: no step has run, and the cell is long enough for what it costs."""
+    def _affordable_eager_seconds(self, since: float) -> float:
+        """How long eager ops may be recorded again, so many seconds after the last time; 0 once a step has run."""
         self._count_cost()
-        return not self.sampler.kinds and self.sampler.affordable_seconds(self.clock() - self.log.entered) > 0
+        left, policy = self.sampler.affordable_seconds(self.clock() - self.log.entered), self.sampler.policy
+        left = max(left, policy.overhead * since) if isinstance(policy, Adaptive) else left
+        return 0.0 if self.sampler.kinds else self.windows.costs.affordable_time(EAGER, left)
 
     def _limit_loops(self, run: FunctionRun, name: str) -> None:
         """Let the window be cut in a while if the function has loops: no graph tells how many ops these will run."""

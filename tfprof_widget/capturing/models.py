@@ -165,12 +165,17 @@ def _layers_of(found: Any, around: str, within: str, known: set[int]) -> Iterato
         return
     known.add(id(found))
     if not _is_layer(found):
-        yield from _modules_of(found, str(found.name), str(found.name), within, known)
+        yield from _modules_of(found, _name_of(found), _name_of(found), within, known)
         return
     path = f"{around}/{found.name}" if around else str(found.name)
     yield ModelLayer(path, str(found.name), type(found).__name__, within)
     for each in _inner_layers(found) if _is_taken_apart(found) else ():
         yield from _layers_of(each, path, path, known)
+
+
+def _name_of(module: Any) -> str:
+    """A module's name; its class's if it has none, since its own `__init__` does not call that of tf.Module."""
+    return str(getattr(module, "name", type(module).__name__))
 
 
 def _modules_of(module: Any, path: str, name: str, within: str, known: set[int]) -> Iterator[ModelLayer]:
@@ -218,7 +223,7 @@ def _scoped(layer: Any, around: str) -> Iterator[tuple[str, Any]]:
 
 
 def _variables_of(model: Any) -> Iterator[tuple[Any, str]]:
-    return _variables_of_layer(model) if _is_layer(model) else _variables_of_module(model, str(model.name))
+    return _variables_of_layer(model) if _is_layer(model) else _variables_of_module(model, _name_of(model))
 
 
 def _variables_of_layer(model: Any) -> Iterator[tuple[Any, str]]:

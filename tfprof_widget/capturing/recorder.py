@@ -20,6 +20,7 @@ from tfprof_widget.capturing.trace_store import TraceStore
 from tfprof_widget.lib.errors import error_text
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.safely import FORKED, RecordingProcess
+from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.profiles.cell import FIRST_RUN, PARTLY_TRACED, RAISED, TRACED, CellRuns
 from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
 
@@ -28,6 +29,11 @@ OTHERS_OPS = (
     "for TensorFlow does not tell them apart: capture one after the other"
 )
 COST_UNKNOWN = "how much tracing slowed the runs is not known, since no kind had both traced and untraced runs"
+
+LONG = 1.0
+"""A run that took so many seconds before it ended in an exception, as one that the user interrupted, is told of."""
+
+UNTIL_THEN = "what was recorded of it until then is shown"
 
 _OPENED: ContextVar[tuple[OpeningThread, ...]] = ContextVar("tfprof_widget_opened", default=())
 
@@ -116,10 +122,11 @@ class RunUnderWay:
 
     `step` is None if it is not recorded. `part_seconds` is the time that was recorded of a run that was recorded in
     part, without the `building_seconds`, in which Python built the function and no op ran. `built` is when the function
-    was called that Python may have built in the run. What few runs need is set on them later: one is made at each run
-    of the user's.
+    was called that Python may have built in the run, and `functions` are those that it has called, as far as the source
+    tells. What few runs need is set on them later: one is made at each run of the user's.
     """
 
+    functions: frozenset[str] = frozenset()
     ended: float | None = None
     is_retraced = False
     part_seconds: float | None = None
@@ -144,6 +151,14 @@ class RunUnderWay:
         return self.number == 0 or self.is_retraced
 
     @property
+    def is_telling(self) -> bool:
+        """Whether the run, though it raised, tells what the user waited for: it was recorded, and its ops ran.
+
+        Most often such a run was interrupted because it took so long.
+        """
+        return self.step is not None and bool(self.functions)
+
+    @property
     def name(self) -> str:
         """The name of the run's step: the kind's name, marked if it is the first run."""
         return self.kind.name + (WARM_UP if self.is_first else "")
@@ -160,6 +175,7 @@ class SamplingRecorder(Recorder):
         self.under_way: set[RunUnderWay] = set()
         self.log = CellLog(clock)
         self._raised = 0
+        self._longest_raised: tuple[float, str] = (0.0, "")
 
     @property
     def lets_pass(self) -> bool:
@@ -185,12 +201,17 @@ class SamplingRecorder(Recorder):
         self.under_way.remove(run)
         seconds = ended - run.started
         kind.log.add(run.started, seconds)
+        if raised and ended - (run.built or run.started) >= LONG and run.is_first and run.is_telling:
+            raised = False  # not one that was interrupted while Python built its function
+            self.note(f"the first of {kind.name} ended in an exception after {written_seconds(seconds)}: {UNTIL_THEN}")
         if not run.traced and run.number and not run.is_retraced and run.part_seconds is None and not raised:  # most
             self.sampler.ran_untraced(kind, seconds)
             return True
         self._mark(run, raised=raised)
         if raised:
             self._raised += 1
+            if not kind.is_beside:  # as a queue runner's, which waits until its queue is closed
+                self._longest_raised = max(self._longest_raised, (seconds, kind.name))
             return True
         if run.part_seconds is not None:
             run.traced = False
@@ -262,7 +283,9 @@ class SamplingRecorder(Recorder):
             self.end()
             self.under_way.clear()
         if self._raised:
-            self.note(f"{self.counted(self._raised)} not counted, having ended in an exception")
+            seconds, name = self._longest_raised
+            after = f": {name}, after {written_seconds(seconds)}" if seconds >= LONG else ""
+            self.note(f"{self.counted(self._raised)} not counted, having ended in an exception{after}")
         wall_seconds, began = self.wall_seconds(), self.clock()
         graphs: Sequence[GraphRecording] = ()
         try:

@@ -275,7 +275,8 @@ class Measurement:
     `run_seconds` is the wall time when it is not traced. `coverage` is the share of the op time for which float
     operations are known. `overhead_seconds` is the time that tracing, watching and the reading at the end added; it is
     None if that is not known, as when all runs were traced and there is no untraced run to compare with. Of it,
-    `known_overhead` is always known: the time of opening, closing and reading.
+    `known_overhead` is always known: the time of opening, closing and reading. `raised_seconds` is what runs took that
+    are not counted, as they ended in an exception or had not ended.
     """
 
     name: str
@@ -292,6 +293,7 @@ class Measurement:
     ops_at_once: float = 0.0
     shown: str = ""
     known_overhead: float = 0.0
+    raised_seconds: float = 0.0
 
     @property
     def runs_seen(self) -> int:
@@ -358,7 +360,8 @@ class Measurement:
             return None
         seconds = runs.seconds
         if self.shown == EAGER:
-            seconds = self.wall_seconds - sum(each.seconds for each in self.runs if each.name != EAGER)
+            of_runs = sum(each.seconds for each in self.runs if each.name != EAGER)
+            seconds = self.wall_seconds - of_runs - self.raised_seconds
         return min(max(seconds / self.wall_seconds, 0.0), 1.0)
 
     def _kind(self, name: str) -> KindOfRun | None:

@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from tfprof_widget.capturing.collectives import CONTEXT
 from tfprof_widget.capturing.sampling import Adaptive, Every, Policy, Steps
+from tfprof_widget.lib.processor import processor
 from tfprof_widget.lib.text import written_percent
 
 PACKAGES = ("tensorflow", "keras", "tf_keras", "numpy", "tfprof-widget")
@@ -80,21 +80,7 @@ def fingerprint(policy: Policy) -> dict[str, str]:
 @cache
 def _fixed() -> dict[str, str]:
     """What does not change while this process runs."""
-    found = {"processor": _processor(), "cores": str(_cores()), "system": f"{platform.system()} {platform.machine()}"}
-    return {**found, "python": platform.python_version()}
-
-
-def _processor() -> str:
-    with suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith("model name"):
-                return " ".join(line.partition(":")[2].split())
-    return platform.processor() or platform.machine()
-
-
-def _cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {**processor(), "python": platform.python_version()}
 
 
 def _of_tensorflow() -> Iterator[tuple[str, str]]:

@@ -78,21 +78,15 @@ LOOP = ": "
 class FunctionRun(RunUnderWay):
     """A step of a function or a model that has begun.
 
-    `functions` are those that it has called, but none that its kind has called before if it is not recorded. `since`
-    says when the open window began to record it, or when Python had built its function, which was `began`. `cost` is
-    what the windows cost that were closed while it was under way, and `is_spread` says that there was a pause between
-    them. It was `asked` for when its hook began, and of the time until it started, opening and closing windows took
-    `opening`.
+    Its `functions` are none that its kind has called before if it is not recorded. `since` says when the open window
+    began to record it, or when Python had built its function, which was `began`. `cost` is what the windows cost that
+    were closed while it was under way, and `is_spread` says that there was a pause between them. It was `asked` for
+    when its hook began, and of the time until it started, opening and closing windows took `opening`.
     """
 
-    functions: frozenset[str] = frozenset()
-    is_built = False
-    since = 0.0
-    cost = 0.0
-    began = 0.0
-    is_spread = False
-    asked = 0.0
-    opening = 0.0
+    is_built = is_spread = False
+    since = began = asked = 0.0
+    cost = opening = 0.0
 
     @property
     def is_of_loop(self) -> bool:
@@ -108,7 +102,8 @@ class Windows:
     including their reading, without time in which other processes run: so what is recorded does not depend on how busy
     the machine is. `under_way` are the steps that have begun. `is_wanted` says that another capture waits for the open
     window to be closed. `cuts` has the time by which to call `cut` unless a step has ended before, and `cut` is called
-    after a pause, too. Once `is_over` is set, eager ops are not recorded again.
+    after a pause, too. `affordable_eager` tells how long eager ops may be recorded again, so many seconds after the
+    last time. Once `is_over` is set, they are not.
 
     >>> windows = Windows(None, TraceStore(print), threading.RLock(), print, set())
     >>> windows.is_open, windows.seconds
@@ -148,7 +143,8 @@ class Windows:
         self._number = 0
         self.servers = Servers(note)
         self._closed = threading.Event()
-        self.may_go_on: Callable[[], bool] = lambda: False
+        self.affordable_eager: Callable[[float], float] = lambda since: 0.0
+        self._most_eager = inf
         self.is_over = threading.Event()
 
     @property
@@ -325,7 +321,7 @@ class Windows:
         kind = kind_of_steps(first)
         taken = thread_time() - working + self.traces.reading_seconds(len(xspace))
         self._last_cost = taken
-        ran = (started if self.under_way else self._active) - self._rated
+        ran = (started if self.under_way or not self._counted else self._active) - self._rated
         self.costs.add(kind, max(self._counted, 1), taken, 0.0 if self._held_nothing else ran)
 
     def _lost(self, lost: ProfilerDisk) -> None:
@@ -372,7 +368,8 @@ class Windows:
                 if not closed.is_set() and now >= min(self.cuts.values(), default=inf):
                     self.cut()
                     break
-                if closed.is_set() or self.under_way or now - self._active < EAGER_SECONDS:
+                most = EAGER_SECONDS if self._counted else min(self._most_eager, EAGER_SECONDS)
+                if closed.is_set() or self.under_way or now - self._active < most:
                     continue
                 self._note(f"ops outside of steps were recorded for {EAGER_SECONDS:g} s at a time")
                 self.close()
@@ -382,9 +379,11 @@ class Windows:
 
     def _wait_for_eager_ops(self) -> None:
         """Record eager ops again when twice the time has passed since the first ones, which may only set up."""
+        closed = perf_counter()
         while not self.is_over.wait(perf_counter() - self._began):
             with self.lock:
-                if not (self.is_open or self.is_over.is_set()) and self.may_go_on():
+                self._most_eager = self.affordable_eager(perf_counter() - closed)
+                if self._most_eager >= SHORT_SHARE * LOOK_SECONDS and not (self.is_open or self.is_over.is_set()):
                     self.open()
                     self.add_step(EAGER)
                     return

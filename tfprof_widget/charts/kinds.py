@@ -30,6 +30,7 @@ from tfprof_widget.charts.chart import (
 from tfprof_widget.charts.costs import OP_TYPES
 from tfprof_widget.charts.memory import MEMORY
 from tfprof_widget.charts.overview import LAYERS, OVERVIEW
+from tfprof_widget.charts.roofline import ROOFLINE
 from tfprof_widget.charts.scopes import SCOPES
 from tfprof_widget.charts.steps import STEPS
 from tfprof_widget.charts.timeline import TIMELINE
@@ -42,7 +43,7 @@ from tfprof_widget.profiles.devices import canonical, device_label
 from tfprof_widget.profiles.options import METRICS, Options, one_of
 
 CHARTS: Mapping[str, ChartKind] = {
-    kind.name: kind for kind in (OVERVIEW, LAYERS, OP_TYPES, SCOPES, STEPS, MEMORY, TIMELINE, WORKERS, ADVICE)
+    kind.name: kind for kind in (OVERVIEW, LAYERS, OP_TYPES, SCOPES, STEPS, MEMORY, TIMELINE, WORKERS, ROOFLINE, ADVICE)
 }
 # The size of a title's letters to that of a caption's.
 TITLE_LETTER = 1.25
@@ -54,7 +55,7 @@ def specifications() -> dict[str, Any]:
 
     >>> found = specifications()
     >>> sorted(found["page"]), sorted(found["themes"])
-    (['costs', 'costs_by_processor', 'memory', 'scopes', 'steps', 'steps_by_kind'], ['dark', 'light'])
+    (['costs', 'costs_by_processor', 'memory', 'roofline', 'scopes', 'steps', 'steps_by_kind'], ['dark', 'light'])
     """
     kinds = CHARTS.values()
     return {

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfprof_widget.analysis.account.roofline import roof_of, roofline_table, told_roof
 from tfprof_widget.analysis.device_steps import device_steps
+from tfprof_widget.analysis.machines import Machine
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.engine.measures import MEASURES
 from tfprof_widget.engine.tree import Contracted
 from tfprof_widget.engine.view import ViewData
-from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO
+from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Floats, Integers
+from tfprof_widget.lib.errors import warn_user
 from tfprof_widget.lib.text import cut_in_the_middle, visible
 from tfprof_widget.output.cells import device_name
 from tfprof_widget.output.excerpt import short_name, short_value
 from tfprof_widget.output.text import counted_rows, said_left_out
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import Accelerator, KernelRuns
-from tfprof_widget.profiles.options import OPTIONS, PASSES
+from tfprof_widget.profiles.options import OPTIONS, PASSES, Options
 
 if TYPE_CHECKING:
     import pandas
@@ -63,10 +66,22 @@ def _layers_frame(view: ViewData) -> pandas.DataFrame:
         columns[named.get(measure, measure)] = _in_units(view.own[measure], view.unit(measure))
         if measure == "micros":
             columns["share"] = view.own["micros"] / whole
+    columns |= _rates(view, view.own)
     columns |= {"depth": view.depth, "parent": view.parent - 1}
     for measure in measures:
         columns[f"total_{named.get(measure, measure)}"] = _in_units(view.total[measure], view.unit(measure))
+    columns |= {f"total_{name}": values for name, values in _rates(view, view.total).items()}
     return pandas.DataFrame(columns).iloc[1:].reset_index(drop=True)
+
+
+def _rates(view: ViewData, sums: Mapping[str, Integers]) -> dict[str, Floats]:
+    """How fast rows compute, and as a part of the most that their machine can; missing where that is not known."""
+    seconds = sums["micros"] / (1e6 * view.unit("micros"))
+    float_ops = sums["float_ops"] / view.unit("float_ops")
+    missing = np.full(len(view), np.nan)
+    rate = np.divide(float_ops, seconds, out=missing.copy(), where=(seconds > 0) & (float_ops > 0))
+    roof = roof_of(view.profile).roof
+    return {"gflops": rate / 1e9, "of_peak": rate / roof.float_ops if roof is not None else missing}
 
 
 def layer_types(view: ViewData) -> list[str]:
@@ -141,6 +156,26 @@ def device_kernels_frame(profile: ProfileData) -> pandas.DataFrame:
         launch_delay_micros=np.where(launches > 0, delay / np.maximum(launches, 1) / NANOS_A_MICRO, np.nan),
     )
     return frame.sort_values("micros", ascending=False, kind="stable", ignore_index=True)
+
+
+def roofline_frame(profile: ProfileData, machine: Machine | None, by: str, options: Options) -> pandas.DataFrame:
+    """What ops, layers or types of ops compute and move, a row each; `attrs["roof"]` says what they are compared with.
+
+    >>> from tfprof_widget.analysis.machines import Band, Machine
+    >>> from tfprof_widget.demo import demo_profile
+    >>> machine = Machine("float32", Band(1e11, 1e11, 1e11), Band(1e10, 1e10, 1e10), {}, 2**26, 3, 1.0, 0.0)
+    >>> roofline_frame(demo_profile(), machine, "layer", Options.of()).attrs["roof"]
+    'CPU, float32: 100 GFLOP/s, 10 GB/s'
+    """
+    import pandas
+
+    columns, known = roofline_table(profile, machine, by, options)
+    frame = pandas.DataFrame(columns)
+    told = told_roof(known.roof) if known.roof is not None else ""
+    frame.attrs["roof"] = "; ".join(filter(None, (told, known.reason)))
+    if known.roof is None:
+        warn_user(f"roofline: of_peak, of_bandwidth and bound are missing: {known.reason}")
+    return frame
 
 
 def _of_nodes(view: ViewData) -> dict[str, list[str]]:

@@ -114,6 +114,11 @@ class CellRuns:
         return found
 
     @property
+    def raised_seconds(self) -> float:
+        """What the runs took that ended in an exception, or had not ended."""
+        return int(self.nanos[(self.mark & RAISED) > 0].sum()) / 1e9
+
+    @property
     def total_nanos(self) -> int:
         """What all runs took."""
         return int(self.nanos.sum()) + self.rest_nanos

@@ -14,7 +14,14 @@ from tfprof_widget.lib.arrays import ABSENT, Flags, Indices, Integers
 from tfprof_widget.profiles.cell import CellTimes, HeldMemory, OwnCode, RecordedSteps
 from tfprof_widget.profiles.devices import Accelerator, Allocator, KernelRuns
 from tfprof_widget.profiles.kept_run import KeptRun
-from tfprof_widget.profiles.program import DataFunction, ModelLayer, NodeLayers, PipelineStage, StageSettings
+from tfprof_widget.profiles.program import (
+    DataFunction,
+    ModelLayer,
+    MovedBytes,
+    NodeLayers,
+    PipelineStage,
+    StageSettings,
+)
 from tfprof_widget.profiles.tables import (
     Allocations,
     Checkpoint,
@@ -153,7 +160,7 @@ class ProfileTables:
     the first entry is empty, for executions of which they are not known. `kept_run` is
     what a file says of its run for comparisons. `thread_names` has the names of threads by their numbers, as far as
     they are known; it does not name streams, which threads of accelerators are. `own_code` is what advice may change
-    of the user's code.
+    of the user's code. `moved_bytes` are what nodes take in and put out, where shapes no longer tell it.
     """
 
     nodes: Nodes
@@ -193,6 +200,7 @@ class ProfileTables:
     kept_run: KeptRun | None = field(default=None, repr=False)
     thread_names: tuple[str, ...] = field(default=(), repr=False)
     own_code: OwnCode = field(default_factory=OwnCode, repr=False)
+    moved_bytes: MovedBytes | None = field(default=None, repr=False)
 
     def having(self, **changed: Any) -> ProfileTables:
         """These tables with the given ones in place of their own.
@@ -311,6 +319,7 @@ def nodes_alone(tables: ProfileTables, is_kept: Flags) -> ProfileTables:
         kernels={name: tables.kernels[name] for name in names if name in tables.kernels},
         compiled={name: tables.compiled[name] for name in names if name in tables.compiled},
         runs=RecordedRuns.none(),  # they count all executions of a run
+        moved_bytes=None,
     )
 
 

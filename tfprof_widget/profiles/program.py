@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.lib.arrays import Indices
+from tfprof_widget.lib.arrays import Flags, Indices, Integers
 from tfprof_widget.profiles.cell import CodeLine
 
 ROLES = ("forward", "backward", "update", "input", "transfers")
@@ -46,6 +46,17 @@ class NodeLayers:
     parent: Indices
     layer: Indices
     role: NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class MovedBytes:
+    """The bytes that one run of each node takes in and puts out; `is_known` says of which nodes all work is known.
+
+    That of others counts as far as it is known: as 0 bytes, if a shape is not known.
+    """
+
+    of_one_run: Integers
+    is_known: Flags
 
 
 @dataclass(frozen=True)

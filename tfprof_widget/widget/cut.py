@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tfprof_widget.analysis.account.roofline import moved_bytes
 from tfprof_widget.engine.code import forward_name
 from tfprof_widget.engine.evaluate import view_tree
 from tfprof_widget.engine.layers import node_layers
@@ -21,6 +22,7 @@ from tfprof_widget.widget.cut_tables import (
     CutRows,
     KeptRows,
     merged_layers,
+    merged_moved,
     merged_nodes,
     merged_totals,
     merged_traces,
@@ -275,7 +277,10 @@ def cut(
     kept = KeptRows.of(profile, limits, wanted.step)
     if rows is None and kept.is_all(profile):
         return Cut(profile)
-    small = assemble(recorded(profile, merged(profile, rows) if rows else profile, rows, kept))
+    moved = moved_bytes(profile)
+    moved = merged_moved(moved, profile, rows) if rows is not None else moved
+    tables = recorded(profile, merged(profile, rows) if rows else profile, rows, kept)
+    small = assemble(tables.having(moved_bytes=moved))
     return Cut(small, LeftOut.of(profile, small, rows, grouped_by, wanted.is_anything))
 
 

@@ -11,7 +11,7 @@ from tfprof_widget.analysis.cluster.clocks import aligned_start_nanos, aligned_t
 from tfprof_widget.engine.tree import Tree, prefix_sums
 from tfprof_widget.lib.arrays import ABSENT, LARGEST_INTEGER, Flags, Indices, Integers
 from tfprof_widget.profiles.data import ProfileData, ProfileTables, lists_taken, rows_taken
-from tfprof_widget.profiles.program import NodeLayers
+from tfprof_widget.profiles.program import MovedBytes, NodeLayers
 from tfprof_widget.profiles.tables import (
     STEP_SUMS,
     Allocations,
@@ -159,6 +159,18 @@ def merged_layers(layers: NodeLayers, rows: CutRows) -> NodeLayers:
         names, types, parent = (*names, SEVERAL_LAYERS), (*types, ""), np.append(parent, np.int32(ABSENT))
     layer = np.where(several, len(names) - 1, most).astype(np.int32)
     return NodeLayers(names, types, parent, layer, layers.role[rows.first])
+
+
+def merged_moved(moved: MovedBytes, profile: ProfileData, rows: CutRows) -> MovedBytes:
+    """What a run of each row moves in the mean of its nodes; all work of a row is known if that of all nodes is."""
+    runs = np.zeros(len(rows.of_node), np.int64)
+    np.add.at(runs, profile.step_totals.node, profile.step_totals.run_count)
+    bytes_of_row, runs_of_row = np.zeros((2, len(rows)))
+    np.add.at(bytes_of_row, rows.of_node, moved.of_one_run * runs.astype(np.float64))
+    np.add.at(runs_of_row, rows.of_node, runs)
+    is_known = np.ones(len(rows), np.bool_)
+    np.logical_and.at(is_known, rows.of_node, moved.is_known | (runs == 0))
+    return MovedBytes(np.rint(bytes_of_row / np.maximum(runs_of_row, 1)).astype(np.int64), is_known)
 
 
 SEVERAL_LAYERS = "nodes of several layers"

@@ -122,7 +122,7 @@ class ShownGraph:
     def _of_cut(self, found: Cut) -> dict[str, Any]:
         notes = [note for note in self.notes if note != CPU_MEMORY]
         return {
-            "columns": encoded(found.profile),
+            "columns": encoded(found.profile, self.profile),
             "notes": [*notes, *(found.left_out.notes if found.left_out else ())],
             "cut": found.left_out and found.left_out.to_browser(),
         }

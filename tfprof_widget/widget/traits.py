@@ -163,10 +163,10 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
     ) -> None:
         """Write a chart of what is shown as SVG, PNG or PDF, by the suffix of the path.
 
-        `chart` is one of "overview", "layers", "op types", "scopes", "steps", "memory", "timeline", "workers" and
-        "advice". The picture has a title, of the result's name and the chart's, and a caption that says how it was
-        measured. It is `width` inches wide. Of the timeline the `span` is drawn, two times in seconds. The colours are
-        those of the `theme` "light" or "dark".
+        `chart` is one of "overview", "layers", "op types", "scopes", "steps", "memory", "timeline", "workers",
+        "roofline" and "advice". The picture has a title, of the result's name and the chart's, and a caption that
+        says how it was measured. It is `width` inches wide. Of the timeline the `span` is drawn, two times in seconds.
+        The colours are those of the `theme` "light" or "dark".
 
         >>> import tempfile
         >>> from pathlib import Path

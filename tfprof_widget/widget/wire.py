@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from tfprof_widget.analysis.account.memory import VARIABLES, held_variables
 from tfprof_widget.analysis.account.python import MOST_SLICES, PARTS_SEEN, busy_time, seen_calls, seen_slices
+from tfprof_widget.analysis.account.roofline import moved_bytes, roof_of, step_nanos, told_roof
 from tfprof_widget.analysis.account.step import rows_of_steps
 from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
 from tfprof_widget.engine.layers import node_layers
@@ -35,8 +37,8 @@ ALIGNMENT = 8
 Column = tuple[str, NDArray[Any] | Sequence[str]]
 
 
-def encoded(profile: ProfileData) -> bytes:
-    """The columns of a profile, as the front end reads them.
+def encoded(profile: ProfileData, whole: ProfileData | None = None) -> bytes:
+    """The columns of a profile, as the front end reads them; with its roofline if the `whole` profile is given.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> content = encoded(demo_profile())
@@ -47,7 +49,8 @@ def encoded(profile: ProfileData) -> bytes:
     index: dict[str, tuple[str, int, int]] = {}
     parts: list[bytes] = []
     position = 0
-    for name, values in _columns(profile):
+    roofline = _roofline(profile, whole) if whole is not None else ()
+    for name, values in chain(_columns(profile), roofline):
         kind, content = _packed(values)
         index[name] = (kind, position, len(content))
         parts.append(_padded(content))
@@ -89,6 +92,22 @@ def _columns(profile: ProfileData) -> Iterator[Column]:
     yield from _variables(profile)
     if profile.cells:
         yield from _cells(profile, starts)
+
+
+def _roofline(profile: ProfileData, whole: ProfileData) -> Iterator[Column]:
+    """What nodes move, and the most that their machine can do, or why that is not known."""
+    if not profile.steps:
+        return
+    moved, known = moved_bytes(profile), roof_of(whole)
+    roof = known.roof
+    yield "nodes.moved_bytes", _numbers(moved.of_one_run)
+    yield "nodes.work_known", _indices(moved.is_known.astype(np.int32))
+    yield (
+        "roof.rates",
+        np.array([roof.float_ops, roof.bytes, roof.usual_float_ops, roof.usual_bytes] if roof else [], np.float64),
+    )
+    yield "roof.words", [told_roof(roof) if roof else "", known.reason]
+    yield "roof.step_nanos", _numbers(step_nanos(whole))
 
 
 def _nodes(nodes: Nodes) -> Iterator[Column]:

@@ -2,6 +2,7 @@
 
 import { cutInTheMiddle } from "../analysis/chart_content.ts";
 import { type Lane, laneLabel, type Track } from "../analysis/lanes.ts";
+import { peakRate } from "../analysis/roofline.ts";
 import { laidDeviceLabel, layoutOf, slicesOf } from "../analysis/timeline_layout.ts";
 import type { Profile } from "../data/profile.ts";
 import { PASSES } from "../data/protocol.ts";
@@ -68,9 +69,30 @@ function layerColumns(view: View): readonly CsvColumn[] {
     ["name", (row) => textCell(view.name(row))],
     ["type", (row) => textCell(types[row] ?? "")],
     ...columns,
+    ...rateColumns(view, (measure) => view.own(measure)),
     ["depth", (row) => String(view.depth[row])],
     ["parent", (row) => String((view.parent[row] as number) - 1)],
     ...measures.map((measure) => totalOf(view, measure)),
+    ...rateColumns(view, (measure) => view.total(measure)).map(
+      ([name, cell]): CsvColumn => [`total_${name}`, cell],
+    ),
+  ];
+}
+
+/** How fast rows compute, and as a part of the most that their machine can; empty where that is not known. */
+function rateColumns(view: View, sums: (measure: Summed) => Float64Array): readonly CsvColumn[] {
+  const [floatOps, micros, peak] = [sums("float_ops"), sums("micros"), peakRate(view.profile)];
+  const rate = (row: number): number => {
+    const seconds = (micros[row] as number) / (1e6 * view.unit("micros"));
+    return seconds > 0 ? (floatOps[row] as number) / view.unit("float_ops") / seconds : 0;
+  };
+  const cell =
+    (scale: number) =>
+    (row: number): string =>
+      scale && rate(row) > 0 ? String(rate(row) / scale) : "";
+  return [
+    ["gflops", cell(1e9)],
+    ["of_peak", cell(peak)],
   ];
 }
 

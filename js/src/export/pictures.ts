@@ -11,6 +11,7 @@ import { SCOPES, STEPS } from "../analysis/chart_rows.ts";
 import { OP_TYPES } from "../analysis/costs.ts";
 import { MEMORY } from "../analysis/memory.ts";
 import { LAYERS, OVERVIEW } from "../analysis/overview_chart.ts";
+import { ROOFLINE } from "../analysis/roofline.ts";
 import { TIMELINE } from "../analysis/timeline_chart.ts";
 import { layoutOf } from "../analysis/timeline_layout.ts";
 import { WORKERS } from "../analysis/workers_chart.ts";
@@ -32,6 +33,7 @@ export const CHARTS: readonly ChartKind[] = [
   MEMORY,
   TIMELINE,
   WORKERS,
+  ROOFLINE,
   ADVICE,
 ];
 

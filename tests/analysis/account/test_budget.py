@@ -22,13 +22,14 @@ OPS = {
     "train/update_dense": "ApplyGradientDescent",
     "send": "_Send",
 }
-STEP = on_cpu(
+EXECUTED = (
     ("next", 1000, 100),
     ("dense/MatMul", 1100, 400),
     ("gradients/dense/MatMul_grad/MatMul", 1400, 300),  # for 100 of them beside the forward pass
     ("train/update_dense", 1750, 50),  # after 50 of nothing
     ("send", 2000, 50),  # after 200 of nothing
 )
+STEP = on_cpu(*EXECUTED)
 PARTS = {
     "forward": 400,
     "backward": 200,
@@ -80,6 +81,19 @@ def test_what_was_not_recorded_of_a_step_is_not_waiting(mark: str) -> None:
     budget = time_budget(profile)
     assert micros(budget.step) == pytest.approx({part: 2 * each for part, each in PARTS.items()}, abs=0.002)
     assert f"what is told of a step is of train{mark}" in budget.notes[-1]
+
+
+@pytest.mark.parametrize("early", [[], [("dense/MatMul", -1_500_000, 1)]])
+def test_what_was_not_recorded_of_the_only_step_is_like_the_rest_once_it_is_built(early: list[Any]) -> None:
+    """A call of 6 s builds for 2 s, in which a variable may be made; then two windows of 1,050 µs are recorded."""
+    later = [(name, 2_000_000 + start, took) for name, start, took in EXECUTED]
+    ops = [(name, 2_000_000 + start, took) for name, start, took in (*early, *EXECUTED, *later)]
+    profile = replace(ran(OPS, on_cpu(*ops)), step_names=("train (warm-up, in part)",), main_kind="train")
+    runs = CellRuns.of("train", [0], [6 * SECOND], {0: FIRST_RUN}, {0: 0}, {0: 2 * SECOND})
+    cell = CellTimes.of({"first": 6 * SECOND}, entered=MICRO * 1000, runs=(runs,))
+    step = time_budget(replace(profile, cells=(cell,))).step
+    recorded = {part: 4 * each / 1050 for part, each in PARTS.items()}
+    assert step == pytest.approx({**recorded, "idle": recorded["idle"] + 2}, rel=0.01)
 
 
 def test_where_all_steps_were_recorded_a_note_says_what_was_taken_off() -> None:

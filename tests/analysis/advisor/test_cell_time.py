@@ -21,6 +21,7 @@ from tfprof_widget.profiles.cell import (
     CodeLine,
     Doing,
     FitPhase,
+    PhaseStretches,
     PythonLooks,
     PythonTime,
 )
@@ -134,6 +135,18 @@ def test_saving_and_validation() -> None:
     assert "validation_freq" in str(validation)
 
 
+def test_the_first_run_of_a_validation_is_needed_however_seldom_it_runs() -> None:
+    """Of 4 s of validation, building and running the function for the first time took 1.5 s; then of 3 s, 1.5 s."""
+    phases = (phase("step", 6), phase(VALIDATION, 4.0, times=2))
+    stretches = PhaseStretches.of([0, 1, 1], [0, 6 * SECOND, 9 * SECOND], [6 * SECOND, 3 * SECOND, SECOND])
+    first = replace(runs([1.5, 0.5], {}), start=np.array([6 * SECOND, 9 * SECOND]), kind="evaluate: test_step")
+    cell = captured(phases=phases, stretches=stretches, runs=(runs([3.0], {}), first))
+    said = "Validation takes 2.50 s of the cell's 10 s (25 %), without 1.50 s of first runs; it runs 2 times."
+    assert only(python_between(cell)).cause == said
+    shorter = replace(cell.cells[0], phases=(phases[0], phase(VALIDATION, 3.0)))
+    assert not list(python_between(replace(cell, cells=(shorter,))))
+
+
 def test_any_fit_validates() -> None:
     assert not list(python_between(captured(phases=(phase(SAVING, 0.29), phase(VALIDATION, 1.9)))))
 
@@ -171,6 +184,7 @@ def test_a_first_step_that_is_half_of_the_cell() -> None:
         "The first step of train takes 5 s of the cell's 10 s (50 %); building its function takes 4 s of that. A later "
         "step takes 1 s."
     )
+    assert finding.is_needed
     assert not list(retracing(replace(profile, main_kind="other")))
     assert not list(retracing(replace(captured(runs=(runs([4.9, 1], {}),)), main_kind="train")))
 

@@ -80,6 +80,20 @@ def test_ops_that_do_something_else(op: str) -> None:
     assert not list(layout(ran({"other": op}, on_cpu(("other", 1000, 900)))))
 
 
+@pytest.mark.parametrize(
+    ("ops", "is_of_input"),
+    [
+        ({"fed": "Placeholder", "time/first": "Transpose", "flat": "Reshape", "cell": "MatMul"}, True),
+        ({"batch": "IteratorGetNext", "cast": "Cast", "channels/first": "Transpose", "layer": "Conv2D"}, True),
+        ({"fed": "Placeholder", "layer": "Conv2D", "moved": "Transpose", "next": "Conv2D"}, False),
+    ],
+)
+def test_the_input_is_transposed_once_and_a_layout_is_kept(ops: dict[str, str], is_of_input: bool) -> None:
+    """As a recurrent network does that takes its input with the time first."""
+    fix = only(layout(chained(ops))).fix
+    assert ("before training" in fix, "data_format" in fix) == (is_of_input, not is_of_input)
+
+
 MINE = "/home/me/model.py"
 SITE = "/venv/lib/python3.11/site-packages/"
 LSTM = (MINE, f"{SITE}keras/src/layers/rnn/lstm.py", f"{SITE}keras/src/backend/tensorflow/rnn.py")

@@ -19,7 +19,8 @@ from tfprof_widget.analysis.advisor.finding import Evidence, Finding, share_of_w
 from tfprof_widget.analysis.advisor.overview import overview, percents
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.lib.arrays import ABSENT
-from tfprof_widget.profiles.cell import FIRST_RUN, TRACED, CellRuns, CellTimes, CodeLine
+from tfprof_widget.profiles.cell import FIRST_RUN, PARTLY_TRACED, RAISED, TRACED, CellRuns, CellTimes, CodeLine
+from tfprof_widget.profiles.data import EAGER
 from tfprof_widget.profiles.program import ModelLayer
 from tfprof_widget.profiles.tables import CodeStacks, Lists
 from tfprof_widget.widget.shown import ShownGraph
@@ -156,6 +157,45 @@ def test_a_graph_that_never_ran() -> None:
     profile = ran({"dense": "MatMul"})
     assert sentence(profile) == "No step was recorded, so no times are known. The graph has 1 node."
     assert overview(profile).steps.bars == ()
+
+
+def test_where_only_the_first_step_was_recorded_it_is_called_so() -> None:
+    profile = replace(model({"big": 50, "b": 25, "c": 25}), step_names=("train (warm-up)",))
+    assert "The first step takes 100 µs; " in sentence(replace(profile, main_kind="train (warm-up)"))
+    assert "A step takes 100 µs; " in sentence(replace(profile, step_names=("train",), main_kind="train"))
+
+
+def test_steps_count_as_in_the_head_line() -> None:
+    """Of four, one was traced in part, and the last one was interrupted while it was traced."""
+    mark = {0: FIRST_RUN + TRACED, 1: PARTLY_TRACED, 3: TRACED + RAISED}
+    runs = CellRuns.of("train", [SECOND * at for at in range(4)], [SECOND] * 4, mark)
+    shown = overview(replace(captured(runs=(runs,)), main_kind="train"))
+    assert shown.steps.facts[-1] == "2 of 3 traced"
+
+
+def test_a_cell_of_ops_that_take_their_time_is_no_cell_of_python() -> None:
+    """As a loop of convolutions, run one by one, for 900 of 1,000 us: a graph would hardly shorten it."""
+    ops = {"eager/Conv2D": "Conv2D", "eager/Mul": "Mul"}
+    profile = ran(ops, on_cpu(("eager/Conv2D", 1000, 900), ("eager/Mul", 1900, 100)), step_names=[EAGER])
+    cell = CellTimes.of({"python": 98 * SECOND, "tfprof": 2 * SECOND})
+    assert sentence(replace(profile, main_kind=EAGER, cells=(cell,))) == (
+        "Of the cell's 100 s, 98 % are Python and the ops that it runs one by one and 2 % are tfprof. No function runs "
+        "in it; its costliest op type is Conv2D, with 90 % of the op time."
+    )
+
+
+def test_no_gain_is_told_of_a_first_step_for_every_training_has_one() -> None:
+    runs = CellRuns.of("train", [0, 6 * SECOND], [6 * SECOND, SECOND], {0: FIRST_RUN}, usual_nanos=SECOND)
+    said = sentence(replace(captured(runs=(runs,)), main_kind="train"))
+    assert said.startswith("The first step of train takes 6 s of the cell's 10 s (60 %).")
+    assert said.endswith("to see what training takes.")
+
+
+def test_a_cell_without_steps_tells_its_largest_parts() -> None:
+    """As one whose first step was interrupted, or a loop over a dataset in which no function is called."""
+    cell = CellTimes.of({"input": 39 * 10**7, "python": 34 * 10**7, "tfprof": 27 * 10**7})
+    said = "Of the cell's 1 s, 39 % are waiting for input and 34 % are Python between steps. No step was recorded."
+    assert sentence(replace(ran({"dense": "MatMul"}), cells=(cell,))) == said
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=1).filter(any))

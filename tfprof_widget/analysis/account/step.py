@@ -11,11 +11,14 @@ from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.profiles.cell import STEP_PARTS, CellRuns, CellTimes, RecordedSteps
-from tfprof_widget.profiles.data import EAGER, ProfileData, kind_of_steps
+from tfprof_widget.profiles.data import EAGER, FIRST_PART, PARTIAL, ProfileData, kind_of_steps
 from tfprof_widget.profiles.program import ROLES
 
 GAP_NANOS = 100_000
 """What is shorter than this between two ops is the runtime's: threads are woken, and kernels are launched."""
+
+UNRECORDED_NANOS = 20_000_000
+"""Of a step that was recorded in part, what is longer than this between two ops was not recorded."""
 
 ROLES_BY_RANK = ("forward", "backward", "update", "transfers", "input")
 
@@ -73,8 +76,12 @@ def _recorded(profile: ProfileData) -> RecordedSteps:
     everything = np.ones(len(profile.executions.step), np.bool_)
     for step, (role, start, end) in enumerate(_by_step(profile, everything) if profile.steps else ()):
         wall = _wall(profile, step, start, end)
-        if profile.step_names[step] != EAGER and wall.nanos:
-            found.append((step, wall.nanos, _parts(wall, role, start, end)))
+        name = profile.step_names[step]
+        if name != EAGER and wall.nanos:
+            divided = _parts(wall, role, start, end)
+            if name.endswith((PARTIAL, FIRST_PART)):
+                divided = _of_whole(divided, wall, start, end)
+            found.append((step, wall.nanos, divided))
     steps, nanos, parts = zip(*found, strict=True) if found else ((), (), ())
     return RecordedSteps(
         np.array(steps, np.int32), np.array(nanos, np.int64), np.array(parts, np.int64).reshape(-1, len(STEP_PARTS))
@@ -86,12 +93,14 @@ class _Wall:
     """When a step began and ended by the clock of its ops, how long it took, and which gaps of it are the runtime's.
 
     Where the clock of its ops is another one than that by which it is known how long it took, it is as long as its ops.
+    It began with `building` its function, if that had to be built.
     """
 
     start: int
     end: int
     nanos: int
     gap: int
+    building: int = 0
 
 
 def _wall(profile: ProfileData, step: int, start: Integers, end: Integers) -> _Wall:
@@ -99,10 +108,10 @@ def _wall(profile: ProfileData, step: int, start: Integers, end: Integers) -> _W
     run = _run_of(profile, step)
     if run is None:
         return _Wall(first, last, last - first, GAP_NANOS)
-    began, nanos, slower, is_same_clock = run
+    began, nanos, building, slower, is_same_clock = run
     if is_same_clock:
         first, last = began, began + nanos
-    return _Wall(first, last, max(nanos, last - first), round(GAP_NANOS * slower))
+    return _Wall(first, last, max(nanos, last - first), round(GAP_NANOS * slower), building)
 
 
 def _ends(start: Integers, end: Integers) -> tuple[int, int]:
@@ -110,20 +119,24 @@ def _ends(start: Integers, end: Integers) -> tuple[int, int]:
     return (int(start.min()), int(end.max())) if len(start) else (0, 0)
 
 
-def _run_of(profile: ProfileData, step: int) -> tuple[int, int, float, bool] | None:
-    """When the run of a step began, what it took, how many times as much as untraced ones, and if by its ops' clock."""
+_Run = tuple[int, int, int, float, bool]
+
+
+def _run_of(profile: ProfileData, step: int) -> _Run | None:
+    """When the run of a step began, what it and building took, by how much tracing slowed it, if by its ops' clock."""
     runs_of = profile.cache.kept("runs of steps", lambda: _runs_of_steps(profile))
     return runs_of.get(step)
 
 
-def _runs_of_steps(profile: ProfileData) -> dict[int, tuple[int, int, float, bool]]:
+def _runs_of_steps(profile: ProfileData) -> dict[int, _Run]:
     found = {}
     for step, (cell, runs, row) in rows_of_steps(profile).items():
         steady = runs.nanos[runs.is_traced & ~runs.is_first]
         traced = float(np.median(steady)) if len(steady) else 0.0
         slower = max(traced / runs.usual_nanos, 1.0) if runs.usual_nanos and traced > 0 else 1.0
         is_same_clock = profile.workers_of_steps[step] == cell.worker
-        found[step] = cell.entered + int(runs.start[row]), int(runs.nanos[row]), slower, is_same_clock
+        began, nanos, building = (int(column[row]) for column in (runs.start, runs.nanos, runs.building))
+        found[step] = cell.entered + began, nanos, building, slower, is_same_clock
     return found
 
 
@@ -157,3 +170,22 @@ def _parts(wall: _Wall, role: NDArray[np.int8], start: Integers, end: Integers) 
     found["idle"] = free.at_least(wall.gap).length + around * (around >= wall.gap)
     found["runtime"] = free.length + around - found["idle"]
     return list(found.values())
+
+
+def _of_whole(parts: list[int], wall: _Wall, start: Integers, end: Integers) -> list[int]:
+    """The parts of a step that was recorded in part, once it is under way taken to be those of the rest too.
+
+    Before that, Python builds the function and TensorFlow optimizes it. Then windows are closed between ops, as in
+    pauses: what is long between two ops says nothing of the step.
+    """
+    gaps = Intervals.of(np.array([wall.start]), np.array([wall.end])).without(Intervals.of(start, end))
+    long = gaps.at_least(UNRECORDED_NANOS)
+    before = int((long.end - long.start)[long.start <= wall.start + wall.building].sum())
+    found = dict(zip(STEP_PARTS, parts, strict=True))
+    found["idle"] = max(found["idle"] - long.length, 0)
+    recorded = sum(found.values())
+    if not recorded:
+        return parts
+    scaled = {part: each * (wall.nanos - before) // recorded for part, each in found.items()}
+    scaled["idle"] += wall.nanos - sum(scaled.values())
+    return list(scaled.values())

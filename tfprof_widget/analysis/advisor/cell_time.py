@@ -13,6 +13,7 @@ from tfprof_widget.analysis.advisor.finding import LEAST_OF_CELL, Evidence, Find
 from tfprof_widget.analysis.advisor.patches import one_signature, seldom_called, several_steps, whole_batches
 from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
+from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.text import is_of_library, written_percent, written_seconds
 from tfprof_widget.profiles.cell import BETWEEN, NEXT_BATCH, SAVING, STEP, VALIDATION, CellTimes, CodeLine, FitPhase
 from tfprof_widget.profiles.data import FIRST, ProfileData, kind_of_steps
@@ -115,13 +116,26 @@ _OF_PHASE = {
 
 
 def _phase(profile: ProfileData, cell: CellTimes, name: str, least: float) -> Iterator[Finding]:
-    phase = next((each for each in cell.phases if each.name == name), None)
-    if phase is None or phase.nanos < least * cell.nanos:
+    place = next((at for at, each in enumerate(cell.phases) if each.name == name), None)
+    if place is None:
+        return
+    phase, first = cell.phases[place], _first_runs_in(cell, place)
+    nanos = phase.nanos - first  # a first run builds its function, which it has to do once, however much is done less
+    if nanos < least * cell.nanos:
         return
     said, fix = _OF_PHASE[name]
     times = f"{phase.times:,} times" if phase.times > 1 else "once"
-    cause = f"{said} {of_cell(phase.nanos / 1e9, cell)}; it runs {times}."
-    yield Finding(cause, _timeline(profile), fix, of_cell=phase.nanos / cell.nanos)
+    beside = f", without {written_seconds(first / 1e9)} of first runs" if first >= LEAST_OF_CELL * cell.nanos else ""
+    cause = f"{said} {of_cell(nanos / 1e9, cell)}{beside}; it runs {times}."
+    yield Finding(cause, _timeline(profile), fix, of_cell=nanos / cell.nanos)
+
+
+def _first_runs_in(cell: CellTimes, place: int) -> int:
+    """The time of first runs, such as that of an `evaluate`, within the phase at this place, in nanoseconds."""
+    own = cell.stretches.phase == place
+    within = Intervals.of(cell.stretches.start[own], (cell.stretches.start + cell.stretches.nanos)[own])
+    first = [(runs.start[runs.is_first], (runs.start + runs.nanos)[runs.is_first]) for runs in cell.runs]
+    return sum(Intervals.of(start, end).shared(within) for start, end in first)
 
 
 FIX_OF_CALLS = (
@@ -231,4 +245,5 @@ def _first_step(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
         "Run more steps in this cell, or one step in a cell before it, to see what training takes: in the first step "
         "TensorFlow builds and optimizes the graph.",
         of_cell=int(runs.nanos[0]) / cell.nanos,
+        is_needed=True,
     )

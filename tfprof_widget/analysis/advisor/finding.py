@@ -83,8 +83,8 @@ class Finding:
     """A finding of a checker; its text is a report of an AdviceProto.
 
     What it is about takes the share `of_cell` of the cell's wall time, or the share `of_step` of a step's; both are 0
-    if that is not known. `line` is the user's line that it names, and `patch` what to change there, if that is
-    mechanical. `gain` is what a step would gain, if that can be predicted.
+    if that is not known. Of what `is_needed` none of that can be saved. `line` is the user's line that it names, and
+    `patch` what to change there, if that is mechanical. `gain` is what a step would gain, if that can be predicted.
 
     >>> print(Finding("Pads take half of the time.", Evidence("op"), "Let the convolution pad."))
     Pads take half of the time.
@@ -99,6 +99,7 @@ class Finding:
     of_step: float = 0.0
     line: CodeLine | None = None
     patch: CodeChange | None = None
+    is_needed: bool = False
     gain: Gain | None = None
 
     def __str__(self) -> str:

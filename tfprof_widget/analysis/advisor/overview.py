@@ -20,8 +20,8 @@ from tfprof_widget.engine.measures import measures
 from tfprof_widget.engine.roles import GraphRoles
 from tfprof_widget.lib.arrays import ABSENT, Integers
 from tfprof_widget.lib.text import is_of_library, written_seconds
-from tfprof_widget.profiles.cell import STEP_PARTS, TRACED, CellRuns, CellTimes, CodeLine
-from tfprof_widget.profiles.data import ProfileData
+from tfprof_widget.profiles.cell import PARTLY_TRACED, RAISED, STEP_PARTS, TRACED, CellRuns, CellTimes, CodeLine
+from tfprof_widget.profiles.data import EAGER, FIRST, ProfileData
 from tfprof_widget.profiles.options import Options
 
 MOST_BARS = 120
@@ -172,7 +172,10 @@ def _recorded_alone(profile: ProfileData) -> CellRuns:
 
 
 def _facts(runs: CellRuns, budget: TimeBudget) -> Iterator[str]:
-    """What there is to say of all steps: the median, 95 % of them, the first, outliers, and how many were traced."""
+    """What there is to say of all steps: the median, 95 % of them, the first, outliers, and how many were traced.
+
+    Steps that raised do not count here, nor in the head line, where those that were traced in part do.
+    """
     later = runs.nanos[~runs.is_first] if (~runs.is_first).any() else runs.nanos
     steady = runs.nanos[runs.is_steady] if runs.is_steady.any() else later
     usual = budget.step_seconds or float(np.median(steady)) / 1e9
@@ -184,7 +187,8 @@ def _facts(runs: CellRuns, budget: TimeBudget) -> Iterator[str]:
     outliers = int((steady > SLOW * np.median(steady)).sum())
     if outliers:
         yield f"{outliers:,} outlier{'s' * (outliers > 1)} above {SLOW} times the median"
-    yield f"{int(runs.is_traced.sum()):,} of {len(runs):,} traced"
+    traced, counted = (runs.mark & (TRACED | PARTLY_TRACED)) > 0, (runs.mark & RAISED) == 0
+    yield f"{int((traced & counted).sum()):,} of {int(counted.sum()):,} traced"
 
 
 STANDS_OUT = 0.05
@@ -231,7 +235,8 @@ def _sentence(profile: ProfileData, budget: TimeBudget) -> str:
     """What takes the time where no finding leads: one layer, or that nothing stands out."""
     if not budget.step_seconds:
         return _without_steps(profile, budget)
-    step = f"A step takes {written_seconds(budget.step_seconds)}"
+    which = "The first step" if profile.main_kind.endswith(FIRST) else "A step"
+    step = f"{which} takes {written_seconds(budget.step_seconds)}"
     layer = _costliest_layer(profile)
     nothing = f"Nothing stands out. {_largest(budget)}{step}"
     if layer is None:
@@ -244,13 +249,18 @@ def _sentence(profile: ProfileData, budget: TimeBudget) -> str:
     return f"{nothing}; {most}."
 
 
-def _largest(budget: TimeBudget) -> str:
+_PYTHON_AND_OPS = "Python and the ops that it runs one by one"
+
+
+def _largest(budget: TimeBudget, python: str = CELL_NAMES["python"]) -> str:
     """The two parts that take most of the cell; empty if no cell was captured."""
     if not budget.cell_seconds:
         return ""
     found = sorted(budget.cell.items(), key=lambda each: -each[1])[:2]
     said = " and ".join(
-        f"{round(100 * seconds / budget.cell_seconds)} % are {CELL_NAMES[part]}" for part, seconds in found if seconds
+        f"{round(100 * seconds / budget.cell_seconds)} % are {python if part == 'python' else CELL_NAMES[part]}"
+        for part, seconds in found
+        if seconds
     )
     return f"Of the cell's {written_seconds(budget.cell_seconds)}, {said}. "
 
@@ -259,7 +269,7 @@ def _of_finding(finding: Finding, profile: ProfileData, budget: TimeBudget) -> s
     share = share_of_whole(finding, profile)
     what, whole = ("the cell", budget.cell_seconds) if budget.cell_seconds else ("a step", budget.step_seconds)
     rest = f"{written_seconds(whole * (1 - share))} instead of {written_seconds(whole)}"
-    gain = f" Without this {what} would take {rest}." if whole and share < NEARLY_ALL else ""
+    gain = f" Without this {what} would take {rest}." if whole and share < NEARLY_ALL and not finding.is_needed else ""
     return f"{finding.cause} {first_advice(finding.fix)}{gain}"
 
 
@@ -279,11 +289,15 @@ def first_advice(fix: str) -> str:
 
 
 def _without_steps(profile: ProfileData, budget: TimeBudget) -> str:
-    count = len(profile.nodes)
-    nodes = f"The graph has {count:,} node{'' if count == 1 else 's'}."
     if not budget.cell_seconds:
-        return f"No step was recorded, so no times are known. {nodes}"
-    return f"The cell took {written_seconds(budget.cell_seconds)}, but no step of it was recorded. {nodes}"
+        count = len(profile.nodes)
+        return f"No step was recorded, so no times are known. The graph has {count:,} node{'' if count == 1 else 's'}."
+    nanos = measures(profile, Options.of(run_name_regexes=[re.escape(EAGER)])).columns["micros"]
+    if profile.main_kind != EAGER or not nanos.any():
+        return f"{_largest(budget)}No step was recorded."
+    name, share = _largest_beside(profile, nanos, int(nanos.sum()))
+    most = f"its costliest op type is {name}, with {round(100 * share)} % of the op time"
+    return f"{_largest(budget, python=_PYTHON_AND_OPS)}No function runs in it; {most}."
 
 
 @dataclass(frozen=True)

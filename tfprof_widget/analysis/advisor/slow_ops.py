@@ -31,16 +31,18 @@ PADS = r"(Mirror)?Pad(V2)?(Grad)?"
 def layout(profile: ProfileData) -> Iterator[Finding]:
     """A finding if transposing takes much of the op time, and one if padding for convolutions or of the input does."""
     steady = SteadySteps.of(profile)
+    transposes = steady.ops(TRANSPOSES)
+    before_convolutions, after_input = _beside(steady)
+    is_of_input = 2 * steady.share(transposes & after_input) > steady.share(transposes)
     yield from _found(
         steady,
-        steady.ops(TRANSPOSES),
+        transposes,
         "Transposing tensors takes {} of the op time and computes nothing.",
-        "Use one layout from the input on (the same data_format for all convolutions and poolings), and give "
-        "tf.matmul transpose_a or transpose_b instead of a transposed tensor.",
+        _FIX_OF_INPUT if is_of_input else _FIX_OF_LAYOUT,
     )
     yield from _found(
         steady,
-        _pads_to_avoid(steady),
+        steady.ops(PADS) & (before_convolutions | after_input),  # the gradient of a slice is a pad that has to be
         "Padding tensors takes {} of the op time, and later ops compute on the padding.",
         "Let the convolution pad (padding='SAME'), pad once in the input pipeline, and batch sequences of similar "
         "length (tf.data's bucket_by_sequence_length).",
@@ -53,20 +55,30 @@ _HANDS_ON = r"Identity|Cast|Reshape|ExpandDims|Transpose"
 _MOST_HANDED_ON = 4
 
 
-def _pads_to_avoid(steady: SteadySteps) -> Flags:
-    """The pads for a convolution or pooling and those of the input; the gradient of a slice is a pad that has to be."""
+_FIX_OF_LAYOUT = (
+    "Use one layout from the input on (the same data_format for all convolutions and poolings), and give "
+    "tf.matmul transpose_a or transpose_b instead of a transposed tensor."
+)
+_FIX_OF_INPUT = (
+    "Most of it is the input: give it in the order in which it is used. Transpose the data once before training, or in "
+    "the input pipeline."
+)
+
+
+def _beside(steady: SteadySteps) -> tuple[Flags, Flags]:
+    """The nodes whose output goes to a convolution or pooling, and those that take the input, as it is handed on."""
     edges = steady.profile.nodes.inputs
     target, source = np.repeat(np.arange(len(edges)), np.diff(edges.start)), edges.values
     target, source = target[source >= 0], source[source >= 0]
     hands_on = steady.ops(_HANDS_ON)
-    avoidable, given = steady.ops(_CONVOLUTIONS), steady.ops(_GIVEN)
+    convolved, given = steady.ops(_CONVOLUTIONS), steady.ops(_GIVEN)
     for _ in range(1 + _MOST_HANDED_ON):
         feeds, fed = np.zeros((2, len(edges)), np.bool_)
-        feeds[source[avoidable[target]]] = True
+        feeds[source[convolved[target]]] = True
         fed[target[given[source]]] = True
-        avoidable |= feeds & hands_on
+        convolved |= feeds & hands_on
         given |= fed & hands_on
-    return steady.ops(PADS) & (feeds | fed)
+    return feeds, fed
 
 
 def _of_step(steady: SteadySteps, nodes: Flags) -> float:
@@ -238,7 +250,8 @@ def flop_rate(profile: ProfileData) -> Iterator[Finding]:
     for row in _unlike(steady, slowest, np.flatnonzero(compared & is_fast).tolist()):
         name, op = nodes.names[row], nodes.ops[nodes.op[row]]
         yield Finding(
-            f"{name} ({op}) takes {written_percent(nanos[row] / total, 0)} of the op time at {_written(rate[row])}. "
+            f"{name} ({op}) takes {written_percent(steady.nanos[row] / total, 0)} of the op time, usually at "
+            f"{_written(rate[row])}. "
             f"The fastest product on this device reaches {_written(best[nodes.device[row]])}.",
             Evidence(
                 "scope",

@@ -190,13 +190,29 @@ def _eager_loop(profile: ProfileData) -> Iterator[Finding]:
 
 
 def _share_of_ops(eager: SteadySteps) -> float:
-    """The share of ops in the recorded time between steps, without ops of input, which mostly wait."""
-    profile = eager.profile
+    """The share of ops in the recorded time between steps, without ops of input, which mostly wait.
+
+    In a cell without other steps eager ops are recorded now and then: each time tells of the time since the one before,
+    and the last one of the rest of the cell too. For what comes first may only set up.
+    """
+    profile, cell = eager.profile, eager.profile.cell
     others = SteadySteps(profile, np.array([*set(range(len(profile.steps))) - {*eager.steps.tolist()}], np.int64))
+    if len(others.steps) or cell is None:
+        ran, recorded = _ran_between(eager, others)
+        return ran / max(recorded, 1)
+    windows = [SteadySteps(profile, np.array([step])) for step in eager.steps.tolist()]
+    windows = sorted((each for each in windows if each.wall.length), key=lambda each: int(each.wall.end[-1]))
+    ends = [int(each.wall.end[-1]) for each in windows]
+    spans = np.diff([cell.entered, *ends[:-1], cell.entered + cell.nanos]).clip(1)
+    shares = [ran / max(recorded, 1) for ran, recorded in (_ran_between(each, others) for each in windows)]
+    return float(np.average(shares, weights=spans)) if shares else 0.0
+
+
+def _ran_between(eager: SteadySteps, others: SteadySteps) -> tuple[int, int]:
+    """How long eager ops but those of input ran between other steps, and how long that was."""
     counts = ~eager.of_nodes(eager.is_data | eager.ops(FETCHES + "|MakeIterator|.*Dataset.*"))
     between = eager.wall.without(others.wall)
-    ran = between.length - between.without(eager.during(counts)).length
-    return ran / max(between.length, 1)
+    return between.length - between.without(eager.during(counts)).length, between.length
 
 
 COPIES = r"(?i).*memcpy.*|Copy(Host)?"

@@ -1,27 +1,32 @@
-// The charts beside a table: costs by op type, scopes, steps.
+// The charts beside a table: costs by op type, scopes, steps, and the roofline.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { type ChartRows, chartRowsOf, type ScopeRow, type StepRow } from "../../analysis/chart_rows.ts";
 import type { CostRow } from "../../analysis/costs.ts";
+import { type Roofline, rooflineOf } from "../../analysis/roofline.ts";
 import { COST_TITLES, SCOPE_TITLES, SIZES, STATIC_TITLE, STEPS_TITLE } from "../../data/chart_words.ts";
 import type { Metric } from "../../data/protocol.ts";
+import type { View } from "../../engine/view.ts";
 import { selectedNodes, selectionAfter } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
 import { afterPaint, Skeleton } from "../../ui/lazy.tsx";
 import { MetricSwitch } from "../../ui/tables.tsx";
 import { Chart, type ChartMark } from "./chart.tsx";
+import { RooflineChart } from "./roofline.tsx";
 
 /** The charts, which follow the table a paint later; where there is no table, that of the op types alone. */
 export function Charts({ store, isAlone = false }: { readonly store: Store; readonly isAlone?: boolean }) {
   const panel = useSignal<ChartRows | null>(null);
+  const roofline = useSignal<Roofline | null>(null);
   const later = useMemo(
     () =>
       afterPaint(() => {
         const { view } = store.evaluation.peek();
         panel.value = view && chartRowsOf(view, store.metric.peek(), selectedNodes(store).peek());
+        roofline.value = view && !isAlone ? shownRoofline(store, view) : null;
       }),
-    [store, panel],
+    [store, panel, roofline, isAlone],
   );
   useSignalEffect(() => {
     // What the view follows from, and not the view: that is evaluated when the table is drawn.
@@ -41,8 +46,18 @@ export function Charts({ store, isAlone = false }: { readonly store: Store; read
       <CostChart store={store} panel={shown} />
       {shown && !isAlone && shown.scopes.length > 1 && <ScopeChart store={store} panel={shown} />}
       {shown && !isAlone && shown.steps.length > 1 && <StepChart store={store} rows={shown.steps} />}
+      {roofline.value && <RooflineChart store={store} found={roofline.value} />}
     </div>
   );
+}
+
+/** The roofline of op types and layers; rows of trees are in each other, and of frames they are in several functions. */
+function shownRoofline(store: Store, view: View): Roofline | null {
+  if (view.kind !== "op" && view.kind !== "layers") return null;
+  const [names, flags] = [store.selection.peek(), selectedNodes(store).peek()];
+  const isLit = (row: number): boolean =>
+    !names.length || names.includes(view.name(row)) || view.membersOf(row).some((node) => !!flags?.[node]);
+  return rooflineOf(view, store.shown.profile, isLit);
 }
 
 const USUAL_BARS = 12;

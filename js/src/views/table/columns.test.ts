@@ -47,6 +47,42 @@ describe("the columns", () => {
   });
 });
 
+describe("the rates of layers", () => {
+  const layered = (rates: readonly number[]): typeof MODEL => ({
+    ...MODEL,
+    late: (name: string) =>
+      ({
+        "layers.names": ["a", "b"],
+        "layers.types": ["Dense", "Dense"],
+        "layers.parent": Int32Array.of(-1, -1),
+        "layers.layer": Int32Array.of(0, 1),
+        "layers.role": Int32Array.of(0, 0),
+        "nodes.moved_bytes": Float64Array.of(100, 100),
+        "nodes.work_known": Int32Array.of(1, 1),
+        "roof.rates": Float64Array.from(rates),
+        "roof.words": ["a CPU", ""],
+        "roof.step_nanos": Float64Array.of(9),
+      })[name],
+  });
+  const cellsOf = (rates: readonly number[], key: string): string[] | undefined => {
+    const found = columns("layers", {}, layered(rates)).find((column) => column.key === key);
+    return found && cells(found, 3);
+  };
+
+  test("are float operations by time, also as a part of the peak", () => {
+    // Of the layer a: 10 FLOP in 2 ms, of a peak of 20 kFLOP/s; b has none.
+    expect(cellsOf([20_000, 9, 20_000, 9], "of_peak")).toEqual(["25.0 %", "25.0 %", "–"]);
+    const gflops = columns("layers", {}, layered([])).find(({ key }) => key === "gflops");
+    expect(Number(gflops?.plain(1))).toBeCloseTo(5e-6, 12);
+    expect(gflops?.title).toBe("GFLOP/s");
+  });
+
+  test("have no part of a peak that is not known", () => {
+    expect(cellsOf([], "of_peak")).toBeUndefined();
+    expect(columns("scope", {}, layered([])).some(({ key }) => key === "gflops")).toBe(false);
+  });
+});
+
 test("the types of kernels are told beside the plain ones", () => {
   const kernels = profileOf(`
     a/one = _MklNativeFusedConv2D() 2us

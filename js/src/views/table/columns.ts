@@ -1,6 +1,7 @@
 // The columns of the tree grid: their texts and descriptions, and how many of them fit.
 
 import { deviceLabel } from "../../analysis/devices.ts";
+import { peakRate } from "../../analysis/roofline.ts";
 import { type Order, PASSES, type SelectColumn, type SelectColumn as Selected } from "../../data/protocol.ts";
 import type { Indices, Numbers } from "../../engine/columns.ts";
 import { layerTypes } from "../../engine/layers.ts";
@@ -80,6 +81,7 @@ export function tableColumns(listing: Listing): readonly TableColumn[] {
     ...passes.map((pass) => measureColumn(listing, pass)),
     shareColumn(listing),
     ...others.map((measure) => measureColumn(listing, measure)),
+    ...(view.kind === "layers" && view.grandTotal("float_ops") ? rateColumns(listing) : []),
     ...(select.includes("occurrence") ? nodeColumns(listing) : []),
     ...(select.includes("num_hidden_ops")
       ? [countColumn("num_hidden_ops", "hidden", view.hidden, "nodes below that are not shown")]
@@ -100,6 +102,7 @@ export function fitting(
   const need = ({ key }: TableColumn): number => {
     if (key === "own" || key === "total") return key === "total" ? 4 : 3;
     if (isPass(key)) return 1.5;
+    if (key === "gflops" || key === "of_peak") return 1.2;
     return asked.includes(key) ? 2 : Number(isMeasure(key));
   };
   let left = room - LEAST_NAME;
@@ -177,6 +180,43 @@ function measureColumn({ view }: Listing, measure: Summed): TableColumn {
     order: orderOf(measure),
     ...numbers(measure, (row) => (values[row] as number) / unit),
   };
+}
+
+/** How fast a layer computes, and how near that is to the most that its machine can do. */
+function rateColumns({ view }: Listing): readonly TableColumn[] {
+  const [floatOps, micros] = [view.total("float_ops"), view.total("micros")];
+  const peak = peakRate(view.profile);
+  const rate = (row: number): number => {
+    const seconds = (micros[row] as number) / view.unit("micros") / 1e6;
+    return seconds > 0 ? (floatOps[row] as number) / view.unit("float_ops") / seconds : 0;
+  };
+  const column = (
+    key: string,
+    title: string,
+    help: string,
+    value: (row: number) => number,
+    unit: string,
+  ) => ({
+    key,
+    title,
+    help,
+    width: 76,
+    order: null,
+    text: (row: number) => (value(row) > 0 ? `${value(row).toFixed(1)}${unit}` : NOTHING),
+    full: (row: number) => (value(row) > 0 ? `${value(row)} ${unit.trim() || title}` : NOTHING),
+    plain: (row: number) => String(value(row)),
+  });
+  const told = "of the row and all below it";
+  const gflops = column(
+    "gflops",
+    "GFLOP/s",
+    `float operations a second, ${told}`,
+    (row) => rate(row) / 1e9,
+    "",
+  );
+  if (!peak) return [gflops];
+  const help = `rate as a part of the most that the machine reached or the accelerator tells, ${told}`;
+  return [gflops, column("of_peak", "of peak", help, (row) => (100 * rate(row)) / peak, " %")];
 }
 
 /** How many nodes a row stands for, which no row of the code view knows. */
