@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tfprof_widget.analysis.account.budget import TimeBudget
     from tfprof_widget.analysis.machines import Machine
+    from tfprof_widget.profiles.data import ProfileData
 
 
 class Accounted(Replayed):

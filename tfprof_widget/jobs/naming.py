@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def task_name(
 def host_name() -> str:
     """The name of this machine, without its domain."""
     try:
-        return socket.gethostname().partition(".")[0] or "host"
+        return platform.node().partition(".")[0] or "host"
     except OSError:
         return "host"
 
