@@ -11,12 +11,12 @@ from typing import Any
 from tfprof_widget.capturing.called_functions import CalledFunctions, free_name
 from tfprof_widget.capturing.collectives import has_collectives
 from tfprof_widget.capturing.models import UsedModels
-from tfprof_widget.capturing.recorder import OTHERS_OPS, SamplingRecorder, eager_runs
+from tfprof_widget.capturing.recorder import OTHERS_OPS, SamplingRecorder
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, steps_shown
 from tfprof_widget.capturing.sampling import Adaptive, Policy, Steps
 from tfprof_widget.capturing.sampling_notes import note_on_cost, note_on_parts
 from tfprof_widget.capturing.servers import with_servers
-from tfprof_widget.capturing.tallies import EARLY_RUNS, FEWEST_COMPARED, Choice, KindTally
+from tfprof_widget.capturing.tallies import EARLY_RUNS, FEWEST_COMPARED, Choice, KindTally, eager_runs
 from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.trace_store import ROOM, TraceStore, read_window, with_marks
 from tfprof_widget.capturing.windows import (
