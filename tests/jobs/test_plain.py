@@ -157,6 +157,16 @@ def test_what_cannot_be_done_is_told_before_anything_runs(words: tuple[str, ...]
     assert len(outcome.err) < 450
 
 
+def test_launcher_starts_programs_that_are_followed(tmp_path: Path) -> None:
+    """The launcher is `env`; the program and its child tell that a capture waits for TensorFlow in them."""
+    child = "import sys; print([type(each).__name__ for each in sys.meta_path][0])"
+    source = f"import subprocess, sys\n{child}\nsys.stdout.flush()\nsubprocess.run([sys.executable, '-c', {child!r}])"
+    (tmp_path / "prog.py").write_text(source, encoding="utf-8")
+    outcome = run("--follow", "--out", "jobs", "env", RUN[0], "prog.py", folder=tmp_path)
+    assert (outcome.out, outcome.err, outcome.code) == ("_Imported\n_Imported\n", "", 0)
+    assert list(tmp_path.glob("jobs/*/*")) == []  # nothing ran in either
+
+
 def test_directory_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     (tmp_path / "prog.py").write_text("print('ran')", encoding="utf-8")

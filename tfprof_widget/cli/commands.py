@@ -349,7 +349,6 @@ DEMO = Command(
     needs_files=False,
 )
 _ALL = (
-    *JOB_COMMANDS,
     SCOPE,
     GRAPH,
     OP,
@@ -363,6 +362,7 @@ _ALL = (
     REPORT,
     MERGE,
     DEMO,
+    *JOB_COMMANDS,
     QUIT,
     EXIT,
 )
