@@ -47,6 +47,7 @@ ASIDE = {
     "capturing/time_hooks": "hooks what takes time beside runs",
     "capturing/recording": "defines what a capture gets",
     "capturing/tallies": "counts and times runs for `sampling`",
+    "capturing/sampling_notes": "notes what was not traced, and what that means",
     "ingest/live/captures": "does the reading for `stacks`",
     "ingest/live/functions": "finds that no function ran",
     "ingest/xspace/events": "finds no trace of a function",
