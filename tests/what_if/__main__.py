@@ -42,16 +42,16 @@ def main() -> None:
 
 def middle(rounds: Sequence[Trial]) -> Trial:
     """The round whose prediction was off by the median of those of its edit; a refused one if most were refused."""
-    held = [trial for trial in rounds if not trial.refused]
+    held = [trial for trial in rounds if not trial.is_refused]
     if 2 * len(held) < len(rounds):
-        return next(trial for trial in rounds if trial.refused)
+        return next(trial for trial in rounds if trial.is_refused)
     return sorted(held, key=lambda trial: trial.off)[(len(held) - 1) // 2]
 
 
 def page(rounds: Sequence[Sequence[Trial]]) -> str:
     """What was found, and the table."""
     trials = [middle(each) for each in rounds]
-    held = [trial for trial in trials if not trial.refused]
+    held = [trial for trial in trials if not trial.is_refused]
     of_all = [trial for each in rounds for trial in each]
     replays = np.abs([trial.replay_off for trial in of_all])
     off = np.abs([trial.off for trial in held])
@@ -60,7 +60,7 @@ def page(rounds: Sequence[Sequence[Trial]]) -> str:
         f"{len(trials)} edits of {models} models, {ROUNDS} rounds each; {os.cpu_count()} cores, "
         f"Python {platform.python_version()}. Replayed without any change, steps were "
         f"{_percent(np.median(replays))} off in the median of all {len(of_all)} rounds and {_percent(replays.max())} "
-        f"at worst; {sum(bool(trial.refused) for trial in of_all)} rounds were refused. Of the rounds in the middle, "
+        f"at worst; {sum(trial.is_refused for trial in of_all)} rounds were refused. Of the rounds in the middle, "
         f"predictions were {_percent(np.median(off))} off in the median and {_percent(off.max())} at worst, and "
         f"{sum(trial.is_covered for trial in held)} of {len(held)} intervals hold the measured step."
     )
@@ -69,7 +69,7 @@ def page(rounds: Sequence[Sequence[Trial]]) -> str:
 
 
 def _line(trial: Trial) -> str:
-    refused = trial.refused.partition(":")[0]
+    refused = "refused" if trial.is_refused else ""
     cells = (
         f"{trial.model}: {trial.edit}",
         f"{trial.executions}",

@@ -16,7 +16,7 @@ import numpy as np
 from tests.what_if.models import MODELS, STEPS, Cell, Edit, Model
 from tfprof_widget.analysis.account.step import recorded_steps
 from tfprof_widget.analysis.replay.changes import INPUT_KEY
-from tfprof_widget.analysis.replay.prediction import SLOWDOWNS, Replay
+from tfprof_widget.analysis.replay.prediction import MOST_OFF, SLOWDOWNS, Replay
 from tfprof_widget.analysis.replay.recorded_work import work_of
 from tfprof_widget.analysis.replay.scheduler import scheduled
 from tfprof_widget.analysis.steady import SteadySteps
@@ -58,6 +58,11 @@ class Trial:
     def replay_off(self) -> float:
         """How far off the unchanged replay was."""
         return self.replayed / self.before - 1
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing was predicted, as the replay did not hold."""
+        return bool(self.refused) or abs(self.replay_off) > MOST_OFF
 
     @property
     def off(self) -> float:

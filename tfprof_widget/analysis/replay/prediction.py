@@ -175,8 +175,10 @@ class Replay:
 
     @property
     def off(self) -> float:
-        """How far off the replay is in the median step, as a share of what was measured."""
-        return float(np.median(np.abs(self.replayed / np.maximum(self.measured, 1) - 1)))
+        """How far off the replay is, as a share of what was measured: in the median step, or between the medians."""
+        measured = np.maximum(self.measured, 1)
+        between = abs(float(np.median(self.replayed) / np.median(measured)) - 1)
+        return max(float(np.median(np.abs(self.replayed / measured - 1))), between)
 
     def check(self) -> None:
         """Refuse to predict where the unchanged replay is not the measured step."""
