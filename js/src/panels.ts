@@ -9,6 +9,7 @@ import type { Panels } from "./state/store.ts";
 import comparing from "./styles/comparing.css";
 import drawings from "./styles/drawings.css";
 import filters from "./styles/filters.css";
+import live from "./styles/live.css";
 import graph from "./styles/graph.css";
 import media from "./styles/media.css";
 import overview from "./styles/overview.css";
@@ -20,6 +21,7 @@ import { CutLine } from "./views/cut_graph.tsx";
 import { Filters } from "./views/filters.tsx";
 import { GraphPanel } from "./views/graph/graph.tsx";
 import { HistoryPanel } from "./views/history/history.tsx";
+import { JobsPanel } from "./views/jobs.tsx";
 import { MemoryPanel } from "./views/memory.tsx";
 import { OverviewPanel } from "./views/overview/overview.tsx";
 import { SelectionPanel } from "./views/selection.tsx";
@@ -42,6 +44,7 @@ export const panels: Panels["panels"] = {
   Filters,
   GraphPanel,
   HistoryPanel,
+  JobsPanel,
   LeftOut,
   MemoryPanel,
   MiniTimeline,
@@ -62,6 +65,7 @@ export const style: Panels["style"] = [
   drawings,
   comparing,
   overview,
+  live,
   graph,
   media,
 ].join("\n");

@@ -30,6 +30,10 @@ QUICKEST = 4
 """The quickest of so many steps is compared, as on a busy machine others wait for the processor."""
 
 
+_ACTIVATION = re.compile(r"(?<=/)(Tanh|Relu)")
+"""Keras names an activation, and the kernel that it is fused into, after its op, which an edit may change."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """An edit of a model: the step before it, replayed, predicted with its interval, and measured after it, in seconds.
@@ -113,9 +117,12 @@ def fed_in(before: Replay, after: Replay, edit: Edit) -> dict[str, float]:
         about = Edit("", {}, "IteratorGetNext.*")
         factors = fed_in(before, after, about)
         return {INPUT_KEY: float(np.median(list(factors.values())))}
-    took, takes = _took(before), _took(after)
+    took, after_took = _took(before), _took(after)
+    takes = {_ACTIVATION.sub("", name): nanos for name, nanos in after_took.items()}
     return {
-        re.escape(name): takes.get(name, 0.0) / max(nanos, 1.0) for name, nanos in took.items() if edit.is_about(name)
+        re.escape(name): takes.get(_ACTIVATION.sub("", name), 0.0) / max(nanos, 1.0)
+        for name, nanos in took.items()
+        if edit.is_about(name)
     }
 
 

@@ -3,7 +3,7 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { type Description, type Graph, graphOf, graphsOf } from "../data/graphs.ts";
-import type { Assets, Model } from "../data/model.ts";
+import type { Assets, Model, ModelSource } from "../data/model.ts";
 import { OptionError, sameValue } from "../data/options.ts";
 import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
@@ -39,6 +39,7 @@ export interface Panels {
       | "Filters"
       | "GraphPanel"
       | "HistoryPanel"
+      | "JobsPanel"
       | "LeftOut"
       | "MemoryPanel"
       | "MiniTimeline"
@@ -60,6 +61,8 @@ export interface Host {
   readonly assets: () => Promise<Assets>;
   readonly panels: Later<Panels>;
   readonly charts: Later<ChartLibrary>;
+  /** Where other models of the page are found; a saved result has none. */
+  readonly source?: ModelSource | undefined;
 }
 
 /** Where the result goes is not the widget's to know. */

@@ -10,6 +10,7 @@ import { isTable, type Panels, type Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
 import { FactList } from "../ui/facts.tsx";
 import { Lazy, LazyStyle, unavailable } from "../ui/lazy.tsx";
+import { LivePanel } from "./live.tsx";
 
 // As many as a saved result shows without scripts.
 const MOST_PLAIN_ROWS = 20;
@@ -22,10 +23,15 @@ export function Frame({ store }: { readonly store: Store }) {
   const isLacking = problem !== undefined && !code;
   useReadiness(root, isLacking || code !== undefined);
   if (!store.graphs.length) {
+    const kind = store.host.model.get("_kind");
     return (
       <section ref={root} class="tfprof" aria-label="tfprof">
         <Head store={store} />
-        <Lazy store={store} panel="HistoryPanel" isMain />
+        {kind === "live" ? (
+          <LivePanel store={store} />
+        ) : (
+          <Lazy store={store} panel={kind === "jobs" ? "JobsPanel" : "HistoryPanel"} isMain />
+        )}
         <LazyStyle store={store} />
       </section>
     );

@@ -200,6 +200,17 @@ def test_asynchronous_op_leaves_its_thread() -> None:
     assert micros(profile.what_if({"input": 0}).seconds) == 50
 
 
+def test_what_begins_beside_an_asynchronous_op_does_not_wait_for_it() -> None:
+    """Of the wait only the first moment is recorded: it lasts until what takes its batch begins."""
+    graph = graph_of("IteratorGetNext:0-1 own:0-1 more:0-1 used(IteratorGetNext):0-1 side(own):0-1")
+    graph.node[0].op = "IteratorGetNext"
+    profile = profile_of("IteratorGetNext:0-5 own:6-20 side:20-60 more:20-40 used:100-120", graph=graph)
+    assert recorded_work(profile)[0].workers == (2,)
+    assert micros(profile.what_if({"input": 0.5}).seconds) == 70
+    assert micros(profile.what_if({"own": 2}).seconds) == 120
+    assert paths(profile)[0] == ["IteratorGetNext", "used"]
+
+
 def test_slowdown_is_fitted_to_overlap() -> None:
     """A node that takes 100 alone and 200 beside another one is slowed down by a factor of two; alike ones are not."""
     alone = "a:0-10 b(a):10-110 c(a):110-210"

@@ -162,28 +162,25 @@ def _hidden(work: StepWork, rows: Integers, workers: int) -> Integers:
     """Edges that no graph tells, such as those from one iteration of a loop to the next: target and source, a row each.
 
     What the executor hands over begins as soon as a worker is free. Where one was free long before and all that is
-    known was there, the row waited for something else, and that can only be what ended last before it: an asynchronous
-    row, or one that ran. A row that is kept inline tells nothing of rows that ran.
+    known was there, the row waited for something else, and that can only be what ended last before it. A row that is
+    kept inline tells nothing. What an asynchronous row is for may not be known: then the first row waits for it that
+    began after a time in which no worker ran anything.
     """
-    end = work.start + np.maximum(work.busy, work.release)
-    is_asynchronous = work.busy == 0
-    begun, ended = np.sort(work.start[rows]), np.sort((work.start + work.busy)[rows])
+    is_asynchronous = work.busy[rows] == 0
+    ran = rows[~is_asynchronous]
+    ran = ran[np.argsort((work.start + work.busy)[ran], kind="stable")]
+    begun, ended = np.sort(work.start[ran]), (work.start + work.busy)[ran]
     start = work.start[rows]
     moment = start - WAKE_NANOS
     running = np.searchsorted(begun, moment, "right") - np.searchsorted(ended, moment, "right")
-    was_free = (running < workers) & (work.ready[rows] < moment) & (work.busy[rows] > 0)
-    found = []
-    for of, chosen in ((is_asynchronous, was_free), (~is_asynchronous, was_free & ~work.is_inline[rows])):
-        sources = np.flatnonzero(of & (end > work.start))
-        sources = sources[np.argsort(end[sources], kind="stable")]
-        last = np.searchsorted(end[sources], start, "right") - 1
-        chosen = chosen & (last >= 0) & (workers > 1 or of is is_asynchronous)
-        source = np.append(sources, ABSENT)[last]
-        chosen &= (end[source] > moment) & (work.start[source] < start)
-        found.append(np.stack([rows[chosen], source[chosen]], axis=1))
-    # What is not known to be waited for by anything is waited for by what first began late after it.
-    lonely = rows[is_asynchronous[rows] & ~np.isin(rows, work.source) & ~np.isin(rows, found[0][:, 1])]
-    for source_row in lonely.tolist():
-        late = rows[was_free & (start > work.start[source_row])]
-        found.append(np.array([[late[0], source_row]] if len(late) else [], np.int64).reshape(-1, 2))
+    was_free = (running < workers) & (work.ready[rows] < moment) & ~is_asynchronous
+    last = np.searchsorted(ended, start, "right") - 1
+    source = np.append(ran, ABSENT)[last]
+    just_ended = (last >= 0) & (np.append(ended, 0)[last] > moment) & (work.start[source] < start)
+    chosen = was_free & just_ended & ~work.is_inline[rows] & (workers > 1)
+    found = [np.stack([rows[chosen], source[chosen]], axis=1)]
+    was_idle = was_free & (running == 0) & ~just_ended
+    for lonely in rows[is_asynchronous & ~np.isin(rows, work.source)].tolist():
+        late = rows[was_idle & (start > work.start[lonely])]
+        found.append(np.array([[late[0], lonely]] if len(late) else [], np.int64).reshape(-1, 2))
     return np.concatenate(found)
