@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from js.generated import write_or_check
+from tfprof_widget.api.tracing_options import RISKY, TRACING
 from tfprof_widget.api.typed_options import default_text, placeholder
 from tfprof_widget.cli import arguments as command_line
 from tfprof_widget.magic import arguments as magic
@@ -134,7 +135,7 @@ def option_reference() -> str:
         COLUMNS_HEAD + _table(("column", "what it is"), ((f"`{name}`", COLUMN_MEANINGS[name]) for name in COLUMNS)),
         PLACES_HEAD + _table(("option", "flag", "trait", "ProfileOptionBuilder"), map(_spelled, OPTIONS)),
         DEFAULTS_HEAD + _table(("option", "where", "default"), _differing()),
-        NOTEBOOK_HEAD + _described((view, *magic.RESULT, *magic.TRACING, *magic.RISKY, *magic.WHERE)),
+        NOTEBOOK_HEAD + _described((view, *magic.RESULT, *TRACING, *RISKY, *magic.WHERE)),
         COMMAND_LINE_HEAD + _described((*command_line.FILES, command_line.DUMP_TO_FILE, *command_line.GENERAL)),
     )
     return "\n".join(parts)

@@ -32,7 +32,7 @@ ROOMS = (
     ("charts",),
     ("widget", "capturing"),
     ("api",),
-    ("parallel",),
+    ("parallel", "jobs"),
     ("cli", "magic"),
     ("root",),
 )
@@ -41,14 +41,14 @@ HEIGHTS = {room: height for height, rooms in enumerate(ROOMS) for room in rooms}
 UPWARDS = {("tfprof_widget.widget.traits", f"tfprof_widget.api.{each}") for each in ("profile", "view")}
 # Examples in docstrings use the demo, as users do.
 SLOW = frozenset({"altair", "anywidget", "ipyparallel", "distributed", "pandas", "tensorflow"})
-QUICK_TO_SHOW = {"tfprof_widget.widget.traits": {"anywidget"}}
+QUICK_TO_SHOW = {f"tfprof_widget.widget.{module}": {"anywidget"} for module in ("traits", "live", "jobs")}
 """What is imported when a widget is shown may import what shows it."""
 
 PURE = frozenset({"profiles", "engine"})
 IMPURITIES = frozenset({"altair", "google", "tensorflow", "traitlets"})
 IMPURE_ROOMS = frozenset({"tfprof_widget.lib.messages", "tfprof_widget._protos"})
 MOST_LINES = 400
-MOST_MODULES = 241
+MOST_MODULES = 265
 MOST_SINGLE_IMPORTERS = 30
 LISTS = frozenset({"tfprof_widget.charts.kinds"})
 """What lists rows of a kind, a module each: these are expected to have no other importer."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tfprof_widget.api.view import View
     from tfprof_widget.ingest.flops.operation import Operation
     from tfprof_widget.ingest.flops.registry import register_flops
+    from tfprof_widget.jobs.watching import watch
     from tfprof_widget.lib.errors import ProfileError, ProfileWarning
     from tfprof_widget.lib.messages import AdviceProto, GraphNodeProto, MultiGraphNodeProto, OpLogProto
     from tfprof_widget.lib.version import __version__
@@ -82,6 +83,7 @@ __all__ = [
     "profile",
     "race",
     "register_flops",
+    "watch",
     "write_op_log",
 ]
 
@@ -121,6 +123,7 @@ _HOMES = {
     "TimeBudget": "analysis.account.budget",
     "View": "api.view",
     "WhatIf": "analysis.replay.prediction",
+    "watch": "jobs.watching",
 }
 
 

@@ -9,6 +9,8 @@ import type { Panels } from "./state/store.ts";
 import comparing from "./styles/comparing.css";
 import drawings from "./styles/drawings.css";
 import filters from "./styles/filters.css";
+import live from "./styles/live.css";
+import graph from "./styles/graph.css";
 import media from "./styles/media.css";
 import overview from "./styles/overview.css";
 import panelStyles from "./styles/panels.css";
@@ -17,7 +19,9 @@ import { AdvicePanel } from "./views/advice.tsx";
 import { Charts } from "./views/charts/charts.tsx";
 import { CutLine } from "./views/cut_graph.tsx";
 import { Filters } from "./views/filters.tsx";
+import { GraphPanel } from "./views/graph/graph.tsx";
 import { HistoryPanel } from "./views/history/history.tsx";
+import { JobsPanel } from "./views/jobs.tsx";
 import { MemoryPanel } from "./views/memory.tsx";
 import { OverviewPanel } from "./views/overview/overview.tsx";
 import { SelectionPanel } from "./views/selection.tsx";
@@ -38,7 +42,9 @@ export const panels: Panels["panels"] = {
   CutLine,
   ExportMenu,
   Filters,
+  GraphPanel,
   HistoryPanel,
+  JobsPanel,
   LeftOut,
   MemoryPanel,
   MiniTimeline,
@@ -59,5 +65,7 @@ export const style: Panels["style"] = [
   drawings,
   comparing,
   overview,
+  live,
+  graph,
   media,
 ].join("\n");

@@ -1,7 +1,7 @@
 // The entry of the widget: draws a model into an element, follows the theme of the page, and takes the widget away again.
 
 import { render as draw, h } from "preact";
-import { type Rendering, sharedAssets } from "./data/model.ts";
+import { listeningTo, type Rendering, sharedAssets } from "./data/model.ts";
 import { Bundle, type ChartLibrary, type Lent, moduleOf, once } from "./state/bundles.ts";
 import { type Panels, Store } from "./state/store.ts";
 import base from "./styles/base.css";
@@ -30,8 +30,9 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
   root.append(sheet, content);
   const assets = once(given ?? (() => sharedAssets(model, host)));
   const store = new Store({
-    model,
+    model: model.get("_kind") ? listeningTo(model) : model,
     assets,
+    source: host,
     panels: panels.from(
       async () => (await assets()).panels,
       async (packed) => (await moduleOf<PanelsModule>(packed)).default(lent),
@@ -56,7 +57,12 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
       event.stopPropagation();
   });
   const unfollow = followTheme(place);
-  hideSavedCopy(el, String(model.get("_id") ?? ""));
+  const id = String(model.get("_id") ?? "");
+  hideSavedCopy(el, id);
+  // What stays of a view that is told is told anew now and then.
+  const hiding = el.ownerDocument.createElement("style");
+  if (model.get("_kind")) hiding.textContent = `[data-tfprof="${id}"]{display:none}`;
+  place.append(hiding);
   // While the frame is drawn the panels are unpacked, which another thread does.
   store.host.panels.ask();
   draw(h(Frame, { store }), content);

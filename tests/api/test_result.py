@@ -23,6 +23,7 @@ from tfprof_widget.capturing.sampling import Every
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.profiles.cell import CellTimes, PythonTime
 from tfprof_widget.profiles.data import ProfileTables
+from tfprof_widget.profiles.live import LiveState
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +105,12 @@ def test_seconds_of_a_run_are_the_mean_of_its_like(profile: Profile, runs: KindO
 def test_progress_says_what_there_is_to_say() -> None:
     capture = Capture()
     assert capture.progress() is None
-    capture.counting(lambda: (1234, 5), lambda limit: [])
+    capture.follow(LiveState)
+    assert capture.progress() is None
+    capture.follow(lambda: LiveState(runs=1234, traced=5))
     assert capture.progress() == "tfprof: 5 of 1,234 runs traced"
-    capture.counting(lambda: (1234, 5), lambda limit: [("MatMul", 1.5e-3), ("Add", 2e-6), ("Relu", 3e-8)][:limit])
+    costs = ("MatMul", 1.5e-3), ("Add", 2e-6), ("Relu", 3e-8), ("Sum", 2e-8)
+    capture.follow(lambda: LiveState(runs=1234, traced=5, costliest=costs))
     assert capture.progress() == "tfprof: 5 of 1,234 runs traced; MatMul 1.50 ms, Add 2 µs, Relu 30 ns a run"
 
 

@@ -7,6 +7,7 @@ the processors, which other work on the machine changes less.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import Event, Thread
 from time import process_time, sleep, thread_time
 
 from tests.bench import children
@@ -17,6 +18,9 @@ from tests.bench.target import AtMost, TimesMore
 from tfprof_widget.api.capture import capture
 from tfprof_widget.capturing.cell_log import CellLog
 from tfprof_widget.capturing.python_sampler import PythonSampler, looking
+from tfprof_widget.magic.live_view import EVERY_SECONDS
+from tfprof_widget.profiles.live import LiveState
+from tfprof_widget.widget.live import LiveWidget
 
 WHOLE = TimesMore(1.05)
 SECONDS = 5.0
@@ -34,6 +38,7 @@ def findings(cell_seconds: float = SECONDS) -> Iterator[Finding]:
     """The findings on hooks, and on cells that take about so many seconds."""
     yield from children.call(of_hooks)
     yield children.call(of_sampler)
+    yield children.call(of_live_view)
     yield children.call(of_account)
     for what in PROGRAMS:
         yield from children.call(of_cell, what, cell_seconds)
@@ -117,6 +122,34 @@ def of_sampler() -> Finding:
         with looking(PythonSampler(), CellLog().thread_to_see):
             looked_at.append(_of_a_second(DEPTH))
     return of_medians("a second in which Python is looked at, of a processor", 0, plain[1:], looked_at[1:], OF_A_SECOND)
+
+
+def of_live_view() -> Finding:
+    """What telling a page of a cell takes of the processors in a second; to be called in a process of its own."""
+    import tensorflow as tf
+
+    with tf.Graph().as_default():
+        product = tf.matmul(tf.ones([16, 16]), tf.ones([16, 16]))
+        session = tf.compat.v1.Session()
+    plain, told = [], []
+    with capture() as prof:
+        page, over = LiveWidget("cell"), Event()
+
+        def tell() -> None:
+            while not over.wait(EVERY_SECONDS):
+                page.tell(prof.live() or LiveState())
+
+        for _ in range(1 + ROUNDS):
+            seconds(lambda: [session.run(product) for _ in range(ACCOUNTED_STEPS)])
+            plain.append(_of_a_second(0))
+        telling = Thread(target=tell)
+        telling.start()
+        for _ in range(1 + ROUNDS):
+            seconds(lambda: [session.run(product) for _ in range(ACCOUNTED_STEPS)])
+            told.append(_of_a_second(0))
+        over.set()
+        telling.join()
+    return of_medians("a second in which a page is told of a cell, of a processor", 0, plain[1:], told[1:], OF_A_SECOND)
 
 
 def _of_a_second(depth: int) -> float:

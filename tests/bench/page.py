@@ -20,6 +20,7 @@ MOVES = 80
 FRAME = {2_000: 0.0167, 100_000: 0.033}
 WORST_FRAME = 0.1
 FIRST_PAINT = {2_000: 0.3, 100_000: 1.0}
+GRAPH_PAINT = {2_000: 0.05, 100_000: 0.2}
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
 
 _WATCH = """
@@ -53,6 +54,29 @@ async (slider, moves) => {
 }
 """
 
+# From the click on the tab to the frame in which the canvas is painted, and from the key to the next frame.
+_GRAPH = """
+async (root) => {
+  const painted = () => new Promise((resolve) => requestAnimationFrame(() => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = resolve;
+    port2.postMessage(0);
+  }));
+  const started = performance.now();
+  root.querySelector("#tab-graph").click();
+  while (!(root.querySelector(".graph canvas")?.width > 300)) await painted();
+  const opened = (performance.now() - started) / 1000;
+  const overlay = root.querySelector(".graph .overlay");
+  const press = (key) => overlay.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  press("Home");
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const begun = performance.now();
+  press("Enter");
+  await painted();
+  return [opened, (performance.now() - begun) / 1000];
+}
+"""
+
 
 def findings(nodes: int) -> Iterator[Finding]:
     """What the page of a model of so many nodes takes; the other is a frame in which nothing happens."""
@@ -65,6 +89,9 @@ def findings(nodes: int) -> Iterator[Finding]:
             taken = moves(page, name)
             yield Finding(f"page: {name} moved", nodes, "s", idle, statistics.median(taken), AtMost(FRAME[nodes]))
             yield Finding(f"page: {name} moved, p95", nodes, "s", idle, _p95(taken), AtMost(WORST_FRAME))
+        graph, box = graph_opened(page)
+        yield Finding("page: picture of the graph opened", nodes, "s", idle, graph, AtMost(GRAPH_PAINT[nodes]))
+        yield Finding("page: box of the graph opened", nodes, "s", idle, box, AtMost(FRAME[nodes]))
 
 
 def _written(nodes: int, folder: Path) -> Path:
@@ -95,6 +122,12 @@ def moves(page: Page, option: str) -> list[float]:
     """How long each of many moves of a slider took, from the event to the frame."""
     taken: list[float] = page.get_by_role("slider", name=option, exact=True).evaluate(_MOVE, MOVES)
     return taken
+
+
+def graph_opened(page: Page) -> tuple[float, float]:
+    """How long the picture of the graph took to open, and then one of its boxes."""
+    graph, box = page.locator(".tfprof").evaluate(_GRAPH)
+    return float(graph), float(box)
 
 
 @contextmanager

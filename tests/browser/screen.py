@@ -34,9 +34,11 @@ class Screen:
         return self.root.get_by_role("tab", name=name, exact=True)
 
     def look_at(self, name: str) -> Screen:
-        """Go to a view."""
+        """Go to a view; of the graph to its tree."""
         self.tab(name).click()
         expect(self.tab(name)).to_have_attribute("aria-selected", "true")
+        if name == "graph":
+            self.root.get_by_role("radio", name="tree").check(force=True)
         return self
 
     @property

@@ -57,7 +57,7 @@ def test_without_a_measurement_it_shows_the_dots_and_says_how_to_measure(open_pr
     screen = open_profile(model(), view="layers")
     screen.until(lambda: screen.marks(ROOFLINE), ["dense", "add", "tiny"])
     assert "if it was this one, run tfprof_widget.machine()" in head(screen)
-    expect(screen.chart(ROOFLINE).locator("svg")).to_contain_text("no roof known")
+    expect(screen.chart(ROOFLINE).locator("svg")).to_contain_text("not known")
     expect(screen.chart(ROOFLINE).locator("svg .mark-line path")).to_have_count(0)
 
 

@@ -235,11 +235,11 @@ def test_what_another_thread_changed_is_read_once_more(
 ) -> None:
     left, original = [failures], FunctionSource._read
 
-    def read(source: FunctionSource) -> Any:
+    def read(source: FunctionSource, *arguments: Any, **named: Any) -> Any:
         if left[0]:
             left[0] -= 1
             raise RuntimeError("dictionary changed size during iteration")
-        return original(source)
+        return original(source, *arguments, **named)
 
     monkeypatch.setattr(FunctionSource, "_read", read)
     square, x = function(lambda x: tf.square(x)), tf.constant(1.0)

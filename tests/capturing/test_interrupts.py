@@ -13,7 +13,7 @@ import tensorflow as tf
 
 import tfprof_widget as tfprof
 from tests.capturing.program_steps import BATCH, TRAIN, capturing, data, function, small_model
-from tfprof_widget.capturing import function_source
+from tfprof_widget.capturing import trace_store
 from tfprof_widget.capturing.recorder import LONG, UNTIL_THEN
 from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.capturing.windows import FULL_STEPS
@@ -150,7 +150,7 @@ def test_interrupt_in_a_step(tmp_path: Any) -> None:
     use_the_profiler(tmp_path)
 
 
-@pytest.mark.parametrize(("owner", "name"), [(TfProfiler, "close"), (function_source, "read_xspace")])
+@pytest.mark.parametrize(("owner", "name"), [(TfProfiler, "close"), (trace_store, "read_xspace")])
 def test_interrupt_while_traces_are_fetched_loses_none(owner: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     original = getattr(owner, name)
     interrupts = [signal.SIGINT]

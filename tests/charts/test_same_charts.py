@@ -162,7 +162,7 @@ def test_the_roof_is_drawn_where_it_is_known(answers: dict[str, list[dict[str, A
         assert [point["rate"] for point in data(name)["roof"]][1:] == [4e10, 4e10]
         assert {dot["bound"] for dot in data(name)["dots"]} <= {"compute", "memory", "overhead"}
     assert data("a run on another machine")["roof"] == data("a run on another machine")["band"] == []
-    assert {dot["bound"] for dot in data("a run on another machine")["dots"]} == {"no roof known"}
+    assert {dot["bound"] for dot in data("a run on another machine")["dots"]} == {"not known"}
 
 
 def test_every_chart_is_compared(answers: dict[str, list[dict[str, Any]]]) -> None:

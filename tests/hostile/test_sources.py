@@ -28,6 +28,8 @@ REASONS = {
     ("capturing/collectives.py", "ctypes"): "looks a function up in TensorFlow's library, and does not call it",
     ("lib/processor.py", "system"): "asks Python's `platform` for the operating system's name",
     ("ingest/live/captures.py", "ctypes"): "compares TensorFlow's own captures in memory; takes nothing from files",
+    ("cli/run.py", "execve"): "becomes the program that the user has typed after `tfprof run`",
+    ("jobs/task.py", "multiprocessing"): "asks to be told when a process that the user's program forked ends",
     ("lib/private_names.py", "ctypes"): "looks symbols up in TensorFlow's library, and does not call them",
     ("lib/private_names.py", "importlib"): "imports the modules that its own table names, and no others",
     ("magic/cell.py", "compile"): "the cell that the user has typed",

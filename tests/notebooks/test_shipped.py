@@ -22,7 +22,7 @@ def cells(name: str, kind: str) -> list[Any]:
 
 def test_there_are_notebooks_for_every_job() -> None:
     jobs = {"quickstart", "sessions", "dumped_profile", "flops_and_parameters", "while_loop", "memory_hunt"}
-    assert set(NAMES) == jobs | {"distributed", "engines", "export_report"}
+    assert set(NAMES) == jobs | {"distributed", "engines", "export_report", "jobs"}
 
 
 def test_nothing_of_a_run_is_left_in_them() -> None:

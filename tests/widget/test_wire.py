@@ -133,6 +133,21 @@ def test_names_that_no_text_can_hold_survive(profile: Profile) -> None:
     assert read_back(encoded(replace(profile, nodes=replace(profile.nodes, names=names))))["nodes.names"][0] == strange
 
 
+def test_nodes_on_the_critical_path_are_those_that_python_tells(profile: Profile) -> None:
+    columns = read_back(ShownGraph("demo", profile).to_browser["columns"])
+    flagged = {name for name, steps in zip(columns["nodes.names"], columns["critical.on_path"], strict=True) if steps}
+    assert flagged == set(profile.critical_path()["name"])
+    slack = dict(zip(columns["nodes.names"], columns["critical.slack_micros"].tolist(), strict=True))
+    beside = profile.slack().groupby("name")["slack"].min().round()
+    assert {name: slack[name] for name in beside.index} == beside.to_dict()
+    assert columns["critical.steps"].tolist() == [1]
+
+
+def test_a_profile_that_cannot_be_replayed_tells_of_no_path() -> None:
+    columns = read_back(ShownGraph("none", Profile.from_protos(b"")).to_browser["columns"])
+    assert not [name for name in columns if name.startswith("critical.")]
+
+
 def test_profile_of_nothing_has_all_columns(columns: dict[str, Any]) -> None:
     assert read_back(encoded(Profile.from_protos(b""))).keys() == columns.keys()
 

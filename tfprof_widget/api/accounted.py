@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tfprof_widget.analysis.account.budget import TimeBudget
     from tfprof_widget.analysis.machines import Machine
+    from tfprof_widget.profiles.data import ProfileData
 
 
 class Accounted(Replayed):
@@ -124,11 +125,12 @@ class Accounted(Replayed):
             options["run_name_regexes"] = [re.escape(profile.main_kind)]
         return roofline_frame(profile, machine, by, Options.of(**options))
 
-    def to_json(self, limit_bytes: int = 64_000) -> str:
+    def to_json(self, limit_bytes: int = 64_000, *, source: bool = True) -> str:
         """Where the time went as JSON, for scripts and assistants: budget, layers, lines, ops, advice, what is missing.
 
         The costliest rows come first. If the text would be longer than the limit, the longest list loses its last rows,
-        and `cut` says how many rows of each list are missing. `docs/account.md` describes the schema.
+        and `cut` says how many rows of each list are missing. With `source=False` it has no lines of code and no paths.
+        `docs/account.md` describes the schema.
 
         >>> import json
         >>> from tfprof_widget.demo import demo_profile
@@ -137,8 +139,19 @@ class Accounted(Replayed):
         (1, 'layer1', {})
         """
         from tfprof_widget.output.account_json import account_json
+        from tfprof_widget.output.sourceless import without_paths
 
-        return account_json(self._accounted, limit_bytes, self._account_notes())
+        notes = self._account_notes()
+        if source:
+            return account_json(self._accounted, limit_bytes, notes)
+        return account_json(self._bare(), limit_bytes, tuple(map(without_paths, notes)))
+
+    def _bare(self) -> ProfileData:
+        """The profile without what tells of the source."""
+        from tfprof_widget.ingest.assemble import assemble
+        from tfprof_widget.output.sourceless import without_source
+
+        return assemble(without_source(self._accounted))
 
     def _account_notes(self) -> tuple[str, ...]:
         """Notes on how the profile was measured."""

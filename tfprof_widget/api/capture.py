@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ContextDecorator, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ContextDecorator, ExitStack, nullcontext, suppress
 from dataclasses import replace
-from heapq import nlargest
-from operator import itemgetter
 from typing import Any, TypeVar, overload
 
 from tfprof_widget.api.captured import cell_name
@@ -17,6 +15,7 @@ from tfprof_widget.capturing.function_hooks import hooked_functions
 from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.hooks import without_hooks
 from tfprof_widget.capturing.kept_code import KeptCode, keeping_code
+from tfprof_widget.capturing.live import LiveWatch
 from tfprof_widget.capturing.python_sampler import looking
 from tfprof_widget.capturing.recording import Recording, joined
 from tfprof_widget.capturing.sampling import Policy, policy
@@ -109,7 +108,7 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
         log = CellLog()
         interrupts = hold_interrupts()
         try:
-            opened = _OpenCapture(log, interrupts, self.policy, collectives=self.collectives)
+            opened = _OpenCapture(log, interrupts, self.policy, self.name, collectives=self.collectives)
             with opened.hooks:  # taken out at once if entering fails or is interrupted
                 opened.hook()
                 deliver_interrupt()
@@ -143,17 +142,47 @@ class Capturing(ContextDecorator, AbstractContextManager[Capture]):
             remember(capture)
             release_interrupts(opened.interrupts)
 
+    def so_far(self) -> Capture | None:
+        """A capture of what was recorded so far, while the block goes on; None outside of it. Any thread may ask.
+
+        >>> with (capturing := capture(name="nothing")) as prof:
+        ...     capturing.so_far().measurement.runs_seen
+        0
+        >>> capturing.so_far()
+        """
+        if not self._open:
+            return None
+        opened, found = self._open[-1], Capture()
+        surroundings = Surroundings(fingerprint(self.policy), opened.load.others_cores())
+        found.finish(_explained(opened.so_far()), self.name, None, surroundings)
+        return found
+
+    def trace_next(self, steps: int) -> None:
+        """Trace the next steps, so many of each kind, whatever that costs. Any thread may ask for them."""
+        for opened in self._open[-1:]:
+            opened.sessions.trace_next(steps)
+            opened.functions.trace_next(steps)
+
+    @property
+    def has_traced(self) -> bool:
+        """Whether steps that were asked for by `trace_next` are over."""
+        sources = [source for opened in self._open[-1:] for source in (opened.sessions, opened.functions)]
+        return any(source.sampler.has_answered for source in sources)
+
 
 class _OpenCapture:
     """The hooks and recorders of a capture between entering and leaving its block."""
 
-    def __init__(self, log: CellLog, interrupts: Interrupts | None, policy: Policy, *, collectives: bool) -> None:
+    def __init__(
+        self, log: CellLog, interrupts: Interrupts | None, policy: Policy, name: str, *, collectives: bool
+    ) -> None:
         self.log = log
         self.interrupts = interrupts
         self.kept_code = KeptCode()
         self.sessions = SessionSource(policy, kept=self.kept_code.positions)
         self.functions = FunctionSource(policy, collectives=collectives, kept=self.kept_code.positions)
         log.sources += [self.sessions, self.functions]
+        self.watch = LiveWatch(name, log, (self.sessions, self.functions))
         self.sessions.log = self.functions.log = log
         self.capture = Capture()
         self.load = LoadClock()
@@ -169,20 +198,21 @@ class _OpenCapture:
         enter(looking(self.log.sampler, self.log.thread_to_see))
         enter(sessions.opening_thread.opened())
         enter(functions.opening_thread.opened())
-        self.capture.counting(
-            lambda: tuple(map(sum, zip(sessions.counts(), functions.counts(), strict=True))),
-            lambda limit: _costliest(sessions, functions, limit),
-        )
+        self.capture.follow(self.watch.state)
 
     def recorded(self) -> Recording:
         """What was recorded of sessions and functions, with notes on what is missing."""
-        recorded = joined(self.sessions.recorded(), _with_memory_noted(self.functions.recorded()))
+        return self._joined(self.sessions.recorded(), self.functions.recorded())
+
+    def so_far(self) -> Recording:
+        """The same of what was recorded so far; tried twice, as other threads may change a graph meanwhile."""
+        with suppress(Exception):
+            return self._joined(self.sessions.so_far(), self.functions.so_far())
+        return self._joined(self.sessions.so_far(), self.functions.so_far())
+
+    def _joined(self, sessions: Recording, functions: Recording) -> Recording:
+        recorded = joined(sessions, _with_memory_noted(functions))
         return replace(_with_streams_noted(recorded), cells=(self.log.times(recorded.runs, cell_name),))
-
-
-def _costliest(sessions: SessionSource, functions: FunctionSource, limit: int) -> list[tuple[str, float]]:
-    """The op types that cost most in one run, of sessions and of functions."""
-    return nlargest(limit, sessions.costliest(limit) + functions.costliest(limit), key=itemgetter(1))
 
 
 def _lost(error: BaseException) -> str:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tfprof_widget.analysis.coverage import flops_coverage
+from tfprof_widget.analysis.own_lines import own_frames
 from tfprof_widget.analysis.own_statements import own_statements
 from tfprof_widget.analysis.steady import StepUse
 from tfprof_widget.api.profile import Profile
+from tfprof_widget.api.view import View
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording, busiest, steps_shown
 from tfprof_widget.engine.steps import chosen_steps
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.parts.stacks import name_cells, place_lone_gradients
+from tfprof_widget.output.sourceless import without_paths, without_source
 from tfprof_widget.profiles.cell import CellTimes
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
+from tfprof_widget.profiles.devices import ran_on_cpus
 from tfprof_widget.profiles.options import EVERYTHING
 from tfprof_widget.profiles.program import DataFunction
 
@@ -132,3 +136,37 @@ def names_of_kinds(graph: CapturedGraph) -> str:
     """The names of the first two kinds of runs of a graph."""
     names = [runs.name for runs in graph.kinds]
     return ", ".join(names[:2]) + (" …" if len(names) > 2 else "")
+
+
+def print_options(view: View, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that shorten the printed text of a view: only CPU time, only the user's lines, unless asked otherwise.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> print_options(demo_profile().view("op"), {})
+    {'select': ('cpu_micros',)}
+    >>> print_options(demo_profile().view("op"), {"select": ("micros",)})
+    {}
+    """
+    options: dict[str, Any] = {}
+    if "select" not in asked and ran_on_cpus(view.profile):
+        options["select"] = ("cpu_micros",)
+    if view.view == "code" and not {"show_name_regexes", "start_name_regexes"} & asked.keys():
+        frames = own_frames(view.profile)
+        options |= {"show_name_regexes": frames} if frames else {}
+    return options
+
+
+def graph_without_source(graph: CapturedGraph) -> CapturedGraph:
+    """The graph, with a profile that tells nothing of the source."""
+    return replace(graph, profile=Profile.of(assemble(without_source(graph.profile))))
+
+
+def recording_without_source(recorded: Recording, graphs: Sequence[CapturedGraph]) -> Recording:
+    """The recording with the tables of these graphs, in which nothing tells of the source.
+
+    >>> recording_without_source(Recording((), 0.0, 0.0, 0, ("no room in /tmp/x",)), ()).warnings
+    ('no room in …',)
+    """
+    tables = [replace(each, tables=of.profile) for each, of in zip(recorded.graphs, graphs, strict=True)]
+    cells = without_source(cell_alone(recorded)).cells
+    return replace(recorded, graphs=tuple(tables), cells=cells, warnings=tuple(map(without_paths, recorded.warnings)))

@@ -316,6 +316,7 @@ def load(
     metadata file is the number in its name, `run_meta_<step>`, else 0, 1, ... in the order of the files. If several
     files hold the same step, it is read once: from the run metadata, else from the first saved profile. XSpaces are
     the `.xplane.pb` files of TensorFlow's own profiler; from a log directory of TensorBoard the newest run is loaded.
+    A directory that `tfprof run` wrote to gives its tasks as workers.
     `checkpoint` is the path of a TensorFlow checkpoint. With `client`, a `distributed.Client`, the workers of its Dask
     cluster read the run metadata, so these must lie where the workers can read them. A damaged file is an error; with
     `errors="skip"` the others are loaded, a warning names what was skipped, and `skipped` of the profile says why.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tfprof_widget.analysis.own_lines import own_frames
 from tfprof_widget.analysis.steady import executions_a_step
 from tfprof_widget.api.accounted import Accounted
 from tfprof_widget.api.captured import (
@@ -18,23 +18,27 @@ from tfprof_widget.api.captured import (
     busiest_graph,
     captured_graphs,
     cell_alone,
+    graph_without_source,
     names_of_kinds,
     op_time,
+    print_options,
+    recording_without_source,
     steady_regexes,
 )
 from tfprof_widget.api.history import Kept
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.view import View
 from tfprof_widget.capturing.recording import Measurement, Recording, timed_sentence
-from tfprof_widget.capturing.sampling import note_on_slow_runs, notes_on_untraced
+from tfprof_widget.capturing.sampling_notes import note_on_slow_runs, notes_on_untraced
 from tfprof_widget.capturing.surroundings import Surroundings
 from tfprof_widget.lib.errors import ProfileError, error_text
 from tfprof_widget.lib.private_names import gone_names
 from tfprof_widget.lib.safely import write_whole
-from tfprof_widget.lib.text import written_seconds
+from tfprof_widget.output.sourceless import run_without_source
 from tfprof_widget.output.text import counted_rows, summary
 from tfprof_widget.profiles.data import ProfileData
-from tfprof_widget.profiles.devices import CPU_MEMORY, ran_on_cpus
+from tfprof_widget.profiles.devices import CPU_MEMORY
+from tfprof_widget.profiles.live import LiveState
 from tfprof_widget.profiles.options import VIEWS, Options
 
 if TYPE_CHECKING:
@@ -45,30 +49,7 @@ if TYPE_CHECKING:
     from tfprof_widget.widget.traits import TfprofWidget
 
 
-def print_options(view: View, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that shorten the printed text of a view: only CPU time, only the user's lines, unless asked otherwise.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> print_options(demo_profile().view("op"), {})
-    {'select': ('cpu_micros',)}
-    >>> print_options(demo_profile().view("op"), {"select": ("micros",)})
-    {}
-    """
-    options: dict[str, Any] = {}
-    if "select" not in asked and ran_on_cpus(view.profile):
-        options["select"] = ("cpu_micros",)
-    if view.view == "code" and not {"show_name_regexes", "start_name_regexes"} & asked.keys():
-        frames = own_frames(view.profile)
-        options |= {"show_name_regexes": frames} if frames else {}
-    return options
-
-
 Value = TypeVar("Value")
-Counts = Callable[[], tuple[int, ...]]
-Costliest = Callable[[int], list[tuple[str, float]]]
-
-# The number of op types in the progress line.
-PROGRESS_OPS = 3
 
 # The most kinds of runs to list in the text of a capture that has times but no ops.
 MOST_TIMED = 5
@@ -88,7 +69,7 @@ class Capture(Accounted, Kept):
         self._name = self.title = ""
         self._taken = datetime.datetime.now(datetime.UTC)
         self._measurement: Measurement | None = None
-        self._watched: tuple[Counts, Costliest] | None = None
+        self._look: Callable[[], LiveState] | None = None
         self.options: Mapping[str, Any] = {}
 
     @classmethod
@@ -112,27 +93,27 @@ class Capture(Accounted, Kept):
         self._surroundings = surroundings
         self._recorded, self._name, self._taken = recorded, name, datetime.datetime.now(datetime.UTC)
         self._captured = captured_graphs(recorded, elapsed)
-        self._watched = None  # it would keep the user's graphs and models alive, and cannot be pickled
+        self._look = None  # it would keep the user's graphs and models alive, and cannot be pickled
 
-    def counting(self, counts: Counts, costliest: Costliest) -> None:
-        """Take the functions that tell the progress: runs seen and traced so far, and op types with seconds a run."""
-        self._watched = counts, costliest
+    def follow(self, look: Callable[[], LiveState]) -> None:
+        """Take the function that tells how the capture stands while it runs."""
+        self._look = look
+
+    def live(self) -> LiveState | None:
+        """How the capture stands while it runs, to be asked from any thread; None once it is over.
+
+        >>> import tfprof_widget as tfprof
+        >>> with tfprof.capture(name="nothing") as prof:
+        ...     prof.live().what, prof.live().phase
+        ('nothing', 'starting')
+        >>> prof.live()
+        """
+        return None if (look := self._look) is None else look()
 
     def progress(self) -> str | None:
-        """One line on the progress of the capture; None if nothing ran yet, and once the capture is over.
-
-        >>> capture = Capture()
-        >>> capture.counting(lambda: (312, 14), lambda limit: [("MatMul", 0.0012), ("Conv2D", 8e-4)][:limit])
-        >>> capture.progress()
-        'tfprof: 14 of 312 runs traced; MatMul 1.20 ms, Conv2D 800 µs a run'
-        """
-        if (watched := self._watched) is None:
-            return None
-        (seen, traced), costliest = watched[0](), watched[1]
-        if not seen:
-            return None
-        costs = ", ".join(f"{op} {written_seconds(taken)}" for op, taken in costliest(PROGRESS_OPS))
-        return f"tfprof: {traced:,} of {seen:,} runs traced" + (f"; {costs} a run" if costs else "")
+        """One line on the progress of the capture; None if nothing ran yet, and once the capture is over."""
+        state = self.live()
+        return state.line() if state is not None and state.runs else None
 
     @property
     def recorded(self) -> Recording:
@@ -243,11 +224,29 @@ class Capture(Accounted, Kept):
 
         return TfprofWidget(self._to_show(view, **options))
 
-    def save_report(self, path: str | PathLike[str]) -> None:
-        """Write one HTML page that works like the widget, sliders included, in any browser and without a kernel."""
+    def save_report(self, path: str | PathLike[str], *, source: bool = True) -> None:
+        """Write one HTML page that works like the widget, sliders included, in any browser and without a kernel.
+
+        With `source=False`, the page has no lines of code, no paths, and no texts of the graph.
+        """
         from tfprof_widget.widget.report import report
 
-        write_whole(path, report(self._to_show()).encode())
+        write_whole(path, report((self if source else self.without_source())._to_show()).encode())
+
+    def without_source(self) -> Capture:
+        """The capture without lines of code, paths, arguments and texts of the graph, to be passed on."""
+        bare = copy(self)
+        bare.__dict__.pop("_cell_alone", None)
+        bare._captured = tuple(map(graph_without_source, self._graphs))
+        bare._recorded = recording_without_source(self.recorded, bare._captured)
+        bare._measurement, bare.options = None, {}
+        if not self.is_empty:
+            bare.kept_run = run_without_source(self.kept_run)
+        return bare
+
+    def overview_sentence(self) -> str:
+        """The sentence of the overview: what takes the time, and what to do first about it."""
+        return self._shown_graph(self._shown(), 1).overview.sentence
 
     def _to_show(self, view: str | None = None, **options: Any) -> Shown:
         from tfprof_widget.widget.shown import Shown, starting_options
@@ -358,18 +357,22 @@ class Capture(Accounted, Kept):
         return {"text/plain": repr(self), "text/html": lines + rows}
 
     def _ipython_display_(self) -> None:
-        """Show the widget; if it cannot be made, the reason and a table; at a terminal the text."""
+        self.show()
+
+    def show(self, places: Sequence[str] = ()) -> None:
+        """Show the widget, in outputs with these display ids if given; without it the reason and a table, or text."""
         from IPython.display import display
 
         bundle: Any = self._repr_mimebundle_()
         if "text/html" in bundle and not _shows_text_alone():
             try:
-                self.widget()._ipython_display_()
+                self.widget().show(places)
             except Exception as error:
                 bundle["text/html"] = f"<p>{escape(_why_no_widget(error))}</p>{bundle['text/html']}"
             else:
                 return
-        display(bundle, raw=True)
+        for place, data in zip(places or ("",), (bundle, {}), strict=False):
+            display(data, raw=True, **({"display_id": place, "update": True} if place else {}))
 
 
 def _once_over(found: Value | None) -> Value:

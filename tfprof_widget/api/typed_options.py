@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfprof_widget.engine.matching import compiled
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.profiles.options import Option, Options, one_of
 
@@ -160,6 +159,8 @@ def value_of(option: Option, text: str) -> Any:
         case "flag":
             return TRUTHS[text.lower()]
         case "regexes":
+            from tfprof_widget.engine.matching import compiled  # not before it is needed: it imports numpy
+
             regexes = tuple(filter(None, _listed(text)))
             for regex in regexes:
                 compiled(option.name, regex)

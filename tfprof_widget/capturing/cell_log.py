@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from threading import get_ident
@@ -34,6 +34,9 @@ from tfprof_widget.profiles.cell import (
 
 MOST_RUNS = 1 << 18
 """The most runs of a kind that are kept one by one, which takes 4 MB; later runs are only added up."""
+
+LATE_RUNS = 200
+"""So many of the last runs that are only added up are kept by themselves, for who looks on while they run."""
 
 MOST_SPANS = 1 << 16
 
@@ -65,7 +68,8 @@ class Spans:
 class RunLog:
     """When the runs of one kind began, and how long they took; marks, steps and builds are kept by place of the run.
 
-    `built` has the moments at which Python had built a function in a run.
+    `built` has the moments at which Python had built a function in a run, `late` the seconds of the last runs that are
+    only added up.
 
     >>> from tfprof_widget.profiles.cell import FIRST_RUN
     >>> log = RunLog()
@@ -75,11 +79,12 @@ class RunLog:
     ([0], [500000000])
     """
 
-    __slots__ = ("built", "marks", "rest", "seconds", "started", "steps")
+    __slots__ = ("built", "late", "marks", "rest", "seconds", "started", "steps")
 
     def __init__(self) -> None:
         self.started, self.seconds = array("d"), array("d")
         self.rest = 0.0
+        self.late: deque[float] = deque(maxlen=LATE_RUNS)
         self.marks: dict[int, int] = {}
         self.steps: dict[int, int] = {}
         self.built: dict[int, float] = {}
@@ -91,6 +96,7 @@ class RunLog:
             self.seconds.append(seconds)
         else:
             self.rest += seconds
+            self.late.append(seconds)
 
     def mark(self, mark: int, step: int | None = None, built: float | None = None) -> None:
         """Mark the last run: with its step if it was traced, and the moment at which its function was built."""
@@ -266,6 +272,11 @@ class CellLog:
         """Sample the thread that makes a run; with `is_beside` only if the thread of the capture made no run."""
         if not is_beside or not self._has_own:
             self.thread, self._has_own = thread, not is_beside
+
+    @property
+    def has_own(self) -> bool:
+        """Whether the thread of the capture has made a run."""
+        return self._has_own
 
     def thread_to_see(self) -> int | None:
         """The thread to sample now; None while it is in a run and no function is being built."""

@@ -109,6 +109,7 @@ def hooked_functions(recorder: FunctionSource) -> Iterator[FunctionSource]:
     """
     patches: list[Patch] = []
     models = ModelSteps(_stepping(recorder))
+    recorder.made_models = lambda: models.models
 
     def put(hooks: Callable[[ModuleType], Iterator[Hook]]) -> Callable[[ModuleType], None]:
         return lambda module: put_patches(lambda: hooks(module), patches, recorder)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 from tfprof_widget.capturing.called_functions import CalledFunctions, free_name
 from tfprof_widget.capturing.collectives import has_collectives
 from tfprof_widget.capturing.models import UsedModels
-from tfprof_widget.capturing.recorder import OTHERS_OPS, SamplingRecorder, eager_runs
+from tfprof_widget.capturing.recorder import OTHERS_OPS, SamplingRecorder
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, steps_shown
-from tfprof_widget.capturing.sampling import Adaptive, Policy, Steps, note_on_cost, note_on_parts
+from tfprof_widget.capturing.sampling import Adaptive, Policy, Steps
+from tfprof_widget.capturing.sampling_notes import note_on_cost, note_on_parts
 from tfprof_widget.capturing.servers import with_servers
-from tfprof_widget.capturing.tallies import EARLY_RUNS, FEWEST_COMPARED, Choice, KindTally
+from tfprof_widget.capturing.tallies import EARLY_RUNS, FEWEST_COMPARED, Choice, KindTally, eager_runs
 from tfprof_widget.capturing.tf_profiler import TfProfiler
-from tfprof_widget.capturing.trace_store import ROOM, ReadTrace, TraceStore, seconds_by_type, with_marks
+from tfprof_widget.capturing.trace_store import ROOM, TraceStore, read_window, with_marks
 from tfprof_widget.capturing.windows import (
     EAGER_SECONDS,
     LOOP,
@@ -30,13 +30,12 @@ from tfprof_widget.capturing.windows import (
 )
 from tfprof_widget.ingest.flops.counting import count_float_ops
 from tfprof_widget.ingest.flops.fused import name_kernels
-from tfprof_widget.ingest.flops.registry import with_eager_ops
 from tfprof_widget.ingest.gathered import Gathered
 from tfprof_widget.ingest.live.op_log import READING, Reading
 from tfprof_widget.ingest.parts.names import BetterNames
 from tfprof_widget.ingest.xspace.events import notes_on
-from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
-from tfprof_widget.lib.errors import ProfileError, error_text
+from tfprof_widget.ingest.xspace.reader import TraceTable
+from tfprof_widget.lib.errors import error_text
 from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
 
 UNRECOGNISED = "no op was found in TensorFlow's recording of functions with ops; upgrade tfprof_widget, or report this"
@@ -63,7 +62,9 @@ class FunctionSource(SamplingRecorder):
     ) -> None:
         super().__init__(policy, clock)
         self.functions = CalledFunctions()
-        self.traces: TraceStore[RecordedWindow, TraceTable] = TraceStore(self._read_window, room=room)
+        self.traces: TraceStore[RecordedWindow, TraceTable] = TraceStore(
+            lambda window: read_window(window, self.note), room=room
+        )
         self.windows = Windows(None, self.traces, self.lock, self.note, self.under_way)
         self.windows.cut, self.windows.affordable_eager = self._cut, self._affordable_eager_seconds
         self._with_collectives = collectives
@@ -72,6 +73,7 @@ class FunctionSource(SamplingRecorder):
         self._unrecorded: list[FunctionRun] = []
         self._thread = _Thread()
         self._models = UsedModels(self.note)
+        self.made_models: Callable[[], Iterable[Any]] = tuple
         self._kind_of: dict[str, str] = {}
         self._called: dict[str | bytes, KindTally] = {}
         self._dropped, self._closed = 0, self.clock()
@@ -280,26 +282,32 @@ class FunctionSource(SamplingRecorder):
     def read(self) -> list[GraphRecording]:
         """Make tables of the recording; try twice, because another thread may change a graph meanwhile."""
         with suppress(Exception):
-            return self._read()
-        return self._read()
+            return self._read(self.note)
+        return self._read(self.note)
 
-    def _read(self) -> list[GraphRecording]:
+    def read_so_far(self, note: Callable[[str], None]) -> list[GraphRecording]:
+        """Make tables of what was recorded so far; what servers recorded is read at the end."""
+        self.take_models(self.made_models())
+        return self._read(note, is_over=False)
+
+    def _read(self, note: Callable[[str], None], *, is_over: bool = True) -> list[GraphRecording]:
         marks = self.sampler.marked_steps()
         traces = [with_marks(trace, marks) for trace in self.traces.all()]
-        served = self.windows.servers.traces(self._kind_of)
+        served = self.windows.servers.traces(self._kind_of) if is_over else {}
         functions = self.functions.graphs(frozenset().union(*(each.functions for each in (*traces, *served.values()))))
         of_servers = {task: self._tables(functions, [trace]) for task, trace in served.items()}
         tables = with_servers(self._tables(functions, traces), of_servers)
         self._dropped = sum(trace.dropped for trace in traces)
         ran = any(label.kind != "iterator" for trace in traces for label in trace.labels)
-        if traces and not ran and self.functions.compute:
-            self.note(UNRECOGNISED)
-        kinds = self.windows.servers.recorded([kind.runs() for kind in self.sampler.kinds.values()], tables)
+        if not ran and self.functions.compute and any({*trace.step_names.values()} - {EAGER} for trace in traces):
+            note(UNRECOGNISED)
+        kinds = [kind.runs() for kind in self.sampler.kinds.values()]
+        kinds = self.windows.servers.recorded(kinds, tables) if is_over else kinds
         parts = note_on_parts((runs, steps_shown(tables, runs)) for runs in kinds)
-        for note in filter(
+        for told in filter(
             None, (*notes_on([each for trace in traces for each in trace.notes], tables.compiled), parts)
         ):
-            self.note(note)
+            note(told)
         if EAGER in tables.step_names:
             kinds.append(self._eager_kind(tables, has_steps=bool(kinds)))
         runs = (kind.all_runs(self.log.entered) for kind in self.sampler.kinds.values())
@@ -324,6 +332,7 @@ class FunctionSource(SamplingRecorder):
             is_missing = choice.traced and kind.is_missing and not choice.is_first
             may_open = choice.traced and choice.number >= kind.resting_until
             has_room = windows.has_room
+            is_missing |= self.sampler.is_asked_for(kind, choice.number)
             wanted = is_missing or (has_room if windows.is_open else may_open)
             if windows.is_open and not wanted:
                 kind.resting_until = 2 * choice.number if choice.number > EARLY_RUNS else EARLY_RUNS
@@ -389,12 +398,3 @@ class FunctionSource(SamplingRecorder):
                 self._reading_seconds += seconds
                 self.add_overhead(seconds)
                 self.log.own.add((now := self.clock()) - seconds, now)
-
-    def _read_window(self, window: RecordedWindow) -> ReadTrace[TraceTable] | None:
-        try:
-            table = read_xspace(window.xspace, window.steps, window.started)
-            table = with_eager_ops(replace(table, functions=table.functions | window.functions), window.eager_ops)
-        except ProfileError as error:
-            self.note(f"{len(window.steps):,} steps are missing: {error}")
-            return None
-        return ReadTrace(table, table.nbytes, tuple(seconds_by_type(table)))

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 from tfprof_widget.analysis.account.cell import NOTHING, together
-from tfprof_widget.analysis.steady import op_seconds, work_seconds
+from tfprof_widget.analysis.steady import work_seconds
 from tfprof_widget.capturing.cell_log import NOTICED, CellLog
 from tfprof_widget.capturing.recording import GraphRecording, KindOfRun, Recording, steps_shown
 from tfprof_widget.capturing.sampling import Adaptive, Policy, Sampler
@@ -22,7 +22,7 @@ from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.safely import FORKED, RecordingProcess
 from tfprof_widget.lib.text import written_seconds
 from tfprof_widget.profiles.cell import FIRST_RUN, PARTLY_TRACED, RAISED, TRACED, CellRuns
-from tfprof_widget.profiles.data import EAGER, WARM_UP, ProfileTables
+from tfprof_widget.profiles.data import WARM_UP, ProfileTables
 
 OTHERS_OPS = (
     "steps of another capture ran in another thread meanwhile; some of their ops are among those here, "
@@ -152,10 +152,7 @@ class RunUnderWay:
 
     @property
     def is_telling(self) -> bool:
-        """Whether the run, though it raised, tells what the user waited for: it was recorded, and its ops ran.
-
-        Most often such a run was interrupted because it took so long.
-        """
+        """Whether it tells what the user waited for, even if it raised: it was recorded, and its ops ran."""
         return self.step is not None and bool(self.functions)
 
     @property
@@ -303,6 +300,21 @@ class SamplingRecorder(Recorder):
             tuple(graphs), wall_seconds, overhead, self.dropped_events(), self.notes, known_overhead=known, runs=runs
         )
 
+    def so_far(self) -> Recording:
+        """What was recorded so far, while the recording goes on; what this notes is not kept. Any thread may ask."""
+        notes = dict.fromkeys(self.notes)
+        graphs = self.read_so_far(lambda note: notes.setdefault(note))
+        cost = self.sampler.measured_cost(_waiting(graphs)) if self.counts()[1] else 0.0
+        known = self.overhead_seconds()
+        overhead, runs = None if cost is None else cost + known, tuple(self._runs_of_the_cell(graphs))
+        dropped = self.dropped_events()
+        return Recording(tuple(graphs), self.wall_seconds(), overhead, dropped, tuple(notes), known, runs)
+
+    def trace_next(self, runs: int) -> None:
+        """Trace the next runs of each kind, so many of them, whatever that costs."""
+        with self.lock:
+            self.sampler.ask(runs)
+
     def wall_seconds(self) -> float:
         """The time since the capture began."""
         return self.clock() - self.log.entered
@@ -329,6 +341,10 @@ class SamplingRecorder(Recorder):
     @abstractmethod
     def read(self) -> Sequence[GraphRecording]:
         """Make tables of all that was recorded."""
+
+    @abstractmethod
+    def read_so_far(self, note: Callable[[str], None]) -> Sequence[GraphRecording]:
+        """Make tables of what was recorded so far; `note` takes sentences on what is missing in them."""
 
     def _overhead(self, graphs: Iterable[GraphRecording]) -> float | None:
         """The time that recording added, without reading at the end; None if it is not known how it slowed runs.
@@ -365,23 +381,3 @@ def mostly_waits(tables: ProfileTables, runs: KindOfRun) -> bool:
     [False, True]
     """
     return work_seconds(tables, steps_shown(tables, runs)) < WORKING_SHARE * runs.traced_run_seconds
-
-
-MOST_GUESSED = 10.0
-"""What was recorded of eager ops stands for at most so many times as long."""
-
-
-def eager_runs(tables: ProfileTables, windows: int, seconds: float, between: float | None) -> KindOfRun:
-    """Eager ops as a kind of run: beside steps by their op time, with a guess of what was not recorded.
-
-    They were recorded in so many windows for `seconds`, of the time `between` steps; None if there were no steps.
-
-    >>> from tfprof_widget.demo import demo_profile
-    >>> eager_runs(demo_profile(), 1, 0.5, None).traced_seconds
-    0.5
-    """
-    if between is None:
-        return KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0)
-    found = op_seconds(tables, EAGER)
-    rest = found * min(max(between / seconds - 1, 0.0), MOST_GUESSED) if seconds else 0.0
-    return KindOfRun(EAGER, windows, windows, rest, found, 0.0, untraced=0, warm_ups=0)

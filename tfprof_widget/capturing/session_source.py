@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from time import perf_counter
 from typing import Any
@@ -152,11 +152,22 @@ class SessionSource(SamplingRecorder):
     def read(self) -> list[GraphRecording]:
         """Make tables of all that was recorded."""
         runs = self.traces.all()
-        graphs = [self._recording(of, [each for each in runs if each[0].of is of]) for of in self._graphs.values()]
+        graphs = [self._recording(of, of.gathered, runs, self.note) for of in self._graphs.values()]
         for reason, number in self._untraceable.items():
             self.note(f"{self.counted(number)} not traced: {reason}")
         self._graphs.clear()
         return [graph for graph in graphs if graph is not None]
+
+    def read_so_far(self, note: Callable[[str], None]) -> list[GraphRecording]:
+        """Make tables of what was recorded so far, beside those that are made at the end."""
+        runs, found = self.traces.all(), []
+        for of in list(self._graphs.values()):
+            gathered, told = Gathered(reading=self._reading), of.gathered.details
+            gathered.details = replace(
+                told, any=dict(told.any), replacing=dict(told.replacing), ops=dict(told.ops), shapes=dict(told.shapes)
+            )
+            found.append(self._recording(of, gathered, runs, note))
+        return [graph for graph in found if graph is not None]
 
     def _can_keep(self, kind: KindTally) -> bool:
         """Whether there is room for another trace of this kind, and time to read it."""
@@ -189,32 +200,41 @@ class SessionSource(SamplingRecorder):
         try:
             read = run.of.gathered.read(metadata)
         except (ProfileError, ValueError) as error:
-            self._missing(run, error)
+            self._missing(run, error, self.note)
             return None
         seconds = OpSeconds(1, _seconds_by_type(run.of, read.table), are_warm_ups=run.is_warm_up)
         return ReadTrace((run, read), len(metadata), (seconds,))
 
-    def _recording(self, of: _GraphRuns, runs: Sequence[tuple[SessionRun, ReadRun]]) -> GraphRecording | None:
+    def _recording(
+        self,
+        of: _GraphRuns,
+        gathered: Gathered,
+        runs: Sequence[tuple[SessionRun, ReadRun]],
+        note: Callable[[str], None],
+    ) -> GraphRecording | None:
         try:
-            of.gathered.add_graph(of.graph)
+            gathered.add_graph(of.graph)
             marks = {kind.name: kind.marked_steps() for kind in of.kinds.values()}
             for run, read in runs:
+                if run.of is not of:
+                    continue
                 assert run.step is not None
                 name = run.name + marks[run.kind.name].get(run.step, "")
                 try:
-                    of.gathered.add_run(run.step, read, name, belongs=True)
+                    gathered.add_run(run.step, read, name, belongs=True)
                 except (ProfileError, ValueError) as error:
-                    self._missing(run, error)
-            tables = name_kernels(count_float_ops(of.gathered.formulas, of_what_ran=True)(of.gathered.tables()))
+                    self._missing(run, error, note)
+            tables = name_kernels(count_float_ops(gathered.formulas, of_what_ran=True)(gathered.tables()))
             kinds = of.kinds.values()
             all_runs = tuple(kind.all_runs(self.log.entered) for kind in kinds)
             return GraphRecording(tables, tuple(kind.runs() for kind in kinds), all_runs)
         except Exception as error:  # what was recorded of other graphs is still good
-            self.note(f"the runs of a graph are missing, for they could not be read ({type(error).__name__}: {error})")
+            note(f"the runs of a graph are missing, for they could not be read ({type(error).__name__}: {error})")
             return None
 
-    def _missing(self, run: SessionRun, error: Exception) -> None:
-        self.note(f"a run of {run.name} is missing: {error}")
+    @staticmethod
+    def _missing(run: SessionRun, error: Exception, note: Callable[[str], None]) -> None:
+        note(f"a run of {run.name} is missing: {error}")
 
 
 def _seconds_by_type(of: _GraphRuns, table: RunTable) -> Counter[str]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
+from tfprof_widget.analysis.steady import op_seconds
 from tfprof_widget.capturing.cell_log import RunLog
 from tfprof_widget.capturing.recording import KindOfRun
 from tfprof_widget.lib.arrays import RunningMedian
 from tfprof_widget.profiles.cell import PARTLY_TRACED, TRACED, CellRuns
-from tfprof_widget.profiles.data import EARLY, SHORTER
+from tfprof_widget.profiles.data import EAGER, EARLY, SHORTER, ProfileTables
 
 # Until a kind has an untraced run, tracing is assumed to be this share of its traced time: it slows runs up to 4 times.
 SUSPECTED_SHARE = 0.75
@@ -350,3 +351,23 @@ class WindowCosts:
         """
         cost, opened = self._last.get(kind, (0.0, 0.0))
         return min(seconds * opened / cost, 2 * max(opened, LOOK_SECONDS)) if cost and opened else LOOK_SECONDS
+
+
+MOST_GUESSED = 10.0
+"""What was recorded of eager ops stands for at most so many times as long."""
+
+
+def eager_runs(tables: ProfileTables, windows: int, seconds: float, between: float | None) -> KindOfRun:
+    """Eager ops as a kind of run: beside steps by their op time, with a guess of what was not recorded.
+
+    They were recorded in so many windows for `seconds`, of the time `between` steps; None if there were no steps.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> eager_runs(demo_profile(), 1, 0.5, None).traced_seconds
+    0.5
+    """
+    if between is None:
+        return KindOfRun(EAGER, windows, windows, 0.0, seconds, 0.0, untraced=0, warm_ups=0)
+    found = op_seconds(tables, EAGER)
+    rest = found * min(max(between / seconds - 1, 0.0), MOST_GUESSED) if seconds else 0.0
+    return KindOfRun(EAGER, windows, windows, rest, found, 0.0, untraced=0, warm_ups=0)

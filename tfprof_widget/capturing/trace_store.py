@@ -8,13 +8,18 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from threading import Lock
 from time import perf_counter, thread_time
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from tfprof_widget.ingest.xspace.reader import TraceTable
+from tfprof_widget.ingest.flops.registry import with_eager_ops
+from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
+from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.safely import postpone_ctrl_c
 from tfprof_widget.profiles.data import EAGER, FIRST, PARTIAL, kind_of_steps
+
+if TYPE_CHECKING:
+    from tfprof_widget.capturing.windows import RecordedWindow
 
 ROOM = 64 << 20
 """The most bytes of traces to keep unread: reading them takes about as long as recording them did."""
@@ -192,6 +197,17 @@ class TraceStore(Generic[Trace, Table]):
             totals = totals.copy()  # another thread may be in `costliest`
             totals.update(each.by_type)
             self._totals = {**self._totals, each.are_warm_ups: (runs + each.runs, totals)}
+
+
+def read_window(window: RecordedWindow, note: Callable[[str], None]) -> ReadTrace[TraceTable] | None:
+    """The table of a window; None, with a note, if it cannot be read."""
+    try:
+        table = read_xspace(window.xspace, window.steps, window.started)
+        table = with_eager_ops(replace(table, functions=table.functions | window.functions), window.eager_ops)
+    except ProfileError as error:
+        note(f"{len(window.steps):,} steps are missing: {error}")
+        return None
+    return ReadTrace(table, table.nbytes, tuple(seconds_by_type(table)))
 
 
 def seconds_by_type(table: TraceTable) -> Iterator[OpSeconds]:

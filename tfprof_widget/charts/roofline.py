@@ -41,7 +41,7 @@ LEAST_NAMED = 0.02
 LEAST_TOLD = 0.005
 """Less of the time than this is not told to have no dot."""
 
-UNKNOWN = "no roof known"
+UNKNOWN = "not known"
 KINDS = {"compute": "--own", "memory": "--op-elementwise", "overhead": "--op-gradient", UNKNOWN: "--op-other"}
 SHAPES = ("circle", "square", "triangle-up", "diamond")
 LEAST_SIZE, MOST_SIZE = 36.0, 420.0

@@ -22,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["demo", "op", "--max_depth=1", "--order_by=micros", "--select=occurrence", "--output=none"])
     0
     """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["run"]:  # which leaves everything as a program finds it under plain Python
+        return _become(words[1:])
     _open_what_is_closed()
     _tolerate_odd_names()
     try:
@@ -31,7 +34,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("tfprof: interrupted\n")
         return 130  # as `attempt` does, which could not be imported
     with spoken_warnings():
-        return attempt(lambda: _run(sys.argv[1:] if arguments is None else arguments))
+        return attempt(lambda: _run(words))
+
+
+def _become(words: Sequence[str]) -> int:
+    """Run a program, captured."""
+    from tfprof_widget.cli.run import run
+    from tfprof_widget.lib.errors import ProfileError
+
+    try:
+        return run(words)
+    except (ValueError, ProfileError, OSError) as error:
+        sys.stderr.write(f"tfprof: {error}\n")
+        return 2
 
 
 def _run(words: Sequence[str]) -> int:
@@ -39,12 +54,16 @@ def _run(words: Sequence[str]) -> int:
     from tfprof_widget.cli.arguments import CommandRequest, read_words
     from tfprof_widget.cli.commands import json_asked, named
     from tfprof_widget.cli.compare import guard, is_guard
+    from tfprof_widget.cli.jobs import COMMANDS as JOB_COMMANDS
+    from tfprof_widget.cli.jobs import run_command
     from tfprof_widget.cli.prompt import explore
     from tfprof_widget.cli.session import LazyProfile, Session, subject_of
     from tfprof_widget.lib.version import __version__
 
     if is_guard(words):
         return guard(words[1:])
+    if words and words[0] in JOB_COMMANDS:
+        return run_command(words)
     request = _without_command(read_words(words))
     if request.general.get("version"):
         sys.stdout.write(f"tfprof {__version__}\n")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +15,17 @@ from tfprof_widget.api.typed_options import meant
 from tfprof_widget.api.view import View
 from tfprof_widget.cli.arguments import DUMP_TO_FILE, FILES, GENERAL, GRAMMAR, JSON, SHOWN, CommandRequest
 from tfprof_widget.cli.compare import print_workers
-from tfprof_widget.cli.session import USAGE_COLUMNS, LazyProfile, Session, option_lines, print_options, print_view, say
+from tfprof_widget.cli.jobs import JOB_COMMANDS
+from tfprof_widget.cli.session import (
+    USAGE_COLUMNS,
+    Command,
+    LazyProfile,
+    Session,
+    option_lines,
+    print_options,
+    print_view,
+    say,
+)
 from tfprof_widget.engine.evaluate import check_options, evaluate
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.safely import write_whole
@@ -24,23 +34,6 @@ from tfprof_widget.output.text import said_lacking, why_empty
 from tfprof_widget.profiles.options import Options
 from tfprof_widget.widget.report import report
 from tfprof_widget.widget.shown import Shown
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command of the shell, of the prompt, or of both.
-
-    `usage` is what may stand behind the name; `example` is a whole line.
-    """
-
-    name: str
-    summary: str
-    run: Callable[[Session, CommandRequest], Session]
-    usage: str = ""
-    example: str = ""
-    in_shell: bool = True
-    at_prompt: bool = True
-    needs_files: bool = True
 
 
 def refuse_files(session: Session, request: CommandRequest) -> None:
@@ -355,7 +348,24 @@ DEMO = Command(
     at_prompt=False,
     needs_files=False,
 )
-_ALL = (SCOPE, GRAPH, OP, CODE, LAYERS, ACCOUNT, ADVISE, FLOPS, COMPARE, SET, REPORT, MERGE, DEMO, QUIT, EXIT)
+_ALL = (
+    SCOPE,
+    GRAPH,
+    OP,
+    CODE,
+    LAYERS,
+    ACCOUNT,
+    ADVISE,
+    FLOPS,
+    COMPARE,
+    SET,
+    REPORT,
+    MERGE,
+    DEMO,
+    *JOB_COMMANDS,
+    QUIT,
+    EXIT,
+)
 _OTHERS = {command.name: command for command in _ALL}
 COMMANDS: Mapping[str, Command] = {**_OTHERS, "help": help_command(_OTHERS)}
 

@@ -72,6 +72,23 @@ class Session:
         return Options.of(**{**_DEFAULTS, **kept})
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command of the shell, of the prompt, or of both.
+
+    `usage` is what may stand behind the name; `example` is a whole line.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Session, CommandRequest], Session]
+    usage: str = ""
+    example: str = ""
+    in_shell: bool = True
+    at_prompt: bool = True
+    needs_files: bool = True
+
+
 _NAMES = {option.name for option in OPTIONS}
 _DEFAULTS = {option.name: option.default for option in SHOWN if option.name in _NAMES}
 DONE, BAD_INPUT, BAD_USAGE = 0, 1, 2

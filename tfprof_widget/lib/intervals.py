@@ -47,7 +47,9 @@ class Intervals:
         >>> one.without(other).drawn()
         '0-2 4-8'
         """
-        bounds = np.unique(np.concatenate([self.start, self.end, other.start, other.end]))
+        # To sort takes a fraction of the time that numpy.unique takes, which hashes whole numbers.
+        bounds = np.sort(np.concatenate([self.start, self.end, other.start, other.end]))
+        bounds = bounds[np.diff(bounds, prepend=bounds[:1] - 1) > 0]
         start, end = bounds[:-1], bounds[1:]
         kept = self.covers(start) & ~other.covers(start)
         return Intervals.of(start[kept], end[kept])

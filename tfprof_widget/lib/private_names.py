@@ -365,6 +365,9 @@ IPython.core.compilerop:CachingCompiler.format_code_name
 [ipykernel] magic.profiling: Nothing is said: results are printed as text; no line of progress.
 ipykernel.zmqshell:ZMQInteractiveShell.kernel
 ipykernel.zmqshell:ZMQDisplayPublisher.publish(data, metadata, transient, update)
+[ipykernel] magic.live_view: Nothing is said: no view of the running cell, or none after `clear_output`.
+ipykernel.zmqshell:ZMQDisplayPublisher.publish(data, metadata, transient, update)
+ipykernel.zmqshell:ZMQDisplayPublisher.register_hook
 [ipykernel] parallel.errands: Nothing is said: an engine whose cell awaits may never answer.
 ipykernel.kernelbase:Kernel.shell_channel_thread
 [IPython] parallel.errands: Nothing is said: an engine whose cell awaits may never answer.

@@ -110,7 +110,8 @@ def release_interrupts(held: Interrupts | None) -> None:
     if held is None:
         return
     current: object = signal.getsignal(signal.SIGINT)
-    if held.holders == 1 and current is held:
+    is_main = threading.current_thread() is threading.main_thread()  # no other thread may change handlers
+    if held.holders == 1 and current is held and is_main:
         signal.signal(signal.SIGINT, held.handler)
     held.holders -= 1
     held.deliver()

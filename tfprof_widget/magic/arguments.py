@@ -14,6 +14,7 @@ from IPython.core import completer
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import argument, argument_group, kwds
 
+from tfprof_widget.api.tracing_options import RISKY, TRACING, check_rivals, read_range, read_share
 from tfprof_widget.api.typed_options import Grammar, help_text, placeholder, text_option, unquoted, value_of, words_of
 from tfprof_widget.lib.errors import value_error
 from tfprof_widget.output.destination import check_output, parse_output, view_for
@@ -40,25 +41,6 @@ RESULT = (
         "%config TfprofMagics.save, which is page",
         "What the notebook keeps beside the live widget: a page with sliders, a picture with a table, or nothing.",
         SAVES,
-    ),
-)
-TRACING = (
-    text_option(
-        "overhead",
-        "SHARE",
-        "Trace as many runs as cost at most this share of the cell's untraced time.",
-        "1/30, or 0.1 s if that is more",
-    ),
-    Option("every", "integer", "", "Trace every so many runs.", minimum=1),
-    text_option("steps", "FIRST:END", "Trace the runs FIRST:END, END not included; either may be left out."),
-    Option("all", "flag", False, "Trace every run."),
-)
-RISKY = (
-    Option(
-        "collectives",
-        "flag",
-        False,
-        "Record ops also where workers reduce together, in which TensorFlow's profiler may crash the process.",
     ),
 )
 WHERE = (
@@ -207,9 +189,9 @@ def _value(option: Option, typed: str, variables: Mapping[str, Any]) -> Any:
             text = str(DollarFormatter().vformat(text, [], variables))
     match option.name:
         case "overhead":
-            return _share(text)
+            return read_share(text)
         case "steps":
-            return _range(text)
+            return read_range(text)
         case "output":
             parse_output(text)
         case "out" if not text.isidentifier():
@@ -221,31 +203,9 @@ def _value(option: Option, typed: str, variables: Mapping[str, Any]) -> Any:
     return value_of(option, text)
 
 
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share < float("inf"):
-        raise value_error(f"overhead is {text!r}, but must be a share above 0, as in 0.05")
-    return share
-
-
-def _range(text: str) -> tuple[int, int | None]:
-    match = re.fullmatch(r"(\d*):(\d*)", text, re.ASCII)
-    if not match or not (match[1] or match[2]):
-        raise value_error(f"steps is {text!r}, but must be FIRST:END, as in 10:20")
-    first, end = int(match[1] or 0), int(match[2]) if match[2] else None
-    if end is not None and end <= first:
-        raise value_error(f"steps is {text!r}, which holds no step: END must be above FIRST")
-    return first, end
-
-
 def _check(given: Mapping[str, Any]) -> None:
     """Refuse options that contradict each other."""
-    rivals = [f"--{option.name}" for option in TRACING if option.name in given]
-    if len(rivals) > 1:
-        raise value_error(f"{' and '.join(rivals)} exclude one another: each says what to trace")
+    check_rivals(given)
     destination = parse_output(given.get("output", ""))
     selected = {name: given[name] for name in ("select",) if name in given}
     check_output(destination, given.get("view") or view_for(destination, "op"), Options.of(**selected))

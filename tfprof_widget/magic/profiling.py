@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from tfprof_widget.lib.safely import write_whole
 from tfprof_widget.lib.text import visible
 from tfprof_widget.magic.arguments import MagicRequest
 from tfprof_widget.magic.cell import CellSource, cell_source, compiled_code
+from tfprof_widget.magic.live_view import LiveView, can_show_live
 from tfprof_widget.output.destination import Destination, parse_output, view_for, write
 
 if TYPE_CHECKING:
@@ -182,8 +183,16 @@ def race_with(
             display(found)
 
 
-def deliver(shell: InteractiveShell, request: MagicRequest, capture: Capture) -> None:
-    """Show, store and save the result as the request says; a part that fails is reported, the others go on."""
+def deliver(
+    shell: InteractiveShell,
+    request: MagicRequest,
+    capture: Capture,
+    places: Callable[[], Sequence[str]] = tuple[str],
+) -> None:
+    """Show, store and save the result as the request says; a part that fails is reported, the others go on.
+
+    `places` gives the display ids of the outputs to show it in; without any it is shown below all other output.
+    """
     capture.options = {name: value for name, value in request.shown.items() if name != "output"}
     if request.out:
         shell.push({request.out: capture})
@@ -195,7 +204,7 @@ def deliver(shell: InteractiveShell, request: MagicRequest, capture: Capture) ->
         with report_and_go_on("the result is not written"):
             _write(request, capture, destination)
     elif destination.kind == "stdout" and not request.quiet:
-        _show(shell, request, capture)
+        _show(shell, request, capture, places)
 
 
 def _write(request: MagicRequest, capture: Capture, destination: Destination) -> None:
@@ -208,12 +217,21 @@ def _write(request: MagicRequest, capture: Capture, destination: Destination) ->
         print(said)
 
 
-def _show(shell: InteractiveShell, request: MagicRequest, capture: Capture) -> None:
-    if request.text or "output" in request.shown or not hasattr(shell, "kernel"):
+def _show(
+    shell: InteractiveShell, request: MagicRequest, capture: Capture, places: Callable[[], Sequence[str]]
+) -> None:
+    if _shows_text(shell, request):
         print(capture.text())
-    else:
-        with _saving(shell, request.save):
+        return
+    with _saving(shell, request.save):
+        if taken := places():
+            capture.show(taken)
+        else:
             display(capture)
+
+
+def _shows_text(shell: InteractiveShell, request: MagicRequest) -> bool:
+    return bool(request.text) or "output" in request.shown or not hasattr(shell, "kernel")
 
 
 @contextmanager
@@ -240,6 +258,7 @@ class ProfiledCell:
         self._cell = CellSource("", "", "")
         self._started: tuple[AbstractContextManager[Capture], Capture] | None = None
         self._progress: ProgressLine | None = None
+        self._live: LiveView | None = None
 
     def begin(self) -> None:
         """Start the capture; when that fails, say so and let the code run without."""
@@ -263,17 +282,52 @@ class ProfiledCell:
         finally:
             if self._started is not None:
                 capturing, capture = self._started
-                with report_and_go_on("has no profile of this"):
+                with report_and_go_on("has no profile of this"), self._places() as places:
                     capturing.__exit__(None, None, None)
-                    capture.title = self._request.name or self._cell.title(self._request.out)
+                    capture.title = self._title
                     keep(self._shell, self._request, capture, self._cell)
-                    deliver(self._shell, self._request, capture)
+                    deliver(self._shell, self._request, capture, places)
+
+    @property
+    def _title(self) -> str:
+        return self._request.name or self._cell.title(self._request.out)
 
     def _watch(self, capture: Capture) -> None:
+        if can_show_live(self._shell) and not _shows_text(self._shell, self._request):
+            self._live = LiveView(self._shell, capture.live, self._title)
+            self._live.start()
+            return
         show = line_display(self._shell)
         if show is not None:
             self._progress = ProgressLine(capture.progress, show)
             self._progress.start()
+
+    @contextmanager
+    def _places(self) -> Iterator[Callable[[], Sequence[str]]]:
+        """Gives a function that ends the live view and tells where the result may stand; takes it away at the end.
+
+        The live view goes on while what was recorded is read.
+        """
+        live = self._live
+        if live is None:
+            yield lambda: ()
+            return
+        taken: list[str] = []
+
+        def take() -> Sequence[str]:
+            taken[:] = live.stop()
+            return taken
+
+        try:
+            yield take
+        except BaseException:
+            taken.clear()
+            raise
+        finally:
+            live.stop()
+            if not taken:
+                live.take_away()
+            live.finish()
 
 
 def profile_on_engines(shell: InteractiveShell, request: MagicRequest, code: str, variables: Mapping[str, Any]) -> None:

@@ -261,7 +261,7 @@ _PART_COLOURS = {
     "tracing": "#5d6876",
 }
 _OTHER_COLOUR = "#c3cad2"
-_GLANCE_STYLE = """
+GLANCE_STYLE = """
 .tfprof-glance { max-width: 1100px; font: 12px/16px system-ui, -apple-system, "Segoe UI", sans-serif }
 .tfprof-glance h3 { margin: 8px 0; font-size: 15px; font-weight: 400; line-height: 22px; overflow-wrap: anywhere }
 .tfprof-glance ol { display: flex; flex-wrap: wrap; gap: 1px; margin: 2px 0 10px; padding: 0; list-style: none }
@@ -283,13 +283,18 @@ def glance(shown: Overview) -> str:
     change = f"<pre>{escape(visible_lines(str(patch)))}</pre>" if patch is not None else ""
     steps = f"<p>Steps: {escape(' · '.join(shown.steps.facts))}</p>" if shown.steps.facts else ""
     return (
-        f'<div class="tfprof-glance" translate="no"><style>{_GLANCE_STYLE}</style>'
+        f'<div class="tfprof-glance" translate="no"><style>{GLANCE_STYLE}</style>'
         f"<h3>{escape(visible(shown.sentence))}</h3>"
-        f"{change}{_stacked_bar('The cell', shown.cell)}{_stacked_bar('A step', shown.step)}{steps}</div>"
+        f"{change}{stacked_bar('The cell', shown.cell)}{stacked_bar('A step', shown.step)}{steps}</div>"
     )
 
 
-def _stacked_bar(label: str, parts: Sequence[Part]) -> str:
+def stacked_bar(label: str, parts: Sequence[Part]) -> str:
+    """A bar of parts as a list, with its whole; empty where there are none.
+
+    >>> stacked_bar("The cell", [Part("steps", "steps", 1_500_000_000, 100)])[:25]
+    'The cell: <b>1.50 s</b><o'
+    """
     if not parts:
         return ""
     whole = written_seconds(sum(part.nanos for part in parts) / 1e9)

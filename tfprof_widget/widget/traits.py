@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Sequence
 from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
@@ -107,7 +108,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
         shown = shown if isinstance(shown, Shown) else Shown.of_profile(shown, **options)
         self._shown = shown
         super().__init__(
-            _esm=_code(),
+            _esm=widget_code(),
             _assets=shared_assets(),
             _graphs=[dict(graph.to_browser) for graph in shown.graphs],
             _about=shown.about,
@@ -195,7 +196,13 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
         return {name: getattr(self, name) for name in (*_TRAITS, *SHOWN)}
 
     def _ipython_display_(self) -> None:
-        """Show the widget, and after it the block that takes its place when there is no kernel any more."""
+        self.show()
+
+    def show(self, places: Sequence[str] = ()) -> None:
+        """Show the widget, and after it the block that takes its place when there is no kernel any more.
+
+        If `places` are given, they are the display ids of two outputs that the two take.
+        """
         from IPython.display import display
 
         bundle: Any = self._repr_mimebundle_()
@@ -205,10 +212,11 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
             return
         kept = self.save or _usually_saved()
         text = {"text/plain": "" if kept != "none" else short_text(self._shown, self._saved_traits())}
-        display(live | text, metadata=described, raw=True)
-        if kept != "none":
-            data, sizes = self._saved_result(kept)
-            display(data, metadata=sizes, raw=True)
+        first, second = ({"display_id": place, "update": True} for place in places) if places else ({}, {})
+        display(live | text, metadata=described, raw=True, **first)
+        data, sizes = self._saved_result(kept) if kept != "none" else ({}, {})
+        if data or second:
+            display(data, metadata=sizes, raw=True, **second)
 
     def _saved_result(self, kept: str) -> tuple[dict[str, str], dict[str, Any]]:
         """What the notebook keeps for the time without a kernel: a page, or only what needs no scripts."""
@@ -314,7 +322,7 @@ def shared_assets() -> Assets:
 
 
 @cache
-def _code() -> str:
+def widget_code() -> str:
     """The code that draws a widget: one text in memory for all widgets."""
     return static_bytes("widget.js").decode()
 

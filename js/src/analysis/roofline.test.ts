@@ -70,7 +70,7 @@ describe("the roofline", () => {
   test("has dots without a roof where none is known, and says why", () => {
     const { dots, roof, band, notes } = roofline(withRoof([], ["", "run tfprof_widget.machine()"]));
     expect([roof, band]).toEqual([[], []]);
-    expect(new Set(dots.map(({ bound }) => bound))).toEqual(new Set(["no roof known"]));
+    expect(new Set(dots.map(({ bound }) => bound))).toEqual(new Set(["not known"]));
     expect(notes[0]).toBe("run tfprof_widget.machine()");
   });
 

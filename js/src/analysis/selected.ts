@@ -1,6 +1,6 @@
 // What is known of a selection: the sums over the graph nodes behind it, and of one node what it is.
 
-import type { Profile } from "../data/profile.ts";
+import type { Nodes, Profile } from "../data/profile.ts";
 import type { Timing } from "../data/protocol.ts";
 import type { Numbers } from "../engine/columns.ts";
 import { MEASURES, type Measure, type Measures } from "../engine/measures.ts";
@@ -104,4 +104,14 @@ export function shapesOf(profile: Profile, node: number, timing: Timing): string
   const written = (each: readonly (string | undefined)[]): string =>
     each.map((shape) => shape?.replaceAll("x", "×") ?? "?").join(", ");
   return [written(inputs), written(outputs)].filter(Boolean).join(" → ");
+}
+
+/** A flag a node whose name or op type has the text in it, whatever the case; null if there is no text. */
+export function nodesFound({ names, ops, op }: Nodes, text: string): Uint8Array | null {
+  const sought = text.trim().toLowerCase();
+  if (!sought) return null;
+  const isSought = ops.map((each) => each.toLowerCase().includes(sought));
+  return Uint8Array.from(names, (name, node) =>
+    isSought[op[node] as number] || name.toLowerCase().includes(sought) ? 1 : 0,
+  );
 }

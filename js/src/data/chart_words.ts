@@ -40,7 +40,7 @@ export const OVERVIEW_COLOURS = {"steps": "forward", "tracing": "first"} as cons
 export const ROOFLINE_TITLE = "Roofline" as const;
 
 /** What rows take their time for, the last where that is not known. */
-export const BOUNDS = ["compute", "memory", "overhead", "no roof known"] as const;
+export const BOUNDS = ["compute", "memory", "overhead", "not known"] as const;
 
 /** The title of the advice. */
 export const ADVICE_TITLE = "Advice" as const;

@@ -145,15 +145,22 @@ type ToldOverview = Omit<Overview, "cell" | "step" | "bars"> &
   Readonly<Record<"cell" | "step" | "bars", readonly (readonly unknown[])[]>>;
 
 function overviewOf(told: ToldOverview): Overview {
-  const named = <Row>(rows: readonly (readonly unknown[])[], names: readonly (keyof Row)[]): Row[] =>
-    rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]])) as Row);
-  const parts: readonly (keyof Part)[] = ["key", "name", "nanos", "share", "detail"];
   return {
     ...told,
-    cell: named<Part>(told.cell, parts),
-    step: named<Part>(told.step, parts),
+    cell: partsOf(told.cell),
+    step: partsOf(told.step),
     bars: named<StepBar>(told.bars, ["first", "count", "nanos", "most", "traced"]),
   };
+}
+
+/** The parts of a bar. */
+export function partsOf(rows: readonly (readonly unknown[])[]): readonly Part[] {
+  return named<Part>(rows, ["key", "name", "nanos", "share", "detail"]);
+}
+
+/** Rows whose columns have these names. */
+function named<Row>(rows: readonly (readonly unknown[])[], names: readonly (keyof Row)[]): readonly Row[] {
+  return rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]])) as Row);
 }
 
 /** A graph as it comes: what has a name of several words is spelled as in Python. */

@@ -28,7 +28,7 @@ export interface Assets {
 const PATIENCE_MILLISECONDS = 10_000;
 
 /** What anywidget 0.11 and later give a view to find other models with. */
-interface ModelSource {
+export interface ModelSource {
   getModel(reference: string): Promise<Model>;
 }
 
@@ -79,4 +79,16 @@ export interface Rendering {
   readonly el: HTMLElement;
   readonly host?: ModelSource;
   readonly assets?: () => Promise<Assets>;
+}
+
+/** The model as a view sees it that is only told: the options of a result, which it lacks, are not set in Python. */
+export function listeningTo(model: Model): Model {
+  return {
+    get: (name) => model.get(name),
+    set: () => {},
+    save_changes: () => {},
+    send: (message) => model.send?.(message),
+    on: (event, listener) => model.on(event, listener),
+    off: (event, listener) => model.off(event, listener),
+  };
 }

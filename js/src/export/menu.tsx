@@ -13,6 +13,7 @@ import {
   markdownTable,
   whyNoClipboard,
 } from "./files.ts";
+import { graphPng, graphSvg } from "./graph_picture.ts";
 import { escaped, packedParts, page, staticPart } from "./page.ts";
 import { type PictureChoice, pictureChoices, png, svg } from "./pictures.ts";
 
@@ -36,6 +37,7 @@ interface ExportGroup {
 /** The button, and beside it how far an export is, or why it failed. */
 export function ExportMenu({ store }: { readonly store: Store }) {
   const said = useSignal("");
+  const place = useRef<HTMLDivElement>(null);
   const write = async ({ label, write: start }: Export): Promise<void> => {
     said.value = "exporting …";
     try {
@@ -48,12 +50,12 @@ export function ExportMenu({ store }: { readonly store: Store }) {
     }
   };
   const groups = (): readonly MenuGroup[] =>
-    exportsOf(store).map(({ name, exports }) => ({
+    exportsOf(store, place.current as Element).map(({ name, exports }) => ({
       name,
       items: exports.map((each) => ({ ...each, run: () => void write(each) })),
     }));
   return (
-    <div class="exports">
+    <div ref={place} class="exports">
       <span aria-live="polite" class="dim">
         {said.value}
       </span>
@@ -62,7 +64,7 @@ export function ExportMenu({ store }: { readonly store: Store }) {
   );
 }
 
-function exportsOf(store: Store): readonly ExportGroup[] {
+function exportsOf(store: Store, within: Element): readonly ExportGroup[] {
   const { profile } = store.shown;
   const { view } = store.evaluation.peek();
   const rows = view && isTable(store.tab.peek()) ? view : null;
@@ -72,7 +74,14 @@ function exportsOf(store: Store): readonly ExportGroup[] {
   const table = store.table.peek();
   const asMarkdown = async () => new Blob([rows ? markdownTable(rows) : ""], { type: "text/plain" });
   return [
-    ...pictureChoices(store).map((choice) => pictureExports(store, choice, save)),
+    ...pictureChoices(store).map((choice) =>
+      pictureExports(choice, { svg: drawn(store, choice, svg), png: drawn(store, choice, png) }, save),
+    ),
+    pictureExports(
+      { name: "graph" },
+      { svg: () => graphSvg(store, within), png: () => graphPng(store, within) },
+      save,
+    ),
     {
       name: "table",
       exports: [
@@ -117,15 +126,16 @@ function exportsOf(store: Store): readonly ExportGroup[] {
   ];
 }
 
-/** A chart as SVG and PNG, saved or copied. */
+type Making = () => Promise<Blob>;
+
+/** A picture as SVG and PNG, saved or copied. */
 function pictureExports(
-  store: Store,
-  { name, chart, lacking }: PictureChoice,
+  { name, lacking }: PictureChoice,
+  make: { readonly svg: Making; readonly png: Making },
   save: (shown: string, extension: string, content: Blob) => void,
 ): ExportGroup {
   const title = name.charAt(0).toUpperCase() + name.slice(1);
-  const drawn = (make: typeof svg) => async (): Promise<Blob> => (chart ? make(store, chart) : new Blob());
-  const asText = async () => new Blob([await (await drawn(svg)()).text()], { type: "text/plain" });
+  const asText = async () => new Blob([await (await make.svg()).text()], { type: "text/plain" });
   const noCopy = lacking ?? whyNoClipboard();
   return {
     name,
@@ -134,28 +144,33 @@ function pictureExports(
         label: `${title} as SVG`,
         brief: "SVG",
         lacking,
-        write: async () => save(name, "svg", await drawn(svg)()),
+        write: async () => save(name, "svg", await make.svg()),
       },
       {
         label: `${title} as PNG`,
         brief: "PNG",
         lacking,
-        write: async () => save(name, "png", await drawn(png)()),
+        write: async () => save(name, "png", await make.png()),
       },
       {
         label: `${title}: copy SVG`,
         brief: "copy SVG",
         lacking: noCopy,
-        write: () => copy({ "image/svg+xml": drawn(svg), "text/plain": asText }),
+        write: () => copy({ "image/svg+xml": make.svg, "text/plain": asText }),
       },
       {
         label: `${title}: copy PNG`,
         brief: "copy PNG",
         lacking: noCopy,
-        write: () => copy({ "image/png": drawn(png) }),
+        write: () => copy({ "image/png": make.png }),
       },
     ],
   };
+}
+
+/** Draws a chart, if it can be drawn. */
+function drawn(store: Store, { chart }: PictureChoice, make: typeof svg): Making {
+  return async () => (chart ? make(store, chart) : new Blob());
 }
 
 async function wholePage(store: Store): Promise<Blob> {

@@ -57,7 +57,8 @@ export function pictureChoices(store: Store): readonly PictureChoice[] {
   });
 }
 
-function subjectOf(store: Store): ChartSubject | null {
+/** What charts are drawn of now; null where there is no result. */
+export function subjectOf(store: Store): ChartSubject | null {
   const { view } = store.evaluation.peek();
   return (
     view && {

@@ -126,3 +126,10 @@ const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 export function uncomputed(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;
 }
+
+const NATURAL = new Intl.Collator("en", { numeric: true });
+
+/** Compares names as people count: a_2 before a_10. */
+export function inNaturalOrder(one: string, other: string): number {
+  return NATURAL.compare(one, other);
+}

@@ -73,3 +73,21 @@ test.each([
 ])("of %j, a click on %s, adding: %s", (selection, name, adds, expected) => {
   expect(selectionAfter(selection, name, adds)).toEqual(expected);
 });
+
+test("a layer is its nodes in all passes, where no scope has its name", () => {
+  const sketch = profileOf(
+    "adam/mul = Mul()\ngrad/net/d1/mul = MatMul()\nnet/d1/mul = MatMul()\nnet/d2/mul = MatMul()",
+  );
+  const columns: Readonly<Record<string, unknown>> = {
+    "layers.names": ["net", "d1", "d2", "adam"],
+    "layers.types": ["", "", "", ""],
+    "layers.parent": Int32Array.of(-1, 0, 0, -1),
+    "layers.layer": Int32Array.of(1, 1, 1, 2),
+    "layers.role": new Int32Array(4),
+  };
+  const profile = { ...sketch, late: (name: string) => columns[name] };
+  expect([...(nodesBehind(profile, ["d1"]) ?? [])]).toEqual([1, 1, 1, 0]);
+  // Those are scopes, which tables show as rows of these names.
+  expect([...(nodesBehind(profile, ["net"]) ?? [])]).toEqual([0, 0, 1, 1]);
+  expect([...(nodesBehind(profile, ["adam"]) ?? [])]).toEqual([1, 0, 0, 0]);
+});

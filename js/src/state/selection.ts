@@ -3,6 +3,7 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Profile } from "../data/profile.ts";
 import { engineOf } from "../engine/evaluate.ts";
+import { layerColumns } from "../engine/layers.ts";
 import { NotLoaded } from "../engine/matching.ts";
 import { compareNames } from "../engine/order.ts";
 import { chosenSteps } from "../engine/steps.ts";
@@ -31,7 +32,7 @@ export function selectedNodes(store: Store): ReadonlySignal<Uint8Array | null> {
 
 /**
  * A flag a graph node that is behind one of the names: the node itself, those of a scope, of an op type, or of a frame
- * in some steps.
+ * in some steps; and those of a layer, where no scope has its name.
  */
 export function nodesBehind(
   profile: Profile,
@@ -42,14 +43,18 @@ export function nodesBehind(
   const { nodes } = profile;
   const flags = new Uint8Array(nodes.names.length);
   if (names.includes(ROOT_NAME)) return flags.fill(1);
-  for (const name of names) {
+  const others = names.filter((name) => {
     const node = firstFrom(nodes.names, name);
-    if (nodes.names[node] === name) flags[node] = 1;
+    const isNode = nodes.names[node] === name;
+    if (isNode) flags[node] = 1;
     const scope = `${name}/`;
-    for (let each = firstFrom(nodes.names, scope); nodes.names[each]?.startsWith(scope); each++)
-      flags[each] = 1;
-  }
+    const first = firstFrom(nodes.names, scope);
+    let last = first;
+    while (nodes.names[last]?.startsWith(scope)) flags[last++] = 1;
+    return !isNode && last === first;
+  });
   flagTypes(profile, new Set(names), flags);
+  flagLayers(profile, new Set(others), flags);
   const frames = names.filter((name) => FRAME.test(name));
   if (frames.length) engineOf("code").flag?.(profile, steps, new Set(frames), flags);
   return flags;
@@ -70,6 +75,17 @@ function flagTypes({ nodes }: Profile, names: ReadonlySet<string>, flags: Uint8A
   const isChosen = nodes.ops.map((op) => names.has(op));
   if (!isChosen.includes(true)) return;
   for (let node = 0; node < flags.length; node++) if (isChosen[nodes.op[node] as number]) flags[node] = 1;
+}
+
+/** The nodes of layers of these names, with those of the layers in them. */
+function flagLayers(profile: Profile, names: ReadonlySet<string>, flags: Uint8Array): void {
+  const { names: layers, parent, layer } = layerColumns(profile);
+  if (!layers.some((name) => names.has(name))) return;
+  const isChosen = new Uint8Array(layers.length);
+  layers.forEach((name, place) => {
+    isChosen[place] = names.has(name) || isChosen[parent[place] as number] ? 1 : 0;
+  });
+  for (let node = 0; node < flags.length; node++) if (isChosen[layer[node] as number]) flags[node] = 1;
 }
 
 /** The selection after a click on a name: it alone, or with what was selected; a second click takes it back. */
@@ -111,6 +127,12 @@ type CodeReading = "tree" | "source";
 /** How the code tab of a widget is read. */
 export function codeReading(store: Store): Signal<CodeReading> {
   return store.kept("code reading", () => signal<CodeReading>("tree"));
+}
+
+/** Whether the graph is shown as a picture. */
+export function isGraphDrawn({ graphReading, tab }: Store): boolean {
+  const isPicture = graphReading.value === "picture";
+  return isPicture && tab.value === "graph";
 }
 
 /** Go to a line in the source, by the names of its rows in the code view. */

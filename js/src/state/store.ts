@@ -3,7 +3,7 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { type Description, type Graph, graphOf, graphsOf } from "../data/graphs.ts";
-import type { Assets, Model } from "../data/model.ts";
+import type { Assets, Model, ModelSource } from "../data/model.ts";
 import { OptionError, sameValue } from "../data/options.ts";
 import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type ViewName } from "../data/protocol.ts";
 import { evaluate } from "../engine/evaluate.ts";
@@ -37,7 +37,9 @@ export interface Panels {
       | "CutLine"
       | "ExportMenu"
       | "Filters"
+      | "GraphPanel"
       | "HistoryPanel"
+      | "JobsPanel"
       | "LeftOut"
       | "MemoryPanel"
       | "MiniTimeline"
@@ -59,6 +61,8 @@ export interface Host {
   readonly assets: () => Promise<Assets>;
   readonly panels: Later<Panels>;
   readonly charts: Later<ChartLibrary>;
+  /** Where other models of the page are found; a saved result has none. */
+  readonly source?: ModelSource | undefined;
 }
 
 /** Where the result goes is not the widget's to know. */
@@ -85,6 +89,9 @@ class Folding {
   }
 }
 
+/** How the graph can be read: as a picture, or as the tree along its inputs. */
+export const GRAPH_READINGS = ["picture", "tree"] as const;
+
 /** The state, linked in both directions to the traits of the model. */
 export class Store {
   readonly title: Signal<string>;
@@ -99,6 +106,8 @@ export class Store {
   readonly search: Signal<string>;
   /** The widths in pixels that the reader gave columns, by view and column. */
   readonly columnWidths: Signal<Readonly<Record<string, Readonly<Record<string, number>>>>>;
+  /** How the graph is read; a result that opens there begins with the tree, as its options are about that. */
+  readonly graphReading: Signal<(typeof GRAPH_READINGS)[number]>;
   /** The table that is shown, or was last. */
   readonly table: ReadonlySignal<ViewName>;
   readonly evaluation: ReadonlySignal<Evaluation>;
@@ -115,6 +124,7 @@ export class Store {
     this.title = this.#linked(model, "title", "");
     this.graph = this.#linked(model, "graph", 0);
     this.tab = this.#linked<Tab>(model, "view", "overview");
+    this.graphReading = signal(this.tab.peek() === "graph" ? "tree" : "picture");
     this.metric = this.#linked<Metric>(model, "metric", "time");
     this.selection = this.#linked<readonly string[]>(model, "selection", []);
     this.search = this.#linked(model, "search", "");
@@ -125,7 +135,9 @@ export class Store {
     this.table = computed(() => {
       const tab = this.tab.value;
       if (tab === "overview") return "layers";
-      if (isTable(tab)) last = tab;
+      // The picture needs no rows.
+      const isDrawn = tab === "graph" && this.graphReading.value === "picture";
+      if (isTable(tab) && !isDrawn) last = tab;
       return last;
     });
     this.evaluation = this.#evaluated();

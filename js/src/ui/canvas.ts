@@ -4,6 +4,7 @@ import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { CATEGORY_COLOURS } from "../analysis/op_categories.ts";
 import { PARTS } from "../analysis/spans.ts";
+import { inLightTheme } from "../lib/tokens.ts";
 
 /** Colours as CSS writes them. */
 export interface Palette {
@@ -99,14 +100,7 @@ export function onPrint(begin: () => void, end: () => void): () => void {
 
 /** The palette of the light theme, which is that of paper. */
 export function lightPaletteOf(element: Element): Palette {
-  const root = element.getRootNode();
-  const host = root instanceof ShadowRoot ? (root.host as HTMLElement) : null;
-  const theme = host?.dataset.theme;
-  if (!host || !theme) return paletteOf(element);
-  host.dataset.theme = "light";
-  const palette = paletteOf(element);
-  host.dataset.theme = theme;
-  return palette;
+  return inLightTheme(element, () => paletteOf(element));
 }
 
 /** Fit the canvas to a size in CSS pixels; setting it clears it, so only when it is another one. */

@@ -5,10 +5,12 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { hasSeveralWorkers } from "../analysis/devices.ts";
 import { TABS, type Tab } from "../data/protocol.ts";
 import { short, visible, visibleLines } from "../lib/format.ts";
+import { isGraphDrawn } from "../state/selection.ts";
 import { isTable, type Panels, type Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
 import { FactList } from "../ui/facts.tsx";
 import { Lazy, LazyStyle, unavailable } from "../ui/lazy.tsx";
+import { LivePanel } from "./live.tsx";
 
 // As many as a saved result shows without scripts.
 const MOST_PLAIN_ROWS = 20;
@@ -21,17 +23,23 @@ export function Frame({ store }: { readonly store: Store }) {
   const isLacking = problem !== undefined && !code;
   useReadiness(root, isLacking || code !== undefined);
   if (!store.graphs.length) {
+    const kind = store.host.model.get("_kind");
     return (
       <section ref={root} class="tfprof" aria-label="tfprof">
         <Head store={store} />
-        <Lazy store={store} panel="HistoryPanel" isMain />
+        {kind === "live" ? (
+          <LivePanel store={store} />
+        ) : (
+          <Lazy store={store} panel={kind === "jobs" ? "JobsPanel" : "HistoryPanel"} isMain />
+        )}
         <LazyStyle store={store} />
       </section>
     );
   }
   const tab = store.tab.value;
-  const panel = PANELS[tab] ?? "TreeTable";
-  const hasSides = isTable(tab) && !isLacking;
+  const isDrawn = isGraphDrawn(store);
+  const panel = isDrawn ? "GraphPanel" : (PANELS[tab] ?? "TreeTable");
+  const hasSides = isTable(tab) && !isLacking && !isDrawn;
   return (
     <section ref={root} class="tfprof" aria-label="tfprof">
       <Head store={store} />
@@ -161,7 +169,9 @@ function exportLater(reason: string) {
 function Status({ store }: { readonly store: Store }) {
   return (
     <footer class="status">
-      <span role="status">{(isTable(store.tab.value) || store.tab.value === "overview") && kept(store)}</span>
+      <span role="status">
+        {(isTable(store.tab.value) || store.tab.value === "overview") && !isGraphDrawn(store) && kept(store)}
+      </span>
       <Lazy store={store} panel="LeftOut" placeholder={null} unavailable={() => null} />
       <span class="about">{String(store.host.model.get("_about") ?? "")}</span>
     </footer>
@@ -281,7 +291,7 @@ function SearchBox({ store }: { readonly store: Store }) {
       root?.removeEventListener("keydown", focus);
     };
   }, []);
-  const isOfTable = isTable(store.tab.value);
+  const isOfTable = isTable(store.tab.value) && !isGraphDrawn(store);
   return (
     <span class="search">
       <input

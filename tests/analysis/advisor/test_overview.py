@@ -182,6 +182,8 @@ def test_a_cell_of_ops_that_take_their_time_is_no_cell_of_python() -> None:
         "Of the cell's 100 s, 98 % are Python and the ops that it runs one by one and 2 % are tfprof. No function runs "
         "in it; its costliest op type is Conv2D, with 90 % of the op time."
     )
+    with_steps = CellTimes.of({"python": 50 * SECOND, "steps": 50 * SECOND})  # which servers ran, say
+    assert sentence(replace(profile, main_kind=EAGER, cells=(with_steps,))).endswith("No step was recorded.")
 
 
 def test_no_gain_is_told_of_a_first_step_for_every_training_has_one() -> None:

@@ -115,8 +115,9 @@ def roof_of(profile: ProfileTables, machine: Machine | None = None) -> KnownRoof
     known = known_machine(dtype)
     if known is None:
         given = "" if dtype == "float32" else f'"{dtype}"'
-        reason = f"{reason}; if it was this one, " if reason else f"this machine is not measured for {dtype}: "
-        return KnownRoof(None, f"{reason}run tfprof_widget.machine({given})")
+        if reason:
+            return KnownRoof(None, f"{reason}; if it was this one, run tfprof_widget.machine({given})")
+        return KnownRoof(None, f"this machine is not measured for {dtype}: run tfprof_widget.machine({given})")
     return KnownRoof(Roof.measured(known), reason and f"{reason}, and this one is compared with")
 
 

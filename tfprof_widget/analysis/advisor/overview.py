@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -134,9 +135,19 @@ def _cell_parts(profile: ProfileData, budget: TimeBudget) -> tuple[Part, ...]:
     if cell is None:
         return ()
     count = sum(int((~runs.is_first).sum()) for runs in cell.runs)
-    names = {**CELL_NAMES, **({"steps": f"{count:,} steps"} if count > 1 else {})}
-    details = {"python": _of_python(cell)}
-    return _parts((part, names[part], seconds, details.get(part, "")) for part, seconds in budget.cell.items())
+    return cell_parts(budget.cell, count, {"python": _of_python(cell)})
+
+
+def cell_parts(
+    cell: Mapping[str, float], steps: int, details: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Part, ...]:
+    """The parts of a cell's seconds by their names on the screen, in which so many steps ran after the first.
+
+    >>> [f"{part.name} {part.share} %" for part in cell_parts({"first": 0.5, "steps": 1.5}, 312)]
+    ['first steps 25 %', '312 steps 75 %']
+    """
+    names = {**CELL_NAMES, **({"steps": f"{steps:,} steps"} if steps > 1 else {})}
+    return _parts((part, names[part], seconds, details.get(part, "")) for part, seconds in cell.items())
 
 
 def _of_python(cell: CellTimes) -> str:
@@ -293,7 +304,8 @@ def _without_steps(profile: ProfileData, budget: TimeBudget) -> str:
         count = len(profile.nodes)
         return f"No step was recorded, so no times are known. The graph has {count:,} node{'' if count == 1 else 's'}."
     nanos = measures(profile, Options.of(run_name_regexes=[re.escape(EAGER)])).columns["micros"]
-    if profile.main_kind != EAGER or not nanos.any():
+    runs_steps = budget.cell.get("steps", 0.0) > 0 or budget.cell.get("first", 0.0) > 0
+    if profile.main_kind != EAGER or runs_steps or not nanos.any():
         return f"{_largest(budget)}No step was recorded."
     name, share = _largest_beside(profile, nanos, int(nanos.sum()))
     most = f"its costliest op type is {name}, with {round(100 * share)} % of the op time"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from os import fspath
-from pathlib import PurePosixPath
+from os import PathLike, fspath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from tfprof_widget.ingest.assemble import assemble
 from tfprof_widget.ingest.files.find import AnyPath, File, Source, find_files, run_of
+from tfprof_widget.ingest.files.jobs import TaskFiles, tasks_in
 from tfprof_widget.ingest.files.reading import (
     RUN,
     Advance,
@@ -24,7 +25,7 @@ from tfprof_widget.ingest.files.reading import (
 from tfprof_widget.ingest.files.recognise import KINDS, Content
 from tfprof_widget.ingest.flops.counting import count_float_ops
 from tfprof_widget.ingest.gathered import Gathered
-from tfprof_widget.ingest.merging.merge import given_to_worker, merged
+from tfprof_widget.ingest.merging.merge import given_to_worker, merge, merged
 from tfprof_widget.ingest.saved_account import with_account
 from tfprof_widget.ingest.saved_profile import by_worker
 from tfprof_widget.ingest.xspace.events import notes_on
@@ -32,6 +33,7 @@ from tfprof_widget.ingest.xspace.reader import TraceTable, read_xspace
 from tfprof_widget.ingest.xspace.space import read_space
 from tfprof_widget.ingest.xspace.steps import read_steps
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning, warn_user
+from tfprof_widget.lib.urls import is_url
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
 from tfprof_widget.profiles.devices import RESTRICTED_COUNTERS
 
@@ -49,12 +51,40 @@ def loaded(
     source: Source, *, checkpoint: AnyPath | None = None, client: Any = None, errors: str = "raise"
 ) -> ProfileData:
     """The profile in files; `tfprof_widget.load` describes the arguments."""
+    if isinstance(source, str | PathLike) and not is_url(source) and (tasks := tasks_in(Path(source).expanduser())):
+        return _of_tasks(tasks, checkpoint, errors)
     damaged = DamagedFiles(errors)
     files = find_files(source)
     with progress("loading", 2 * sum(file.size for file in files)) as advance:
         profile = _profile(files, checkpoint, client, advance, damaged)
     _warn_of(damaged, files)
     return assemble(profile.having(skipped=tuple(damaged.skipped))) if damaged.skipped else profile
+
+
+def _of_tasks(tasks: Sequence[TaskFiles], checkpoint: AnyPath | None, errors: str) -> ProfileData:
+    """The profiles of the tasks of jobs, each of which is a worker; those that captured nothing are passed over."""
+    having = [task for task in tasks if task.snapshot.is_file()]
+    if lacking := [task.task for task in tasks if task not in having]:
+        more = " …" if len(lacking) > MOST_TOLD else ""
+        told = f"{', '.join(lacking[:MOST_TOLD])}{more} captured nothing"
+        if not having:
+            raise ProfileError(f"{str(tasks[0].path.parent)!r}: {told}; a profile is there once steps were traced")
+        warn_user(f"passed over {len(lacking):,} of {len(tasks):,} tasks: {told}")
+    damaged, is_one_job = DamagedFiles(errors), len({task.path.parent for task in having}) == 1
+    found: dict[str, ProfileData] = {}
+    for task in having:
+        with damaged.passed_over():
+            found[task.task if is_one_job else f"{task.job}/{task.task}"] = loaded(
+                str(task.snapshot), checkpoint=checkpoint
+            )
+    if not found:
+        raise ProfileError(f"every file was skipped; {damaged.skipped[0]}")
+    if damaged.skipped:
+        warn_user(
+            f"skipped {len(damaged.skipped):,} of {len(having):,} tasks: {'; '.join(damaged.skipped[:MOST_TOLD])}"
+        )
+    whole = next(iter(found.values())) if len(found) == 1 else merge(found)
+    return assemble(whole.having(skipped=tuple(damaged.skipped))) if damaged.skipped else whole
 
 
 def _warn_of(damaged: DamagedFiles, files: Sequence[File]) -> None:

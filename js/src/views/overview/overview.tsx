@@ -1,12 +1,12 @@
 // The overview: what takes the time, the cell and a step in parts, all steps, the layers, and what to do.
 
 import { batch, signal } from "@preact/signals";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Finding, Overview, Part, StepBar } from "../../data/graphs.ts";
 import { OPTIONS } from "../../data/protocol.ts";
-import { shortTime, visible } from "../../lib/format.ts";
+import { shortTime } from "../../lib/format.ts";
 import { meanOf, stepsOf, stepsShown } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
+import { StackedBar } from "../../ui/bars.tsx";
 import { evidenceTab, FindingCard, Silent, sentenceParts, showEvidence } from "../advice.tsx";
 import { Charts } from "../charts/charts.tsx";
 import { LayerRows } from "./layer_rows.tsx";
@@ -106,73 +106,6 @@ function Answer({ store, overview, leading }: AnswerProps) {
 /** Go to what a part is made of. */
 function follow(store: Store, { key }: Part): void {
   store.tab.value = ["forward", "backward", "update"].includes(key) ? "layers" : "timeline";
-}
-
-interface BarProps {
-  /** The name of the list. */
-  readonly label: string;
-  readonly parts: readonly Part[];
-  /** What stands in place of a bar without parts. */
-  readonly lacking: string;
-  readonly choose: (part: Part) => void;
-}
-
-/** The bar with its name and its whole. */
-function StackedBar({ label, parts, lacking, choose }: BarProps) {
-  const whole = parts.reduce((sum, { nanos }) => sum + nanos, 0);
-  const list = useRef<HTMLUListElement>(null);
-  const [cut, setCut] = useState<readonly boolean[]>([]);
-  useLayoutEffect(() => {
-    const element = list.current;
-    if (!element) return undefined;
-    // A text that does not fit whole is on a second line, out of sight.
-    const look = () =>
-      setCut(
-        Array.from(element.querySelectorAll("button span"), (text) => (text as HTMLElement).offsetTop > 0),
-      );
-    const observer = new ResizeObserver(look);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [parts]);
-  return (
-    <div class="stacked">
-      <span class="of" aria-hidden="true">
-        {label}
-      </span>
-      <ul ref={list} aria-label={label}>
-        {parts.length ? (
-          parts.map((part) => (
-            <li key={part.key} data-part={part.key} style={{ flexGrow: part.nanos }}>
-              <button type="button" title={partTitle(part)} onClick={() => choose(part)}>
-                <span>{partText(part)}</span>
-              </button>
-            </li>
-          ))
-        ) : (
-          <li class="lacking">{lacking}</li>
-        )}
-      </ul>
-      <b aria-hidden="true">{whole ? shortTime(whole / 1000) : ""}</b>
-      <span class="below" aria-hidden="true">
-        {parts.map(
-          (part, place) =>
-            cut[place] && (
-              <span key={part.key} data-part={part.key}>
-                {partText(part)}
-              </span>
-            ),
-        )}
-      </span>
-    </div>
-  );
-}
-
-function partText({ name, nanos, share }: Part): string {
-  return `${name}, ${shortTime(nanos / 1000)}, ${share} %`;
-}
-
-function partTitle(part: Part): string {
-  return [partText(part), visible(part.detail)].filter(Boolean).join(" · ");
 }
 
 interface StripProps {

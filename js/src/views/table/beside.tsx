@@ -13,9 +13,11 @@ import {
 import type { View } from "../../engine/view.ts";
 import { shortTime, visible } from "../../lib/format.ts";
 import type { Listing } from "../../state/listing.ts";
-import { isTable, type Store } from "../../state/store.ts";
+import { isGraphDrawn } from "../../state/selection.ts";
+import { GRAPH_READINGS, isTable, type Store } from "../../state/store.ts";
 import type { TableState } from "../../state/table.ts";
 import { onPrint } from "../../ui/canvas.ts";
+import { Segments } from "../../ui/tables.tsx";
 import { tableColumns } from "./columns.ts";
 import { ReadingSwitch } from "./source.tsx";
 
@@ -27,11 +29,12 @@ interface ListingProps {
 /** The way back from what is zoomed into, and the switch for library frames in code view. */
 export function ZoomPath({ state, listing }: ListingProps) {
   const { view, top } = listing;
-  if (top < 0 && view.kind !== "code") return null;
+  if (top < 0 && view.kind !== "code" && view.kind !== "graph") return null;
   return (
     <div class="strip">
       {top >= 0 ? <Path state={state} listing={listing} /> : <span class="path" />}
       {view.kind === "code" && <ReadingSwitch store={state.store} />}
+      {view.kind === "graph" && <GraphSwitch store={state.store} />}
       {view.kind === "code" && (
         <label title="show the frames of TensorFlow, Keras and other libraries one by one">
           <input
@@ -44,6 +47,11 @@ export function ZoomPath({ state, listing }: ListingProps) {
       )}
     </div>
   );
+}
+
+/** Back to the picture. */
+function GraphSwitch({ store }: { readonly store: Store }) {
+  return <Segments label="read the graph as" chosen={store.graphReading} choices={GRAPH_READINGS} />;
 }
 
 function Path({ state, listing }: ListingProps) {
@@ -89,7 +97,7 @@ export function LeftOut({ store }: { readonly store: Store }) {
 /** How many rows are hidden and what they cost, and what no row of the view can show. */
 function HiddenRows({ store }: { readonly store: Store }) {
   const { view } = store.evaluation.value;
-  if (!view || !isTable(store.tab.value)) return null;
+  if (!view || !isTable(store.tab.value) || isGraphDrawn(store)) return null;
   const [hidden, placeless] = leftOut(view, "micros").map((value) => value / view.unit("micros"));
   const rows = view.of - view.kept;
   const parts = [
@@ -113,6 +121,7 @@ export function EmptyTable({ store }: { readonly store: Store }) {
   return (
     <div class="empty">
       {store.table.value === "code" && <ReadingSwitch store={store} />}
+      {store.table.value === "graph" && <GraphSwitch store={store} />}
       <p>{reason}</p>
       <p>
         {remedies.map(({ label, changes }) => (

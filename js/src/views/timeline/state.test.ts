@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
+import { nodesFound } from "../../analysis/selected.ts";
 import { paintedLanes, RECEDING, TRANSFER } from "../../analysis/spans.ts";
 import { executionsOf, transferOf } from "../../analysis/testing.ts";
 import { layoutOf, slicesOf } from "../../analysis/timeline_layout.ts";
 import type { Nodes } from "../../data/profile.ts";
 import { profileOf } from "../../engine/testing.ts";
-import { either, nodesFound } from "./state.ts";
+import { either } from "./state.ts";
 
 const NODES = {
   names: ["a/conv", "a/CONV_2", "b/add"],

@@ -4,6 +4,7 @@ import { computed, effect, type ReadonlySignal, type Signal, signal } from "@pre
 import { wholeLayout } from "../../analysis/cell_lanes.ts";
 import { flowsOf } from "../../analysis/flows.ts";
 import { type DeviceUse, isContext, type Lane, type Track, useOf } from "../../analysis/lanes.ts";
+import { nodesFound } from "../../analysis/selected.ts";
 import { type PaintedLane, paintedLanes, RECEDING, type Viewport } from "../../analysis/spans.ts";
 import {
   type Layout,
@@ -13,7 +14,7 @@ import {
   slicesOf,
 } from "../../analysis/timeline_layout.ts";
 import { cellOf } from "../../data/cell.ts";
-import type { Nodes, Profile } from "../../data/profile.ts";
+import type { Profile } from "../../data/profile.ts";
 import { layerColumns, ROLES } from "../../engine/layers.ts";
 import { selectedNodes, stepsOf, stepsShown } from "../../state/selection.ts";
 import type { Store } from "../../state/store.ts";
@@ -224,16 +225,6 @@ function highlightedIn(painted: readonly PaintedLane[]): number {
   for (const { lane, colour } of painted)
     if (!lane.context) for (const each of colour) if (each < RECEDING) count += 1;
   return count;
-}
-
-/** A flag a node whose name or op type has the text in it, whatever the case; null if there is no text. */
-export function nodesFound({ names, ops, op }: Nodes, text: string): Uint8Array | null {
-  const sought = text.trim().toLowerCase();
-  if (!sought) return null;
-  const isSought = ops.map((each) => each.toLowerCase().includes(sought));
-  return Uint8Array.from(names, (name, node) =>
-    isSought[op[node] as number] || name.toLowerCase().includes(sought) ? 1 : 0,
-  );
 }
 
 /** What is flagged in either; null if there are no flags at all. */

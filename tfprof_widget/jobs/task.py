@@ -1,0 +1,265 @@
+"""Captures the program that runs in this process: from the import of TensorFlow to the end of the process."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import FrameType, ModuleType
+from typing import Any
+
+from tfprof_widget.jobs.reporter import Reporter
+from tfprof_widget.jobs.settings import JobSettings, take_folder
+
+AWAITED = "tensorflow"
+"""The capture begins when this is imported; Keras imports it too, if TensorFlow is what it runs on."""
+
+DEADLY = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
+PATIENCE = 2.0
+"""So long the main thread may take to notice a signal, before the thread that reports acts for it."""
+
+
+def begin(folder: str) -> None:
+    """Begin to capture this process, whose modules are looked for in `folder` first, if its environment asks for it."""
+    settings = JobSettings.of(os.environ)
+    if settings is None:
+        return
+    if not settings.follows:
+        take_folder(folder, os.environ)
+    RunningTask(settings).begin()
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the program ended; `code` is None where that is not known."""
+
+    status: str = "ended"
+    code: int | None = 0
+    words: str = ""
+    error: BaseException | None = None
+
+
+class RunningTask:
+    """The capture of this process, and what it writes meanwhile and at its end."""
+
+    def __init__(self, settings: JobSettings) -> None:
+        self.settings = settings
+        self.pid = os.getpid()
+        self.reporter = Reporter(settings, self.pid)
+        self._capturing: Any = None
+        self._capture: Any = None
+        self._exit: Any = None
+        self._is_ending = self._is_over = self._is_left = False
+        self._killed_by = 0
+        self._lock = threading.RLock()
+        self._finder = _Imported(self._start)
+
+    def begin(self) -> None:
+        """Watch for TensorFlow, and for the end of the process."""
+        atexit.register(self._at_exit)
+        sys.meta_path.insert(0, self._finder)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+        self._note_exits()
+        if self.settings.is_first:
+            self._watch()
+
+    def _watch(self) -> None:
+        """Report from now on, in the thread that does so, also where the process is told to end."""
+        self.reporter.start(self._is_told_to_end)
+        if self.settings.follows and self.settings.is_first:
+            self.settings.of_children(self.reporter.job).put(os.environ)
+        if threading.current_thread() is threading.main_thread():
+            for number in DEADLY:
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, self._told_to_end)
+
+    def _start(self) -> None:
+        """Begin the capture: TensorFlow is about to be imported."""
+        with suppress(ValueError):
+            sys.meta_path.remove(self._finder)
+        if self._is_ending or os.getpid() != self.pid:
+            return
+        try:
+            from tfprof_widget.api.capture import capture
+
+            settings = self.settings
+            capturing = capture(
+                name=settings.name or settings.title * settings.with_source,
+                collectives=settings.collectives,
+                **settings.sampling,
+            )
+            self._capturing, self._capture = capturing, capturing.__enter__()
+        except Exception as error:
+            self.reporter.say(f"the program runs, but is not captured ({type(error).__name__}: {error})")
+            return
+        self.reporter.capturing = capturing
+        self.reporter.capture = self._capture
+        if not self.settings.is_first:
+            self._watch()
+
+    def _at_exit(self) -> None:
+        if os.getpid() != self.pid:
+            return
+        error = getattr(sys, "last_value", None)
+        if error is not None and self._exit is None:
+            interrupted = isinstance(error, KeyboardInterrupt)
+            code = -signal.SIGINT if interrupted else 1
+            self.end(Ending("interrupted" if interrupted else "failed", code, _last_words(error), error))
+        elif self._exit is not None:
+            self.end(_of_exit(*self._exit))
+        else:
+            self.end(Ending())
+        if self._killed_by:
+            self._die(self._killed_by)
+
+    def end(self, ending: Ending) -> None:
+        """End the capture and hand in what was captured; what fails is told, and changes nothing of how it ends."""
+        with self._lock:
+            if self._is_ending:
+                return
+            self._is_ending = True
+        try:
+            self._release_signals()
+            with suppress(ValueError):
+                sys.meta_path.remove(self._finder)
+            self.reporter.stop()
+            self.reporter.look()
+            if self._capturing is not None:
+                self._capturing.__exit__(None, ending.error, None)
+            elif not self.settings.is_first:
+                return  # a process without TensorFlow, of which nothing is told
+            self.reporter.hand_in(ending.status, ending.code, ending.words)
+        except Exception as error:
+            self.reporter.say(f"the profile is not complete ({type(error).__name__}: {error})")
+        finally:
+            self._is_over = True
+
+    def _release_signals(self) -> None:
+        """Let signals find the process as it would be; while what was captured is read they still wait."""
+        self.reporter.forget_signals()
+
+    def _told_to_end(self, number: int, frame: FrameType | None) -> None:
+        """Take a signal that ends the process: hand in first."""
+        if os.getpid() != self.pid:
+            self._die(number)
+        if self._is_ending and not self._is_over:
+            self._killed_by = number
+            return
+        self.end(_of_signal(number))
+        self._die(number)
+
+    def _is_told_to_end(self, number: int) -> None:
+        """Take the same signal in the thread that reports, where the main thread is in a long call of a library."""
+        if number not in DEADLY or signal.getsignal(number) != self._told_to_end:
+            return
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            if self._is_ending:
+                return
+            time.sleep(0.05)
+        self.end(_of_signal(number))
+        os._exit(128 + number)
+
+    @staticmethod
+    def _die(number: int) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    def _note_exits(self) -> None:
+        """Let `sys.exit` tell its code: nothing else does, where it is asked for."""
+        original = sys.exit
+
+        def exit(status: Any = None, /) -> None:
+            if threading.current_thread() is threading.main_thread():
+                self._exit = (status,)
+            original(status)
+
+        exit.__doc__ = original.__doc__
+        sys.exit = exit  # type: ignore[assignment]
+
+    def _after_fork(self) -> None:
+        """In a child, leave the parent's capture alone; begin another one, if children are followed."""
+        if self._is_left:
+            return
+        self._is_left, was_captured = True, self._capturing is not None
+        self.reporter.abandon()
+        for number in DEADLY:
+            if signal.getsignal(number) == self._told_to_end:
+                signal.signal(number, signal.SIG_DFL)
+        with suppress(ValueError):
+            sys.meta_path.remove(self._finder)
+        if not self.settings.follows or not self.reporter.job:
+            return
+        child = RunningTask(self.settings.of_children(self.reporter.job))
+        atexit.register(child._at_exit)
+        os.register_at_fork(after_in_child=child._after_fork)
+        child._note_exits()
+        _let_multiprocessing_tell(child)
+        if was_captured or AWAITED in sys.modules:
+            child._start()
+        else:
+            sys.meta_path.insert(0, child._finder)
+
+
+class _Imported(MetaPathFinder):
+    """Finds no module, but calls `use` once TensorFlow is about to be imported."""
+
+    def __init__(self, use: Callable[[], None]) -> None:
+        self._use = use
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Nothing: the finders after this one find the module."""
+        if fullname == AWAITED:
+            self._use()
+        return None
+
+
+def _of_exit(status: Any) -> Ending:
+    if status is None or (isinstance(status, int) and not status & 0xFF):
+        return Ending()
+    if isinstance(status, int):
+        return Ending("failed", status & 0xFF, f"exit code {status & 0xFF}")
+    return Ending("failed", 1, str(status))
+
+
+def _of_signal(number: int) -> Ending:
+    return Ending("interrupted", -number, signal.Signals(number).name)
+
+
+def _last_words(error: BaseException) -> str:
+    """The error in a line, with the innermost place of the user's code."""
+    told = traceback.format_exception_only(type(error), error)[-1].strip()
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next((f" ({os.path.basename(each.filename)}:{each.lineno})" for each in reversed(frames)), "")  # noqa: PTH119
+    return told + place
+
+
+def _let_multiprocessing_tell(task: RunningTask) -> None:
+    """Let a forked process of multiprocessing, which ends without atexit, end its capture."""
+    util: Any = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util.register_after_fork(task, _at_end_of_process)
+
+
+def _at_end_of_process(task: RunningTask) -> None:
+    from multiprocessing.util import Finalize
+
+    Finalize(None, partial(_end_of_process, task), exitpriority=-100)
+
+
+def _end_of_process(task: RunningTask) -> None:
+    error = sys.exc_info()[1]  # in flight still, if there is one
+    task.end(Ending(code=None) if error is None else Ending("failed", 1, _last_words(error), error))
