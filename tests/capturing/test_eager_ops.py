@@ -138,3 +138,17 @@ def test_a_note_is_of_the_last_execution_that_had_ended(notes: list[EagerOp], ex
 
 def test_notes_are_of_executions_in_any_order() -> None:
     assert counted([45, 10], [5, 5], [relu(16, 2), relu(51, 8)]) == {0: 8, 1: 2}
+
+
+def test_a_kernel_that_does_the_work_of_two_ops_counts_both_beside_eager_ops() -> None:
+    """Where one kernel multiplies and adds the bias, the product is counted where that kernel ran, in each step."""
+    weights, bias = tf.Variable(tf.ones([64, 128])), tf.Variable(tf.zeros([128]))
+    layer = tf.function(lambda x: tf.nn.bias_add(tf.matmul(x, weights), bias))
+    x = tf.ones([32, 64])
+    layer(x)
+    with tfprof.capture(trace_all=True) as prof:
+        for _ in range(4):
+            layer(tf.multiply(x, 2.0))
+    by_name = prof.view("scope", run_name_regexes=["<lambda>"]).to_dataframe().set_index("name").float_ops
+    product, added = 2 * 32 * 64 * 128, 32 * 128
+    assert by_name.filter(regex="^(MatMul|BiasAdd)$").sum() == product + added

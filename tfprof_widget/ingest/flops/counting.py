@@ -204,12 +204,16 @@ def _with_all(tables: ProfileTables, *, multiply_accumulates: bool = False, as_r
 
 
 def _having(tables: ProfileTables, known: Integers, in_steps: Integers | None, anew: Flags) -> ProfileTables:
-    """The tables with these counts; what is known of a node by step stays, unless the node was counted `anew`."""
+    """The tables with these counts; what is known by step stays, but of nodes counted `anew` or otherwise than given.
+
+    Otherwise is counted what a fused kernel did the work of, and that kernel.
+    """
     totals, nodes = tables.step_totals, replace(tables.nodes, float_ops=known)
     before = totals.float_ops
     values = replace(totals, float_ops=in_steps).float_ops_of(nodes)
     if before is not None:
-        stays = ~anew[totals.node] & ((tables.nodes.float_ops[totals.node] != 0) | (before != 0))
+        given, now = tables.nodes.float_ops[totals.node], known[totals.node]
+        stays = ~anew[totals.node] & np.where(given != 0, now == given, before != 0)
         values = np.where(stays, before, values)
     return tables.having(nodes=nodes, step_totals=totals.with_float_ops(values, nodes))
 
