@@ -111,7 +111,7 @@ class RunLog:
         """The seconds of the runs that have one of these marks, in ascending order."""
         mark = np.zeros(len(self.seconds), np.int8)
         mark[list(self.marks)] = list(self.marks.values())
-        return np.sort(np.array(self.seconds, np.float64)[np.isin(mark, marks)])
+        return np.sort(np.array(self.seconds[:], np.float64)[np.isin(mark, marks)])
 
     def runs(self, kind: str, entered: float, usual: float | None = None) -> CellRuns:
         """The runs as a table, with times since the cell was `entered`; `usual` is the time of an untraced run."""
@@ -127,6 +127,8 @@ def nanos_of(seconds: Iterable[float], since: float = 0.0) -> Integers:
     >>> nanos_of([1.5], 1.0).tolist()
     [500000000]
     """
+    if isinstance(seconds, array):
+        seconds = seconds[:]  # while numpy reads an array, no other thread could append to it
     found: Integers = np.rint((np.array(seconds, np.float64) - since) * 1e9).astype(np.int64)
     return found
 
@@ -210,9 +212,9 @@ class PhaseClock:
         """The times of these phases, counted from the moment `since`."""
         place = {phase.name: at for at, phase in enumerate(phases)}
         of_number = np.array([place.get(name, ABSENT) for name in self._numbers], np.int32)
-        phase = of_number[np.array(self._phase, np.int32)]
+        phase = of_number[np.array(self._phase[:], np.int32)]
         known = phase != ABSENT
-        seconds = np.array(self._start, np.float64) - since, np.array(self._length, np.float64)
+        seconds = np.array(self._start[:], np.float64) - since, np.array(self._length[:], np.float64)
         start, nanos = (np.rint(each[known] * 1e9).astype(np.int64) for each in seconds)
         return PhaseStretches(phase[known], start, nanos)
 
@@ -231,10 +233,10 @@ class PhaseClock:
 
     def _forget_shorter_half(self) -> None:
         self._shortest = float(np.median(self._length))
-        kept = np.array(self._length) > self._shortest
-        self._phase = array("i", np.array(self._phase)[kept].tolist())
-        self._start = array("d", np.array(self._start)[kept].tolist())
-        self._length = array("d", np.array(self._length)[kept].tolist())
+        kept = np.array(self._length[:]) > self._shortest
+        self._phase = array("i", np.array(self._phase[:])[kept].tolist())
+        self._start = array("d", np.array(self._start[:])[kept].tolist())
+        self._length = array("d", np.array(self._length[:])[kept].tolist())
 
 
 class CellLog:

@@ -114,8 +114,8 @@ class PythonSampler:
             if kept[-1] != ABSENT:
                 shown = (frame for frame in reversed(frames) if not frame.file.startswith(_PACKAGE))
                 stacks.append([lines.setdefault(frame, len(lines)) for frame in shown])
-        at = np.rint((np.array(self.at, np.float64) - entered) * 1e9).astype(np.int64)
-        stack = np.array([*kept, ABSENT], np.int32)[np.array(self.stack, np.int32)]
+        at = np.rint((np.array(self.at[:], np.float64) - entered) * 1e9).astype(np.int64)
+        stack = np.array([*kept, ABSENT], np.int32)[np.array(self.stack[:], np.int32)]
         at, stack = at[stack != ABSENT], stack[stack != ABSENT]
         part, nanos = divided.part_at(at), np.zeros(len(at), np.int64)
         for each in PARTS_SEEN:
