@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from array import array
+from contextlib import nullcontext
 from threading import Event, Thread, get_ident
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
@@ -413,3 +415,17 @@ def test_what_other_threads_do_is_no_phase_of_the_fit() -> None:
     phases.leave(loop)
     assert beside == [None]
     assert [(phase.name, phase.nanos) for phase in phases.found()] == [(BETWEEN, 2 * SECOND)]
+
+
+def test_runs_go_on_while_numpy_reads_their_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be appended to an array while numpy reads it."""
+    log = RunLog()
+    log.add(1.0, 0.5)
+
+    def read_meanwhile(values: Any, *others: Any) -> Any:
+        with memoryview(values) if isinstance(values, array) else nullcontext():
+            log.add(2.0, 0.5)
+        return np.array(values, *others)
+
+    monkeypatch.setattr(cell_log, "np", SimpleNamespace(**{**vars(np), "array": read_meanwhile}))
+    assert log.runs("train", 1.0).start.tolist() == [0]

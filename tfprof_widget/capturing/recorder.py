@@ -304,10 +304,11 @@ class SamplingRecorder(Recorder):
         """What was recorded so far, while the recording goes on; what this notes is not kept. Any thread may ask."""
         notes = dict.fromkeys(self.notes)
         graphs = self.read_so_far(lambda note: notes.setdefault(note))
-        cost = self.sampler.measured_cost(_waiting(graphs)) if self.counts()[1] else 0.0
-        known = self.overhead_seconds()
-        overhead, runs = None if cost is None else cost + known, tuple(self._runs_of_the_cell(graphs))
-        dropped = self.dropped_events()
+        with self.lock:  # runs that go on must not grow one of two lists that belong together
+            cost = self.sampler.measured_cost(_waiting(graphs)) if self.counts()[1] else 0.0
+            runs = tuple(self._runs_of_the_cell(graphs))
+        known, dropped = self.overhead_seconds(), self.dropped_events()
+        overhead = None if cost is None else cost + known
         return Recording(tuple(graphs), self.wall_seconds(), overhead, dropped, tuple(notes), known, runs)
 
     def trace_next(self, runs: int) -> None:
