@@ -87,9 +87,9 @@ TOLD = {
         {0.5: "half"}[cell_time.HALF] + " of the cell for a first step",
     ),
     "TinyKernelChecker": (
-        f"{slow_ops.CPU_START_NANOS // 1000} µs, and {slow_ops.KERNEL_START_NANOS // 1000} µs for kernels",
-        f"{slow_ops.FEWEST} such ops",
-        f"{percent(slow_ops.MOST_OF_THE_STEP)} of the steps",
+        f"{waiting.CPU_START_NANOS // 1000} µs, and {waiting.KERNEL_START_NANOS // 1000} µs for kernels",
+        f"{waiting.FEWEST} such ops",
+        f"{percent(waiting.MOST_OF_THE_STEP)} of the steps",
     ),
     "TransferChecker": (f"{percent(steady.WORTHWHILE)} of the steps",),
 }

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.analysis.advisor.findings import on_cpu, on_gpu, only, ran, shown
 from tests.made import cell_of
-from tfprof_widget.analysis.advisor.slow_ops import tiny_kernels
+from tfprof_widget.analysis.advisor.waiting import tiny_kernels
 from tfprof_widget.api.profile import Profile
 
 

@@ -20,8 +20,8 @@ from tfprof_widget.analysis.advisor.costliest import (
 )
 from tfprof_widget.analysis.advisor.finding import Finding
 from tfprof_widget.analysis.advisor.input_wait import input_bound
-from tfprof_widget.analysis.advisor.slow_ops import flop_rate, initializers, layout, placement, precision, tiny_kernels
-from tfprof_widget.analysis.advisor.waiting import device_idle, eager_ops, transfers
+from tfprof_widget.analysis.advisor.slow_ops import flop_rate, initializers, layout, placement, precision
+from tfprof_widget.analysis.advisor.waiting import device_idle, eager_ops, tiny_kernels, transfers
 from tfprof_widget.lib.errors import ProfileWarning, shortened, value_error
 from tfprof_widget.lib.messages import AdviceProto
 from tfprof_widget.lib.text import visible_lines

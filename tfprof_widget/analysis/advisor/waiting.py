@@ -215,6 +215,45 @@ def _ran_between(eager: SteadySteps, others: SteadySteps) -> tuple[int, int]:
     return between.length - between.without(eager.during(counts)).length, between.length
 
 
+CPU_START_NANOS = 2_000
+"""The time in which TensorFlow's executor schedules an op: one to three microseconds on today's machines."""
+
+KERNEL_START_NANOS = 5_000
+"""The time in which a GPU's kernel is launched: five to ten microseconds."""
+
+FEWEST = 100
+"""If starting fewer tiny ops than this takes much of a step, the step is short anyway."""
+
+MOST_OF_THE_STEP = 0.25
+"""The least share of the starts in the time of the step."""
+
+
+def tiny_kernels(profile: ProfileData) -> Iterator[Finding]:
+    """A finding if much of the steps is spent on starting ops that take longer to start than to run.
+
+    Starting an op takes less on some machines: all starts together take at most what other ops leave of a step.
+    """
+    steady = SteadySteps.of(profile)
+    if not steady.are_steps:
+        return
+    on_stream, counts = steady.is_on_stream, ~steady.of_nodes(steady.is_data)
+    kernels = (steady.duration < KERNEL_START_NANOS) & on_stream & counts
+    ops = (steady.duration < CPU_START_NANOS) & ~on_stream & counts
+    count = int(np.count_nonzero(kernels | ops)) // max(len(steady.steps), 1)
+    most = int(np.count_nonzero(kernels)) * KERNEL_START_NANOS + int(np.count_nonzero(ops)) * CPU_START_NANOS
+    others = steady.busy(counts & ~kernels & ~ops)
+    starting = min(most, max(steady.clock - round(others * steady.untraced_share), 0))
+    if count >= FEWEST and steady.of_wall(starting) >= MOST_OF_THE_STEP:
+        yield Finding(
+            f"A step runs {count:,} ops that take longer to start than to run. To start and run them takes up to "
+            f"{of_step(steady, starting)}.",
+            Evidence("op", {**steady.options, "order_by": "occurrence", "select": ["occurrence", "micros"]}),
+            "Give each op more to do (larger batches, one op in place of a Python loop), or let XLA fuse them: "
+            "tf.function(jit_compile=True), or global_jit_level in the config of a session.",
+            of_step=steady.of_wall(starting),
+        )
+
+
 COPIES = r"(?i).*memcpy.*|Copy(Host)?"
 WAITS = r"_(Host)?(Send|Recv)(V2)?|_?X[lL][aA](Send|Recv).*|Recv"
 
