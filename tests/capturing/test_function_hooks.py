@@ -65,7 +65,8 @@ def test_error_of_the_user_comes_through() -> None:
             failing(tf.constant(-1.0))
     assert captured.runs["failing"].seen == 1
     assert captured.nodes("failing (warm-up)")["Square"] == 1
-    assert captured.warnings == ("1 step was not counted, having ended in an exception",)
+    (told,) = captured.warnings  # on a machine that is very slow, with the name and how long it took
+    assert told.startswith("1 step was not counted, having ended in an exception")
 
 
 def test_error_of_our_own_lets_the_program_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def test_timeout_of_the_user_is_kept(model: Model) -> None:
     session = model.session()
     with captured() as inside, pytest.raises(tf.errors.DeadlineExceededError):
         session.run(stuck, options=v1.RunOptions(timeout_in_ms=100))
-    assert "1 run was not counted, having ended in an exception" in inside.recorded.warnings
+    assert any("1 run was not counted, having ended in an exception" in each for each in inside.recorded.warnings)
 
 
 def test_options_of_the_user_are_not_changed(model: Model) -> None:

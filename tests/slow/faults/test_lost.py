@@ -85,4 +85,4 @@ def test_a_device_that_is_lost() -> None:
     assert told["hooks are gone"]
     assert told["seen"] == 2
     assert told["executed"] > 0
-    assert "1 run was not counted, having ended in an exception" in told["warnings"]
+    assert any("1 run was not counted, having ended in an exception" in each for each in told["warnings"])
