@@ -37,7 +37,9 @@ def pytest_configure() -> None:
     other ignores Ctrl-C, and so would the tests of interrupts.
     """
     if "PYTEST_XDIST_WORKER" in os.environ:
-        os.environ["PYTHONPATH"] = os.environ.get("PYTHONPATH", "").partition(os.pathsep)[2]
+        others = os.environ.pop("PYTHONPATH", "").partition(os.pathsep)[2]
+        if others:
+            os.environ["PYTHONPATH"] = others
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
