@@ -158,3 +158,16 @@ def test_nothing_run_is_nothing_recorded() -> None:
         pass
     assert captured.recorded.graphs == ()
     assert sys.modules["tensorflow"] is tf
+
+
+def test_function_with_a_signature_that_another_names_is_not_built() -> None:
+    """It is looked at for models; TensorFlow's own list of what was built would build it first."""
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+    def never_called(x: Any) -> Any:
+        return x
+
+    step = tf.function(lambda x: x if x is not None else never_called(x))
+    with capturing():
+        step(tf.constant(1.0))
+    assert never_called.experimental_get_tracing_count() == 0

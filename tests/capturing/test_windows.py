@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tests.capturing.program_steps import FOR_EVER, capturing
 from tfprof_widget.capturing import windows
+from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.sampling import Adaptive, Steps
 from tfprof_widget.capturing.tf_profiler import TfProfiler
 from tfprof_widget.profiles.data import EAGER, WARM_UP
@@ -71,13 +72,15 @@ def test_range_of_steps_is_recorded_and_no_other() -> None:
 def test_window_closes_when_nothing_runs() -> None:
     x = tf.constant(2.0)
     tf.square(x)
-    with capturing(eager_seconds=0.5) as captured:
-        captured.recorder.windows.affordable_eager = lambda since: 0.0
+    with (
+        patch.object(FunctionSource, "_affordable_eager_seconds", return_value=0.0),
+        capturing(eager_seconds=2) as captured,
+    ):
         tf.square(x)
         assert captured.recorder.windows._closed.wait(60)
         tf.sin(x)
     assert captured.nodes(EAGER) == {"eager/Square": 1}
-    assert captured.recorded.warnings == ("ops outside of steps were recorded for 0.5 s at a time",)
+    assert captured.recorded.warnings == ("ops outside of steps were recorded for 2 s at a time",)
     for watch in (thread for thread in threading.enumerate() if thread.name == "tfprof_widget"):
         watch.join(60)
     assert "tfprof_widget" not in {thread.name for thread in threading.enumerate()}

@@ -114,9 +114,12 @@ def _used_by(used: Any) -> Iterator[Any]:
 
 
 def _arguments_of(function: Any) -> Iterator[Any]:
-    """What a tf.function was called with beside tensors, such as a model; TensorFlow refers to it weakly."""
+    """What a tf.function was called with beside tensors, such as a model; TensorFlow refers to it weakly.
+
+    TensorFlow's own list would build a function with a signature, and wait while another thread builds it.
+    """
     with suppress(Exception):  # older versions tell otherwise, or not
-        for traced in function._list_all_concrete_functions():
+        for traced in list(function._function_cache.values()):
             for parameter in traced.function_type.parameters.values():
                 if isinstance(taken := getattr(parameter.type_constraint, "_ref", None), ref):
                     yield taken()

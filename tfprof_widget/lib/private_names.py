@@ -327,7 +327,7 @@ keras.src.callbacks.callback_list:CallbackList.__init__ | keras.callbacks:Callba
 tf_keras.src.engine.training:Model.fit
 tf_keras.src.callbacks:CallbackList.__init__
 [tensorflow] capturing.models: Nothing is said: layers of models given to functions have the names of scopes.
-tensorflow.python.eager.polymorphic_function.polymorphic_function:Function._list_all_concrete_functions
+tensorflow.python.eager.polymorphic_function.polymorphic_function:Function > _function_cache
 tensorflow.core.function.trace_type.default_types:Weakref > _ref
 [keras] capturing.models: A note: layers and variables have TensorFlow's names.
 keras.src.layers.layer:Layer._flatten_layers
