@@ -9,8 +9,8 @@ import { fromBase64, gunzipped, gunzippedText, importedText } from "./lib/packin
 interface State {
   readonly traits: Readonly<Record<string, unknown>>;
   readonly graphs: readonly Record<string, unknown>[];
-  /** The version of the charts' code, which may lie in another result of the notebook. */
-  readonly charts: string;
+  /** The version of the code, of which a part may lie in another result of the notebook. */
+  readonly version: string;
 }
 
 /** What js/src/widget.ts exports. */
@@ -74,13 +74,18 @@ async function open(block: HTMLElement): Promise<void> {
   widget.render({
     model,
     el: place,
-    assets: async () => ({ panels: packed(block, "panels"), charts: chartsFor(block, state.charts), page }),
+    assets: async () => ({
+      panels: packed(block, "panels"),
+      carried: carriedFor(block, "carried", state.version),
+      charts: carriedFor(block, "charts", state.version),
+      page,
+    }),
   });
 }
 
-/** The packed code of the charts: of the block itself, or of another one, for one has it for all of a notebook. */
-function chartsFor(block: HTMLElement, version: string): Uint8Array | null {
-  const selector = '[data-part="charts"]';
+/** Packed code that one result has for all of a notebook: of the block itself, or of another one. */
+function carriedFor(block: HTMLElement, name: string, version: string): Uint8Array | null {
+  const selector = `[data-part="${name}"]`;
   const part =
     block.querySelector(selector) ??
     document.querySelector(`[data-tfprof] ${selector}[data-version="${version}"]`);
