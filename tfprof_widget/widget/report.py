@@ -41,6 +41,8 @@ _LICENCES = (
 # What one result of a notebook has for all.
 CARRIED = ("carried", "charts")
 FASTEST, SMALLEST = 1, 9
+# Up to so many bytes are packed as well as can be in some tens of milliseconds.
+MOST_SLOWLY = 500_000
 
 
 def report(shown: Shown, traits: Mapping[str, Any] | None = None) -> str:
@@ -70,13 +72,17 @@ def block(shown: Shown, traits: Mapping[str, Any] | None = None, live: str = "",
     parts = {
         **assets,
         "state": gzip.compress(json.dumps(state).encode(), mtime=0),
-        **{f"columns-{index}": gzip.compress(each, FASTEST, mtime=0) for index, each in enumerate(columns)},
+        **{f"columns-{index}": gzip.compress(each, _effort(each), mtime=0) for index, each in enumerate(columns)},
     }
     scripts = "".join(_part(name, content) for name, content in parts.items())
     return (
         f'<div data-tfprof="{escape(live)}"><div data-static>{static_html(shown, values)}</div>{_LICENCES}{scripts}'
         f"<script>{_opener()}</script></div>"
     )
+
+
+def _effort(content: bytes) -> int:
+    return SMALLEST if len(content) <= MOST_SLOWLY else FASTEST
 
 
 @cache
