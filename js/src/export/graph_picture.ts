@@ -7,23 +7,19 @@ import { SIZES } from "../data/chart_words.ts";
 import { paintShapes, svgOfShapes } from "../lib/shapes.ts";
 import { inLightTheme, tokensOf } from "../lib/tokens.ts";
 import { graphPictureOf } from "../state/graph_picture.ts";
-import type { PictureFile, Store } from "../state/store.ts";
+import type { Store } from "../state/store.ts";
 import { subjectOf, withResolution } from "./pictures.ts";
 
 const FONT = "system-ui, sans-serif";
 
-/** The picture as a file; `within` is an element of the widget, which has the colours. */
-export function graphPicture(store: Store, within: Element): PictureFile {
-  return { name: "graph", svg: () => graphSvg(store, within), png: () => graphPng(store, within) };
-}
-
-async function graphSvg(store: Store, within: Element): Promise<Blob> {
+/** The picture as SVG; `within` is an element of the widget, which has the colours. */
+export async function graphSvg(store: Store, within: Element): Promise<Blob> {
   const { shapes, width, height, title } = drawingOf(store, within);
   return new Blob([svgOfShapes(shapes, { width, height, font: FONT, title })], { type: "image/svg+xml" });
 }
 
 /** The picture as PNG, which says how large it is to be printed. */
-async function graphPng(store: Store, within: Element): Promise<Blob> {
+export async function graphPng(store: Store, within: Element): Promise<Blob> {
   const { shapes, width, height } = drawingOf(store, within);
   const canvas = within.ownerDocument.createElement("canvas");
   canvas.width = width * SIZES.dotsAPixel;

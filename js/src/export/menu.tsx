@@ -1,9 +1,8 @@
 // The menu of exports: an ARIA menu button, and what each of its items writes.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { CHART_NAMES } from "../data/chart_words.ts";
-import { type Carried, isTable, type PictureFile, type Store } from "../state/store.ts";
+import { useRef } from "preact/hooks";
+import { type Carried, isTable, type Store } from "../state/store.ts";
 import {
   chromeTraceParts,
   collected,
@@ -15,6 +14,7 @@ import {
   whyNoClipboard,
 } from "./files.ts";
 import { escaped, packedParts, page, staticPart } from "./page.ts";
+import { type PictureChoice, pictureChoices, png, svg } from "./pictures.ts";
 
 type Told = (count: number) => void;
 
@@ -37,8 +37,6 @@ interface ExportGroup {
 export function ExportMenu({ store }: { readonly store: Store }) {
   const said = useSignal("");
   const place = useRef<HTMLDivElement>(null);
-  const { carried } = store.host;
-  useEffect(() => void carried.ask(), [carried]);
   const write = async ({ label, write: start }: Export): Promise<void> => {
     said.value = "exporting …";
     try {
@@ -75,7 +73,17 @@ function exportsOf(store: Store, within: Element): readonly ExportGroup[] {
   const table = store.table.peek();
   const asMarkdown = async () => new Blob([rows ? markdownTable(rows) : ""], { type: "text/plain" });
   return [
-    ...picturesOf(store, within).map((picture) => pictureExports(picture, save)),
+    ...pictureChoices(store).map((choice) =>
+      pictureExports(choice, { svg: drawn(store, choice, svg), png: drawn(store, choice, png) }, save),
+    ),
+    pictureExports(
+      { name: "graph" },
+      {
+        svg: async () => (await carriedOf(store)).graphFile.svg(store, within),
+        png: async () => (await carriedOf(store)).graphFile.png(store, within),
+      },
+      save,
+    ),
     {
       name: "table",
       exports: [
@@ -113,29 +121,19 @@ function exportsOf(store: Store, within: Element): readonly ExportGroup[] {
         {
           label: "Everything as one page",
           brief: "page",
-          write: async () => save("", "html", await wholePage(store, within)),
+          write: async () => save("", "html", await wholePage(store)),
         },
       ],
     },
   ];
 }
 
-/** All pictures, or in their place those that are made once the code for it is there, or the word that it is not. */
-function picturesOf(store: Store, within: Element): readonly PictureFile[] {
-  const { code, problem } = store.host.carried.arrived.peek();
-  if (code) return code.picturesOf(store, within);
-  return [...CHART_NAMES, "graph"].map((name) => {
-    const made = (kind: "svg" | "png") => async () => {
-      const found = (await carriedOf(store)).picturesOf(store, within).find((each) => each.name === name);
-      return (found as PictureFile)[kind]();
-    };
-    return { name, lacking: problem, svg: made("svg"), png: made("png") };
-  });
-}
+type Making = () => Promise<Blob>;
 
 /** A picture as SVG and PNG, saved or copied. */
 function pictureExports(
-  { name, lacking, ...make }: PictureFile,
+  { name, lacking }: PictureChoice,
+  make: { readonly svg: Making; readonly png: Making },
   save: (shown: string, extension: string, content: Blob) => void,
 ): ExportGroup {
   const title = name.charAt(0).toUpperCase() + name.slice(1);
@@ -172,20 +170,25 @@ function pictureExports(
   };
 }
 
-/** What makes pictures, loaded if it is not there yet. */
+/** Draws a chart, if it can be drawn. */
+function drawn(store: Store, { chart }: PictureChoice, make: typeof svg): Making {
+  return async () => (chart ? make(store, chart) : new Blob());
+}
+
+/** What draws the graph, loaded if it is not there yet. */
 async function carriedOf({ host: { carried } }: Store): Promise<Carried> {
   await carried.ask();
   const { code, problem } = carried.arrived.peek();
   if (code) return code;
-  throw new Error(problem ?? "what makes pictures has not come yet; try again");
+  throw new Error(problem ?? "the picture of the graph has not come yet; try again");
 }
 
-async function wholePage(store: Store, within: Element): Promise<Blob> {
+async function wholePage(store: Store): Promise<Blob> {
   const { host, title, evaluation, shown } = store;
   const assets = await host.assets();
   const { view } = evaluation.peek();
-  const costs = picturesOf(store, within).find(({ name }) => name === "op types");
-  const picture = await costs?.svg().catch(() => undefined);
+  const chart = pictureChoices(store).find(({ name }) => name === "op types")?.chart;
+  const picture = chart && (await svg(store, chart).catch(() => undefined));
   const content = page(assets.page, {
     title: escaped(title.peek() || "tfprof"),
     static: await staticPart(title.peek(), shown.facts, view, picture),

@@ -20,7 +20,7 @@ import { visibleLines } from "../lib/format.ts";
 import { fromBase64 } from "../lib/packing.ts";
 import type { ChartLibrary, PictureTheme } from "../state/bundles.ts";
 import { stepsOf, stepsShown } from "../state/selection.ts";
-import type { PictureFile, Store } from "../state/store.ts";
+import type { Store } from "../state/store.ts";
 import { timeInSight } from "../state/time_in_sight.ts";
 
 /** The charts that can stand alone, by the names and in the order of tfprof_widget/charts/kinds.py. */
@@ -37,23 +37,24 @@ export const CHARTS: readonly ChartKind[] = [
   ADVICE,
 ];
 
-/** All charts of what is shown. */
-export function chartPictures(store: Store): readonly PictureFile[] {
-  const subject = subjectOf(store);
-  return CHARTS.map(({ name, content }) => {
-    if (!subject) return absent(name, "there is no result to draw");
-    try {
-      const chart = standing(content(subject), subject);
-      return { name, svg: () => svg(store, chart), png: () => png(store, chart) };
-    } catch (error) {
-      return absent(name, error instanceof Error ? error.message : String(error));
-    }
-  });
+/** A chart that can be drawn, or why it cannot. */
+export interface PictureChoice {
+  readonly name: string;
+  readonly chart?: StandingChart;
+  readonly lacking?: string;
 }
 
-function absent(name: string, lacking: string): PictureFile {
-  const refuse = () => Promise.reject(new Error(lacking));
-  return { name, lacking, svg: refuse, png: refuse };
+/** All charts of what is shown. */
+export function pictureChoices(store: Store): readonly PictureChoice[] {
+  const subject = subjectOf(store);
+  return CHARTS.map(({ name, content }) => {
+    if (!subject) return { name, lacking: "there is no result to draw" };
+    try {
+      return { name, chart: standing(content(subject), subject) };
+    } catch (error) {
+      return { name, lacking: error instanceof Error ? error.message : String(error) };
+    }
+  });
 }
 
 /** What charts are drawn of now; null where there is no result. */
@@ -90,14 +91,14 @@ async function libraryOf({ host: { charts } }: Store): Promise<ChartLibrary> {
 }
 
 /** A chart as SVG. */
-async function svg(store: Store, chart: StandingChart, theme: PictureTheme = "light"): Promise<Blob> {
+export async function svg(store: Store, chart: StandingChart, theme: PictureTheme = "light"): Promise<Blob> {
   const drawing = await (await libraryOf(store)).toSvg(chart, theme);
   // Controls are no XML, even as numbers.
   return new Blob([visibleLines(drawing)], { type: "image/svg+xml" });
 }
 
 /** A chart as PNG, which says how large it is to be printed. */
-async function png(store: Store, chart: StandingChart, theme: PictureTheme = "light"): Promise<Blob> {
+export async function png(store: Store, chart: StandingChart, theme: PictureTheme = "light"): Promise<Blob> {
   const address = await (await libraryOf(store)).toPng(chart, theme, SIZES.dotsAPixel);
   // The picture is in the address itself; a saved page may not fetch even that.
   const bytes = fromBase64(address.slice(address.indexOf(",") + 1));

@@ -27,20 +27,11 @@ interface Problem {
 /** A panel of the second bundle. */
 type Panel = (props: { readonly store: Store }) => ComponentChildren;
 
-/** A picture of what is shown, to be made as a file; `lacking` says why it cannot be. */
-export interface PictureFile {
-  readonly name: string;
-  readonly lacking?: string | undefined;
-  readonly svg: () => Promise<Blob>;
-  readonly png: () => Promise<Blob>;
-}
-
-/** What js/src/carried.ts exports: the panels that a notebook has once, their styles, and pictures as files. */
+/** What js/src/carried.ts exports: the panels that a notebook has once, their styles, and the graph as a file. */
 export interface Carried {
   readonly style: string;
   readonly panels: Readonly<Record<"GraphPanel" | "JobsPanel", Panel>>;
-  /** All pictures; `within` is an element of the widget, which has the colours. */
-  picturesOf(store: Store, within: Element): readonly PictureFile[];
+  readonly graphFile: Readonly<Record<"svg" | "png", (store: Store, within: Element) => Promise<Blob>>>;
 }
 
 /** What js/src/panels.ts exports: panels by name, and their styles. */
