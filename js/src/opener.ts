@@ -64,7 +64,7 @@ async function open(block: HTMLElement): Promise<void> {
   const [state, { default: widget }, page, ...columns] = await Promise.all([
     text(block, "state").then((json) => JSON.parse(json) as State),
     source.then((code) => importedText<WidgetModule>(code)),
-    text(block, "page"),
+    text(block, "page").then((template) => template.replace("<!--opener-->", () => openerOf(block))),
     ...Array.from({ length: parts }, (_, index) => gunzipped(packed(block, `columns-${index}`))),
   ]);
   const graphs = state.graphs.map((graph, index) => ({ ...graph, columns: columns[index] }));
@@ -81,6 +81,11 @@ async function open(block: HTMLElement): Promise<void> {
       page,
     }),
   });
+}
+
+/** The script in a block that opens it, which the page of a report has, too; a host may have taken it out. */
+function openerOf(block: HTMLElement): string {
+  return block.querySelector(":scope > script:not([type])")?.textContent ?? "";
 }
 
 /** Packed code that one result has for all of a notebook: of the block itself, or of another one. */

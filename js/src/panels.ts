@@ -3,7 +3,6 @@
 import { regionsOf, sourceOf } from "./analysis/frames.ts";
 import { extend } from "./engine/evaluate.ts";
 import { EXTENSION } from "./engine/extension.ts";
-import { ExportMenu } from "./export/menu.tsx";
 import { readFrames } from "./state/listing.ts";
 import type { Panels } from "./state/store.ts";
 import comparing from "./styles/comparing.css";
@@ -37,7 +36,6 @@ export const panels: Panels["panels"] = {
   AdvicePanel,
   Charts,
   CutLine,
-  ExportMenu,
   Filters,
   HistoryPanel,
   LeftOut,

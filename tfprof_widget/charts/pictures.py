@@ -197,7 +197,20 @@ def compact_svg(drawing: str) -> str:
         groups.append(tag == "<g>")
         return "" if groups[-1] else tag
 
-    return _TAG.sub(shorter, _EMPTY_PATH.sub("", drawing))
+    return _one_size(_TAG.sub(shorter, _EMPTY_PATH.sub("", drawing)))
+
+
+_SIZE_OF_TEXT = re.compile(r'(<text\b[^<>]*?) font-size="([^"]*)"')
+
+
+def _one_size(drawing: str) -> str:
+    """The size of most texts is said once, if all texts say theirs."""
+    sizes = [size for _, size in _SIZE_OF_TEXT.findall(drawing)]
+    if not sizes or len(sizes) != len(re.findall(r"<text\b", drawing)):
+        return drawing
+    usual = max(sizes, key=sizes.count)
+    said = _SIZE_OF_TEXT.sub(lambda found: found[1] if found[2] == usual else found[0], drawing)
+    return said.replace("<svg", f'<svg font-size="{usual}"', 1)
 
 
 def pdf(spec: Spec) -> bytes:

@@ -38,6 +38,7 @@ _LICENCES = (
     "<!-- tfprof_widget (Apache-2.0) with code of other packages; their licences are at the end of the parts "
     "'panels' and 'charts', base64 of gzip, and in tfprof_widget/static/THIRD_PARTY_NOTICES.txt -->"
 )
+_OPENER = "<!--opener-->"
 # What one result of a notebook has for all.
 CARRIED = ("carried", "charts")
 FASTEST, SMALLEST = 1, 9
@@ -92,7 +93,8 @@ def _assets() -> Mapping[str, bytes]:
         "widget": gzip.compress(static_bytes("widget.js"), SMALLEST, mtime=0),
         "panels": static_bytes("panels.js.gz"),
         **{name: static_bytes(f"{name}.js.gz") for name in CARRIED},
-        "page": gzip.compress(page_template().encode(), mtime=0),
+        # The opener is in the result itself.
+        "page": gzip.compress(page_template().replace(_opener(), _OPENER).encode(), mtime=0),
     }
 
 

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { type Carried, isTable, type Store } from "../state/store.ts";
+import { isTable, type Store } from "../state/store.ts";
 import {
   chromeTraceParts,
   collected,
@@ -13,6 +13,7 @@ import {
   markdownTable,
   whyNoClipboard,
 } from "./files.ts";
+import { graphPng, graphSvg } from "./graph_picture.ts";
 import { escaped, packedParts, page, staticPart } from "./page.ts";
 import { type PictureChoice, pictureChoices, png, svg } from "./pictures.ts";
 
@@ -78,10 +79,7 @@ function exportsOf(store: Store, within: Element): readonly ExportGroup[] {
     ),
     pictureExports(
       { name: "graph" },
-      {
-        svg: async () => (await carriedOf(store)).graphFile.svg(store, within),
-        png: async () => (await carriedOf(store)).graphFile.png(store, within),
-      },
+      { svg: () => graphSvg(store, within), png: () => graphPng(store, within) },
       save,
     ),
     {
@@ -173,14 +171,6 @@ function pictureExports(
 /** Draws a chart, if it can be drawn. */
 function drawn(store: Store, { chart }: PictureChoice, make: typeof svg): Making {
   return async () => (chart ? make(store, chart) : new Blob());
-}
-
-/** What draws the graph, loaded if it is not there yet. */
-async function carriedOf({ host: { carried } }: Store): Promise<Carried> {
-  await carried.ask();
-  const { code, problem } = carried.arrived.peek();
-  if (code) return code;
-  throw new Error(problem ?? "the picture of the graph has not come yet; try again");
 }
 
 async function wholePage(store: Store): Promise<Blob> {

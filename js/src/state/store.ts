@@ -27,11 +27,10 @@ interface Problem {
 /** A panel of the second bundle. */
 type Panel = (props: { readonly store: Store }) => ComponentChildren;
 
-/** What js/src/carried.ts exports: the panels that a notebook has once, their styles, and the graph as a file. */
+/** What js/src/carried.ts exports: the panels that a notebook has once, by name, and their styles. */
 export interface Carried {
   readonly style: string;
-  readonly panels: Readonly<Record<"GraphPanel" | "JobsPanel", Panel>>;
-  readonly graphFile: Readonly<Record<"svg" | "png", (store: Store, within: Element) => Promise<Blob>>>;
+  readonly panels: Readonly<Record<"ExportMenu" | "GraphPanel" | "JobsPanel", Panel>>;
 }
 
 /** What js/src/panels.ts exports: panels by name, and their styles. */
@@ -44,7 +43,6 @@ export interface Panels {
       | "AdvicePanel"
       | "Charts"
       | "CutLine"
-      | "ExportMenu"
       | "Filters"
       | "HistoryPanel"
       | "LeftOut"
