@@ -33,7 +33,8 @@ async function lentNames(entries, names, bundles, options) {
   for (const [place, { modules }] of bundles.entries()) {
     if (place) {
       const source = lendingPanels(entries[place], names[place]);
-      for (const name of await importedNames(source, owners, options)) lent[owners.get(moduleIn(name))].add(name);
+      for (const name of await importedNames(source, owners, options))
+        lent[owners.get(moduleIn(name))].add(name);
     }
     for (const path of modules.keys()) if (!owners.has(path)) owners.set(path, place);
   }

@@ -7,8 +7,8 @@ import jobs from "./styles/jobs.css";
 import { GraphPanel } from "./views/graph/graph.tsx";
 import { JobsPanel } from "./views/jobs.tsx";
 
-/** Its panels by name. */
-export const panels: Carried["panels"] = { ExportMenu, GraphPanel, JobsPanel };
-
-/** Their styles, which apply after those of the other panels. */
-export const style: Carried["style"] = [graph, jobs].join("\n");
+/** Its panels by name, and their styles, which apply after those of the other panels. */
+export const carried: Carried = {
+  panels: { ExportMenu, GraphPanel, JobsPanel },
+  style: [graph, jobs].join("\n"),
+};

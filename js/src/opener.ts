@@ -29,6 +29,9 @@ document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) =>
   isForbidden ||= effectiveDirective.startsWith("script-src");
 });
 
+// Where a page has its opener, written so that an opener does not hold the mark itself.
+const OPENER = /<!-{2}opener-->/;
+
 // Results of versions before this one have other parts, and openers of their own.
 const UNOPENED = '[data-tfprof]:not([data-opened]):has(> [data-part="panels"])';
 
@@ -64,7 +67,7 @@ async function open(block: HTMLElement): Promise<void> {
   const [state, { default: widget }, page, ...columns] = await Promise.all([
     text(block, "state").then((json) => JSON.parse(json) as State),
     source.then((code) => importedText<WidgetModule>(code)),
-    text(block, "page").then((template) => template.replace("<!--opener-->", () => openerOf(block))),
+    text(block, "page").then((template) => template.replace(OPENER, () => openerOf(block))),
     ...Array.from({ length: parts }, (_, index) => gunzipped(packed(block, `columns-${index}`))),
   ]);
   const graphs = state.graphs.map((graph, index) => ({ ...graph, columns: columns[index] }));

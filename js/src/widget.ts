@@ -47,7 +47,8 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
     carried: carried.from(carriedCode("carried"), async (packed) => {
       const { code } = store.host.panels.arrived.peek();
       if (!code) throw new Error("the panels that it uses have not come yet; try again");
-      return (await moduleOf<PanelsModule<Carried>>(packed)).default([...lent, ...code.lent]);
+      const module = await moduleOf<PanelsModule<{ readonly carried: Carried }>>(packed);
+      return module.default([...lent, ...code.lent]).carried;
     }),
     charts: charts.from(carriedCode("charts"), moduleOf<ChartLibrary>),
   });

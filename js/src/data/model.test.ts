@@ -56,7 +56,9 @@ describe.each([
     await vi.advanceTimersByTimeAsync(0);
     expect(said).toEqual([{ request: "code" }]);
     tell({ answer: "something else" }, new DataView(new ArrayBuffer(1)));
-    const [panels, carried, charts] = [BYTES, OTHER_BYTES, MORE_BYTES].map(({ buffer }) => new DataView(buffer));
+    const [panels, carried, charts] = [BYTES, OTHER_BYTES, MORE_BYTES].map(
+      ({ buffer }) => new DataView(buffer),
+    );
     tell(TOLD, panels as DataView, carried as DataView, charts as DataView);
     expect(await assets).toEqual({ panels, carried, charts, page: TOLD.page });
     expect(heard()).toEqual([]);

@@ -27,7 +27,7 @@ interface Problem {
 /** A panel of the second bundle. */
 type Panel = (props: { readonly store: Store }) => ComponentChildren;
 
-/** What js/src/carried.ts exports: the panels that a notebook has once, by name, and their styles. */
+/** What js/src/carried.ts has: the panels that a notebook has once, by name, and their styles. */
 export interface Carried {
   readonly style: string;
   readonly panels: Readonly<Record<"ExportMenu" | "GraphPanel" | "JobsPanel", Panel>>;

@@ -173,7 +173,9 @@ function Status({ store }: { readonly store: Store }) {
   return (
     <footer class="status">
       <span role="status">
-        {(isTable(store.tab.value) || store.tab.value === "overview") && !store.isGraphDrawn.value && kept(store)}
+        {(isTable(store.tab.value) || store.tab.value === "overview") &&
+          !store.isGraphDrawn.value &&
+          kept(store)}
       </span>
       <Lazy store={store} panel="LeftOut" placeholder={null} unavailable={() => null} />
       <span class="about">{String(store.host.model.get("_about") ?? "")}</span>
