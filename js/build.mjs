@@ -73,6 +73,9 @@ for (const [name, { contents, modules }] of Object.entries({ widget, panels, car
     `${name} has ${contents.length} bytes, more than ${MOST_BYTES[name]}:\n${largest.join("\n")}`,
   );
 }
+if ([...carried.modules.keys()].some((path) => path.includes("node_modules/"))) {
+  throw new Error("the bundle that a notebook carries once has code of a package, and no licences with it");
+}
 const modules = (...bundles) => bundles.flatMap((bundle) => [...bundle.modules.keys()]);
 /** A bundle with the licences of the packages in it, which go wherever their code goes. */
 const packed = ({ contents }, licences) =>
@@ -87,7 +90,7 @@ writeFileSync(
 copyFileSync("js/charts.json", `${destination}/charts.json`);
 writeFileSync(`${destination}/widget.js`, widget.contents);
 writeFileSync(`${destination}/panels.js.gz`, packed(panels, notices(modules(widget, panels, opener))));
-writeFileSync(`${destination}/carried.js.gz`, packed(carried, notices(modules(carried))));
+writeFileSync(`${destination}/carried.js.gz`, gzipSync(carried.contents, { level: 9 }));
 writeFileSync(`${destination}/charts.js.gz`, packed(charts, notices(modules(charts))));
 // In HTML a script ends where it says so, even inside a string.
 const opening = new TextDecoder().decode(opener.contents);
