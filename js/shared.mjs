@@ -6,19 +6,42 @@ import { build } from "esbuild";
 const sources = "js/src";
 
 /**
- * Bundle `widget`, and `later` as a function of the widget's modules: one Preact, one engine, one state for both. The
- * widget's default export is called with the names that `later` imports of its modules, in an order that both know.
+ * Bundle the entries, each after the first as a function of the modules of those before it: one Preact, one engine, one
+ * state for all. The first one's default export is called with the names that later ones import of its modules, in an
+ * order that all know; another one exports such names as `lent`. A bundle's function takes what those before it lend.
  */
-export async function bundledTogether(widget, later, options) {
-  let names = [];
+export async function bundledTogether(entries, options) {
+  let names = entries.map(() => []);
   for (;;) {
-    const first = await bundled(options, { stdin: lending(widget, names) });
-    const lent = await importedNames(later, first.modules, options);
-    // A name that is lent may bring further modules into the widget's bundle.
-    if (String(lent) === String(names)) return [first, await borrowing(later, names, options)];
+    const bundles = [];
+    for (const [place, entry] of entries.entries()) {
+      const taken = names.slice(0, place).flat();
+      const source = place ? lendingPanels(entry, names[place]) : lending(entry, names[0]);
+      bundles.push(await (place ? borrowing(source, taken, options) : bundled(options, { stdin: source })));
+    }
+    const lent = await lentNames(entries, names, bundles, options);
+    // A name that is lent may bring further modules into a bundle, which may need further names.
+    if (JSON.stringify(lent) === JSON.stringify(names)) return bundles;
     names = lent;
   }
 }
+
+/** For each bundle the names of its modules that later bundles import. */
+async function lentNames(entries, names, bundles, options) {
+  const owners = new Map();
+  const lent = entries.map(() => new Set());
+  for (const [place, { modules }] of bundles.entries()) {
+    if (place) {
+      const source = lendingPanels(entries[place], names[place]);
+      for (const name of await importedNames(source, owners, options))
+        lent[owners.get(moduleIn(name))].add(name);
+    }
+    for (const path of modules.keys()) if (!owners.has(path)) owners.set(path, place);
+  }
+  return lent.map((each) => [...each].sort());
+}
+
+const moduleIn = (name) => name.split(" ")[0];
 
 /** A bundle's contents, and the modules that it holds with their bytes in it. */
 export async function bundled(options, given) {
@@ -38,29 +61,34 @@ export async function bundled(options, given) {
   return {
     contents: outputFiles[0].contents,
     modules: new Map(
-      bytes.filter(([path, size]) => size > 0 && !path.startsWith("lent:") && path !== "lending"),
+      bytes.filter(([path, size]) => size > 0 && !path.startsWith("lent:") && path !== `${sources}/lending`),
     ),
   };
 }
 
 /** The widget's entry: it hands over what the names, as "module name", stand for. */
 function lending(widget, names) {
+  return entryWith(names, `import widget from "./${widget}";`, (list) => `export default widget(${list});`);
+}
+
+/** The entry of a later bundle, which exports what it lends beside its own. */
+function lendingPanels(panels, names) {
+  return entryWith(names, `export * from "./${panels}";`, (list) => `export const lent = ${list};`);
+}
+
+function entryWith(names, first, last) {
   const imports = names.map((each, index) => {
     const [module, name] = each.split(" ");
     return `import { ${name} as lent${index} } from ${JSON.stringify(resolve(module))};`;
   });
-  const contents = [
-    `import widget from "./${widget}";`,
-    ...imports,
-    `export default widget([${names.map((_, index) => `lent${index}`)}]);`,
-  ];
-  return { contents: contents.join("\n"), resolveDir: sources, sourcefile: "lending", loader: "ts" };
+  const contents = [first, ...imports, last(`[${names.map((_, index) => `lent${index}`)}]`)].join("\n");
+  return { contents, resolveDir: sources, sourcefile: "lending", loader: "ts" };
 }
 
 /** Which names a bundle imports of these modules, as "module name". */
-async function importedNames(entry, modules, options) {
+async function importedNames(source, modules, options) {
   const { contents } = await bundled(options, {
-    entryPoints: [`${sources}/${entry}`],
+    stdin: source,
     minify: false,
     plugins: [...options.plugins, takenFrom(modules, (path) => ({ path, external: true }))],
   });
@@ -75,11 +103,11 @@ async function importedNames(entry, modules, options) {
   return [...new Set(names)].sort();
 }
 
-/** A later bundle, as a function that is called with what the widget lends. */
-async function borrowing(entry, names, options) {
-  const modules = new Map(names.map((each) => [each.split(" ")[0], 0]));
+/** A later bundle, as a function that is called with what those before it lend. */
+async function borrowing(source, names, options) {
+  const modules = new Map(names.map((each) => [moduleIn(each), 0]));
   return bundled(options, {
-    entryPoints: [`${sources}/${entry}`],
+    stdin: source,
     format: "iife",
     globalName: "later",
     banner: { js: "export default function(lent){" },
@@ -106,7 +134,7 @@ async function borrowing(entry, names, options) {
 /** Resolves imports of these modules by `take`, and leaves all others alone. */
 function takenFrom(modules, take) {
   return {
-    name: "taken from the widget",
+    name: "taken from bundles before",
     setup(compiling) {
       compiling.onResolve({ filter: /./ }, async ({ path, pluginData, ...given }) => {
         if (pluginData === "seen" || given.kind === "entry-point") return undefined;

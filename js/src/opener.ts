@@ -9,8 +9,8 @@ import { fromBase64, gunzipped, gunzippedText, importedText } from "./lib/packin
 interface State {
   readonly traits: Readonly<Record<string, unknown>>;
   readonly graphs: readonly Record<string, unknown>[];
-  /** The version of the charts' code, which may lie in another result of the notebook. */
-  readonly charts: string;
+  /** The version of the code, of which a part may lie in another result of the notebook. */
+  readonly version: string;
 }
 
 /** What js/src/widget.ts exports. */
@@ -28,6 +28,9 @@ let isForbidden = false;
 document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
   isForbidden ||= effectiveDirective.startsWith("script-src");
 });
+
+// Where a page has its opener, written so that an opener does not hold the mark itself.
+const OPENER = /<!-{2}opener-->/;
 
 // Results of versions before this one have other parts, and openers of their own.
 const UNOPENED = '[data-tfprof]:not([data-opened]):has(> [data-part="panels"])';
@@ -64,7 +67,7 @@ async function open(block: HTMLElement): Promise<void> {
   const [state, { default: widget }, page, ...columns] = await Promise.all([
     text(block, "state").then((json) => JSON.parse(json) as State),
     source.then((code) => importedText<WidgetModule>(code)),
-    text(block, "page"),
+    text(block, "page").then((template) => template.replace(OPENER, () => openerOf(block))),
     ...Array.from({ length: parts }, (_, index) => gunzipped(packed(block, `columns-${index}`))),
   ]);
   const graphs = state.graphs.map((graph, index) => ({ ...graph, columns: columns[index] }));
@@ -74,13 +77,23 @@ async function open(block: HTMLElement): Promise<void> {
   widget.render({
     model,
     el: place,
-    assets: async () => ({ panels: packed(block, "panels"), charts: chartsFor(block, state.charts), page }),
+    assets: async () => ({
+      panels: packed(block, "panels"),
+      carried: carriedFor(block, "carried", state.version),
+      charts: carriedFor(block, "charts", state.version),
+      page,
+    }),
   });
 }
 
-/** The packed code of the charts: of the block itself, or of another one, for one has it for all of a notebook. */
-function chartsFor(block: HTMLElement, version: string): Uint8Array | null {
-  const selector = '[data-part="charts"]';
+/** The script in a block that opens it, which the page of a report has, too; a host may have taken it out. */
+function openerOf(block: HTMLElement): string {
+  return block.querySelector(":scope > script:not([type])")?.textContent ?? "";
+}
+
+/** Packed code that one result has for all of a notebook: of the block itself, or of another one. */
+function carriedFor(block: HTMLElement, name: string, version: string): Uint8Array | null {
+  const selector = `[data-part="${name}"]`;
   const part =
     block.querySelector(selector) ??
     document.querySelector(`[data-tfprof] ${selector}[data-version="${version}"]`);

@@ -3,13 +3,11 @@
 import { regionsOf, sourceOf } from "./analysis/frames.ts";
 import { extend } from "./engine/evaluate.ts";
 import { EXTENSION } from "./engine/extension.ts";
-import { ExportMenu } from "./export/menu.tsx";
 import { readFrames } from "./state/listing.ts";
 import type { Panels } from "./state/store.ts";
 import comparing from "./styles/comparing.css";
 import drawings from "./styles/drawings.css";
 import filters from "./styles/filters.css";
-import graph from "./styles/graph.css";
 import live from "./styles/live.css";
 import media from "./styles/media.css";
 import overview from "./styles/overview.css";
@@ -19,9 +17,7 @@ import { AdvicePanel } from "./views/advice.tsx";
 import { Charts } from "./views/charts/charts.tsx";
 import { CutLine } from "./views/cut_graph.tsx";
 import { Filters } from "./views/filters.tsx";
-import { GraphPanel } from "./views/graph/graph.tsx";
 import { HistoryPanel } from "./views/history/history.tsx";
-import { JobsPanel } from "./views/jobs.tsx";
 import { MemoryPanel } from "./views/memory.tsx";
 import { OverviewPanel } from "./views/overview/overview.tsx";
 import { SelectionPanel } from "./views/selection.tsx";
@@ -40,11 +36,8 @@ export const panels: Panels["panels"] = {
   AdvicePanel,
   Charts,
   CutLine,
-  ExportMenu,
   Filters,
-  GraphPanel,
   HistoryPanel,
-  JobsPanel,
   LeftOut,
   MemoryPanel,
   MiniTimeline,
@@ -66,6 +59,5 @@ export const style: Panels["style"] = [
   comparing,
   overview,
   live,
-  graph,
   media,
 ].join("\n");

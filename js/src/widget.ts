@@ -3,17 +3,18 @@
 import { render as draw, h } from "preact";
 import { listeningTo, type Rendering, sharedAssets } from "./data/model.ts";
 import { Bundle, type ChartLibrary, type Lent, moduleOf, once } from "./state/bundles.ts";
-import { type Panels, Store } from "./state/store.ts";
+import { type Carried, type Panels, Store } from "./state/store.ts";
 import base from "./styles/base.css";
 import { Frame } from "./views/frame.tsx";
 
-/** The panels as js/shared.mjs wraps them. */
-interface PanelsModule {
-  readonly default: (lent: Lent) => Panels;
+/** Panels as js/shared.mjs wraps them. */
+interface PanelsModule<Exported> {
+  readonly default: (lent: Lent) => Exported;
 }
 
 // One of each for all widgets of the page.
 const panels = new Bundle<Panels>();
+const carried = new Bundle<Carried>();
 const charts = new Bundle<ChartLibrary>();
 
 /** Draw the widget into `el`; returns what takes it away. */
@@ -29,22 +30,27 @@ function render({ model, el, host, assets: given }: Rendering, lent: Lent): () =
   const content = el.ownerDocument.createElement("div");
   root.append(sheet, content);
   const assets = once(given ?? (() => sharedAssets(model, host)));
+  /** What one result of a notebook carries for all. */
+  const carriedCode = (name: "carried" | "charts") => async () => {
+    const packed = (await assets())[name];
+    if (packed) return packed;
+    throw new Error("its code is in another result of this notebook; run the cell again to see it");
+  };
   const store = new Store({
     model: model.get("_kind") ? listeningTo(model) : model,
     assets,
     source: host,
     panels: panels.from(
       async () => (await assets()).panels,
-      async (packed) => (await moduleOf<PanelsModule>(packed)).default(lent),
+      async (packed) => (await moduleOf<PanelsModule<Panels>>(packed)).default(lent),
     ),
-    charts: charts.from(
-      async () => {
-        const { charts: packed } = await assets();
-        if (packed) return packed;
-        throw new Error("its code is in another result of this notebook; run the cell again to see it");
-      },
-      moduleOf<ChartLibrary>,
-    ),
+    carried: carried.from(carriedCode("carried"), async (packed) => {
+      const { code } = store.host.panels.arrived.peek();
+      if (!code) throw new Error("the panels that it uses have not come yet; try again");
+      const module = await moduleOf<PanelsModule<{ readonly carried: Carried }>>(packed);
+      return module.default([...lent, ...code.lent]).carried;
+    }),
+    charts: charts.from(carriedCode("charts"), moduleOf<ChartLibrary>),
   });
   // Jupyter marks the views whose kernel is gone.
   const hear = (): void => {

@@ -13,7 +13,7 @@ from tests.bench.finding import Finding
 from tests.bench.target import AtMost
 
 RESULTS = 10
-MOST_BYTES = 3_000_000
+MOST_BYTES = 2_500_000
 FIRST_RESULT_SECONDS = 2.0
 ROOT = Path(__file__).parents[2]
 _DRAWN = """count => [...document.querySelectorAll("*")]

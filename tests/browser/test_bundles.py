@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +69,8 @@ RUN_AGAIN = f"""async runs => {{{SAVED}
     const model = await modelled({{}});
     const widget = await imported();
     const el = document.body.appendChild(document.createElement("div"));
-    const assets = async () => ({{panels: bytes("panels"), charts: bytes("charts"), page: ""}});
+    const assets = async () => (
+      {{panels: bytes("panels"), carried: bytes("carried"), charts: bytes("charts"), page: ""}});
     const leave = widget.render({{model, el, assets}});
     while (!el.firstChild.shadowRoot.querySelector(".hits [role=option]")) await new Promise(requestAnimationFrame);
     leave();
@@ -91,7 +93,7 @@ LATE = f"""async ([view, wanted]) => {{{SAVED}
   const shown = new Promise(resolve => new MutationObserver(() => {{
     if (root.hasAttribute("data-ready")) resolve(root.querySelectorAll(wanted).length);
   }}).observe(root, {{attributes: true}}));
-  send({{panels: bytes("panels"), charts: bytes("charts"), page: ""}});
+  send({{panels: bytes("panels"), carried: bytes("carried"), charts: bytes("charts"), page: ""}});
   return [before, await shown];
 }}"""
 
@@ -113,11 +115,11 @@ def readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return (folder / name).read_bytes()
 
     report._assets.cache_clear()
-    report.charts_version.cache_clear()
+    report.code_version.cache_clear()
     monkeypatch.setattr(report, "static_bytes", from_folder)
     yield
     report._assets.cache_clear()
-    report.charts_version.cache_clear()
+    report.code_version.cache_clear()
 
 
 def sources(session: CDPSession) -> dict[str, str]:
@@ -188,7 +190,7 @@ def written(path: Path, *blocks: str) -> Path:
     return path
 
 
-def test_five_results_on_a_page_parse_panels_and_charts_once(chromium: Browser, tmp_path: Path) -> None:
+def test_five_results_on_a_page_parse_what_comes_later_once(chromium: Browser, tmp_path: Path) -> None:
     exhibit = Shown.of_profile(demo_profile(), view="scope")
     file = written(tmp_path / "page.html", *(block(exhibit) for _ in range(RESULTS)))
     with watched_page(chromium) as page:
@@ -202,6 +204,7 @@ def test_five_results_on_a_page_parse_panels_and_charts_once(chromium: Browser, 
     assert sum(length > LARGE for length in lengths) == 1
     assert lengths.count(widget) == RESULTS
     assert sum(widget < length <= LARGE for length in lengths) == 1
+    assert lengths.count(len(gzip.decompress(static_bytes("carried.js.gz")).decode())) == 1
 
 
 def test_a_cell_that_runs_again_and_again_leaves_little(open_profile: Opening) -> None:
@@ -235,7 +238,7 @@ def test_a_widget_is_ready_once_the_panel_of_its_tab_is_there(demo: Screen, view
 
 def test_charts_lie_once_in_a_notebook(chromium: Browser, tmp_path: Path) -> None:
     exhibit = Shown.of_profile(demo_profile(), view="scope")
-    alone, whole = block(exhibit, has_charts=False), block(exhibit)
+    alone, whole = block(exhibit, is_carrier=False), block(exhibit)
     with watched_page(chromium) as page:
         page.goto(written(tmp_path / "both.html", alone, whole).as_uri())
         for index in range(2):
@@ -245,7 +248,7 @@ def test_charts_lie_once_in_a_notebook(chromium: Browser, tmp_path: Path) -> Non
 
 def test_a_result_without_charts_stands_alone_and_gets_them_when_they_come(chromium: Browser, tmp_path: Path) -> None:
     exhibit = Shown.of_profile(demo_profile(), view="scope")
-    alone, whole = block(exhibit, has_charts=False), block(exhibit)
+    alone, whole = block(exhibit, is_carrier=False), block(exhibit)
     with watched_page(chromium) as page:
         page.goto(written(tmp_path / "alone.html", alone).as_uri())
         screen = Screen(page, page.locator("[data-tfprof]").first).until_ready()
@@ -267,3 +270,44 @@ def test_a_result_without_charts_stands_alone_and_gets_them_when_they_come(chrom
         )
         draws(screen)
         assert not re.search("run the cell again", screen.root.inner_text())
+
+
+def test_a_result_without_the_picture_of_the_graph_shows_the_tree_until_it_comes(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    exhibit = Shown.of_profile(demo_profile(), view="scope")
+    alone, whole = block(exhibit, is_carrier=False), block(exhibit)
+    with watched_page(chromium) as page:
+        page.goto(written(tmp_path / "alone.html", alone).as_uri())
+        screen = Screen(page, page.locator("[data-tfprof]").first).until_ready()
+        screen.tab("graph").click()
+        boxes = screen.root.get_by_role("listbox", name="boxes")
+        word = screen.root.get_by_text("The picture of the graph cannot be shown: its code is in another result")
+        expect(word).to_contain_text("run the cell again to see it")
+        screen.until(lambda: len(screen.names()) > 1, True)
+        screen.type_regexes("show_name_regexes", ".*Relu")
+        screen.until(lambda: any(name.endswith("Relu") for name in screen.names()), True)
+        expect(screen.root.get_by_role("button", name="Export")).to_be_disabled()
+        expect(boxes).to_have_count(0)
+        page.evaluate(
+            """html => {
+              const drawn = document.createRange().createContextualFragment(html);
+              document.body.append(drawn);
+            }""",
+            whole,
+        )
+        expect(boxes).to_have_count(1)
+        expect(word).to_have_count(0)
+        expect(screen.root.get_by_role("button", name="Export")).to_be_enabled()
+
+
+def test_a_picture_of_the_graph_needs_no_charts(chromium: Browser, tmp_path: Path) -> None:
+    exhibit = Shown.of_profile(demo_profile(), view="advise")
+    with watched_page(chromium) as page:
+        told = parsed(page.context.new_cdp_session(page))
+        page.goto(written(tmp_path / "page.html", block(exhibit)).as_uri())
+        screen = Screen(page, page.locator("[data-tfprof]").first).until_ready()
+        screen.tab("graph").click()
+        expect(screen.root.get_by_role("listbox", name="boxes")).to_have_count(1)
+        screen.until_painted()
+    assert not [script for script in told if script["url"].startswith("blob:") and script["length"] > LARGE]

@@ -46,7 +46,8 @@ const model = {
 };
 (await import("./widget.js")).default.render({
   model, el: document.getElementById("host"),
-  assets: async () => ({panels: await part("panels"), charts: await part("charts"), page: ""}),
+  assets: async () => (
+    {panels: await part("panels"), carried: await part("carried"), charts: await part("charts"), page: ""}),
 });
 """
 
@@ -128,7 +129,7 @@ def test_a_race_in_the_kernel(chromium: Browser, tmp_path: Path) -> None:
     values = {name: value for name, value in widget.get_state().items() if not name.startswith(("_esm", "_assets"))}
     (tmp_path / "host.js").write_text(HOST.replace("VALUES", json.dumps(values, default=str)), encoding="utf-8")
     (tmp_path / "index.html").write_text('<div id="host"></div><script type="module" src="host.js"></script>')
-    for name in ("widget.js", "panels.js.gz", "charts.js.gz"):
+    for name in ("widget.js", "panels.js.gz", "carried.js.gz", "charts.js.gz"):
         (tmp_path / name).write_bytes(static_bytes(name))
     with hosting(tmp_path, "") as host, closing(chromium.new_context()) as context:
         page = context.new_page()

@@ -59,7 +59,8 @@ const model = {get: name => values[name], set() {}, save_changes() {}, on() {}, 
 const el = document.querySelector("[data-static]");
 el.replaceChildren();
 (await import("./widget.js")).default.render(
-  {model, el, assets: async () => ({panels: bytes("panels"), charts: bytes("charts"), page: ""})});
+  {model, el, assets: async () => (
+    {panels: bytes("panels"), carried: bytes("carried"), charts: bytes("charts"), page: ""})});
 """
 
 

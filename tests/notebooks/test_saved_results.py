@@ -45,7 +45,9 @@ def is_page(html: str) -> bool:
 def test_a_page_opens_without_a_kernel_and_the_first_has_the_charts_for_all(fresh: Notebook) -> None:
     pages = [displayed(fresh, arguments)[1] for arguments in ("--save page", "", "--save page --name third")]
     assert all(set(page) == KEPT and is_page(page["text/html"]) for page in pages)
-    assert ['data-part="charts" data-version=' in page["text/html"] for page in pages] == [True, False, False]
+    for part in ("carried", "charts"):
+        carry = [f'data-part="{part}" data-version=' in page["text/html"] for page in pages]
+        assert carry == [True, False, False]
 
 
 def test_a_picture_has_no_scripts(fresh: Notebook) -> None:

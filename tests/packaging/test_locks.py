@@ -130,7 +130,7 @@ def test_two_builds_of_the_bundle_are_byte_equal_and_are_what_is_shipped(tmp_pat
     for folder in built:
         run("node", "js/build.mjs", str(folder), cwd=ROOT)
     first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in built)
-    scripts = {"widget.js", "opener.js", "panels.js.gz", "charts.js.gz"}
+    scripts = {"widget.js", "opener.js", "panels.js.gz", "carried.js.gz", "charts.js.gz"}
     assert set(first) == {*scripts, "charts.json", "THIRD_PARTY_NOTICES.txt"}
     assert second == first
     assert {name: (ROOT / "tfprof_widget" / "static" / name).read_bytes() for name in first} == first

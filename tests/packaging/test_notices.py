@@ -27,7 +27,7 @@ def sections() -> list[str]:
     return re.split(r"\n-{20,}\n", NOTICES.read_text(encoding="utf-8"))[1:]
 
 
-@pytest.mark.parametrize("entry", ["charts.ts", "opener.ts", "panels.ts", "widget.ts"])
+@pytest.mark.parametrize("entry", ["carried.ts", "charts.ts", "opener.ts", "panels.ts", "widget.ts"])
 def test_every_bundled_package_is_named(entry: str, tmp_path: Path) -> None:
     """A plain bundle, without what js/build.mjs does: it has at least the same packages in it."""
     account = tmp_path / "account.json"

@@ -15,6 +15,7 @@ SHIPPED = (
     "recorded/op_log.binpb",
     "recorded/run_meta.binpb",
     "static/THIRD_PARTY_NOTICES.txt",
+    "static/carried.js.gz",
     "static/charts.js.gz",
     "static/opener.js",
     "static/panels.js.gz",

@@ -1,4 +1,4 @@
-"""The code of the charts lies once in a saved notebook; every result stands alone without it."""
+"""The code of charts, graph and exports lies once in a saved notebook; every result stands alone without it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.widget import traits
-from tfprof_widget.widget.report import block, charts_version, report
+from tfprof_widget.widget.report import CARRIED, block, code_version, report
 from tfprof_widget.widget.shown import Shown
 from tfprof_widget.widget.traits import TfprofWidget
 
@@ -35,35 +35,43 @@ def saved_by(cells: list[str | None], monkeypatch: pytest.MonkeyPatch) -> list[s
     return displayed
 
 
-def test_ten_results_have_the_charts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def carries(saved: str) -> bool:
+    """Whether it has all that lies once; nothing has a part of it."""
+    found = {*parts(saved)} & {*CARRIED}
+    assert found in (set(), {"carried", "charts"})
+    return bool(found)
+
+
+def test_ten_results_have_charts_and_graph_once(monkeypatch: pytest.MonkeyPatch) -> None:
     saved = saved_by([f"cell {index}" for index in range(RESULTS)], monkeypatch)
-    assert ["charts" in parts(each) for each in saved] == [True] + (RESULTS - 1) * [False]
-    assert sum(map(len, saved)) <= 2_800_000
+    assert [*map(carries, saved)] == [True] + (RESULTS - 1) * [False]
+    assert sum(map(len, saved)) <= 2_500_000
     for each in saved:
         assert {"widget", "panels", "page", "state", "columns-0"} <= set(parts(each))
 
 
 def test_the_cell_that_has_them_has_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
     saved = saved_by(["a", "b", "a"], monkeypatch)
-    assert ["charts" in parts(each) for each in saved] == [True, False, True]
+    assert [*map(carries, saved)] == [True, False, True]
 
 
 def test_cells_without_names_each_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert all("charts" in parts(each) for each in saved_by([None, None], monkeypatch))
+    assert all(map(carries, saved_by([None, None], monkeypatch)))
 
 
 def test_they_name_their_version_and_a_page_has_them_itself() -> None:
     exhibit = Shown.of_profile(demo_profile())
-    versioned = f'data-part="charts" data-version="{charts_version()}"'
-    assert versioned in report(exhibit)
-    assert versioned in block(exhibit)
-    assert versioned not in block(exhibit, has_charts=False)
+    for part in CARRIED:
+        versioned = f'data-part="{part}" data-version="{code_version()}"'
+        assert versioned in report(exhibit)
+        assert versioned in block(exhibit)
+        assert versioned not in block(exhibit, is_carrier=False)
 
 
 def test_a_notebook_that_runs_again_in_the_same_kernel_has_them_again() -> None:
     assets = traits.Assets()
-    assert [assets.carries_charts("a = 1", "first"), assets.carries_charts("b = 2", "first")] == [True, False]
-    assert [assets.carries_charts("a = 2", "second"), assets.carries_charts("b = 2", "second")] == [True, False]
+    assert [assets.is_carrier("a = 1", "first"), assets.is_carrier("b = 2", "first")] == [True, False]
+    assert [assets.is_carrier("a = 2", "second"), assets.is_carrier("b = 2", "second")] == [True, False]
 
 
 def asked(message: str, **told: object) -> dict[str, object]:

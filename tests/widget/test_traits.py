@@ -110,8 +110,8 @@ def test_assets_are_told_to_who_asks_and_to_nobody_else(widget: TfprofWidget, mo
     for message in ({"request": "anything"}, {"code": "request"}, {"request": "code"}):
         widget._handle_custom_msg(message, [])
     assets = shared_assets()
-    assert told == [({"answer": "code", "page": assets.page}, [assets.panels, assets.charts])]
-    assert b"vega" in gzip.decompress(told[0][1][1])
+    assert told == [({"answer": "code", "page": assets.page}, [assets.panels, assets.carried, assets.charts])]
+    assert b"vega" in gzip.decompress(told[0][1][2])
 
 
 def test_markdown_states_how_it_was_measured_and_the_options_in_force(widget: TfprofWidget) -> None:

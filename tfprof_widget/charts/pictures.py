@@ -158,10 +158,19 @@ _NEEDLESS = re.compile(
 )
 _LONG_NUMBER = re.compile(r"\d+\.\d{3,}(?:e-\d+)?")
 _FONT = re.compile(r' font-family="[^"]*"')
+_PAINT_OF_GROUP = re.compile(r'<g\b[^<>]* (?:fill|stroke)="([^"]*)"')
+_BARE_PATH = re.compile(r'<path d="[^"]*"/>$')
+# A box with round corners, as a bar is clipped by.
+_BOX = re.compile(
+    r'<path d="M(?P<radius>[\d.]+),0L[\d.]+,0C[\d.,]+L(?P<width>[\d.]+),[\d.]+C[\d.,]+,(?P<height>[\d.]+)L(?P=radius),'
+    r'(?P=height)C[\d.,]+L0,(?P=radius)C[\d.,]+Z"/>$'
+)
 
 
 def compact_svg(drawing: str) -> str:
     """An SVG as vl-convert writes it, in fewer bytes: what shows nothing is left out, and the font is named once.
+
+    Nothing is shown by the outline of a bar, which is neither filled nor drawn. What clips the bar is written as a box.
 
     >>> compact_svg('<svg><text class="mark" x="1.23456" opacity="1">1.23456</text></svg>')
     '<svg><text x="1.23">1.23456</text></svg>'
@@ -170,19 +179,38 @@ def compact_svg(drawing: str) -> str:
     groups: list[bool] = []
     # A second font would be that of single texts, which then all have to say theirs.
     font = fonts.pop() if len(fonts) == 1 else None
+    are_bare_unseen = {*_PAINT_OF_GROUP.findall(drawing)} == {"none"}
+    is_clip = False
 
     def shorter(found: re.Match[str]) -> str:
+        nonlocal is_clip
+        is_clip, was_clip = found[0].startswith("<clipPath"), is_clip
         if found[0] == "</g>":
             return "" if groups.pop() else "</g>"
         tag = _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", _NEEDLESS.sub("", found[0]))
         if font is not None:
             tag = tag.replace("<svg", f"<svg{font}", 1) if tag.startswith("<svg") else tag.replace(font, "")
         if not re.match(r"<g\b[^/]*>$", tag):
-            return tag
+            if was_clip:
+                return _BOX.sub(r'<rect width="\g<width>" height="\g<height>" rx="\g<radius>"/>', tag)
+            return "" if are_bare_unseen and _BARE_PATH.match(tag) else tag
         groups.append(tag == "<g>")
         return "" if groups[-1] else tag
 
-    return _TAG.sub(shorter, _EMPTY_PATH.sub("", drawing))
+    return _one_size(_TAG.sub(shorter, _EMPTY_PATH.sub("", drawing)))
+
+
+_SIZE_OF_TEXT = re.compile(r'(<text\b[^<>]*?) font-size="([^"]*)"')
+
+
+def _one_size(drawing: str) -> str:
+    """The size of most texts is said once, if all texts say theirs."""
+    sizes = [size for _, size in _SIZE_OF_TEXT.findall(drawing)]
+    if not sizes or len(sizes) != len(re.findall(r"<text\b", drawing)):
+        return drawing
+    usual = max(sizes, key=sizes.count)
+    said = _SIZE_OF_TEXT.sub(lambda found: found[1] if found[2] == usual else found[0], drawing)
+    return said.replace("<svg", f'<svg font-size="{usual}"', 1)
 
 
 def pdf(spec: Spec) -> bytes:

@@ -38,7 +38,12 @@ _LICENCES = (
     "<!-- tfprof_widget (Apache-2.0) with code of other packages; their licences are at the end of the parts "
     "'panels' and 'charts', base64 of gzip, and in tfprof_widget/static/THIRD_PARTY_NOTICES.txt -->"
 )
+_OPENER = "<!--opener-->"
+# What one result of a notebook has for all.
+CARRIED = ("carried", "charts")
 FASTEST, SMALLEST = 1, 9
+# Up to so many bytes are packed as well as can be in some tens of milliseconds.
+MOST_SLOWLY = 500_000
 
 
 def report(shown: Shown, traits: Mapping[str, Any] | None = None) -> str:
@@ -52,22 +57,23 @@ def report(shown: Shown, traits: Mapping[str, Any] | None = None) -> str:
     return page.replace("<!--block-->", block(shown, traits))
 
 
-def block(shown: Shown, traits: Mapping[str, Any] | None = None, live: str = "", has_charts: bool = True) -> str:
+def block(shown: Shown, traits: Mapping[str, Any] | None = None, live: str = "", is_carrier: bool = True) -> str:
     """The graphs as a piece of HTML, which hides while the live widget with the id `live` is on the page.
 
-    The code of the charts is half of it: one result of a notebook has it for the others, which name its version.
+    The code of the charts and of the picture of the graph is half of it: one result of a notebook is the carrier, which
+    has it for the others. These name its version.
     """
     history = shown.history.to_browser if shown.history is not None else {}
     values = {"title": shown.title, "view": shown.view, "_about": shown.about, "_history": history, **shown.options}
     values |= traits or {}
     described = [dict(graph.to_browser) for graph in shown.graphs]
     columns = [graph.pop("columns") for graph in described]
-    state = {"traits": values, "graphs": described, "charts": charts_version()}
-    assets = _assets() if has_charts else {name: part for name, part in _assets().items() if name != "charts"}
+    state = {"traits": values, "graphs": described, "version": code_version()}
+    assets = {name: part for name, part in _assets().items() if is_carrier or name not in CARRIED}
     parts = {
         **assets,
         "state": gzip.compress(json.dumps(state).encode(), mtime=0),
-        **{f"columns-{index}": gzip.compress(each, FASTEST, mtime=0) for index, each in enumerate(columns)},
+        **{f"columns-{index}": gzip.compress(each, _effort(each), mtime=0) for index, each in enumerate(columns)},
     }
     scripts = "".join(_part(name, content) for name, content in parts.items())
     return (
@@ -76,21 +82,27 @@ def block(shown: Shown, traits: Mapping[str, Any] | None = None, live: str = "",
     )
 
 
+def _effort(content: bytes) -> int:
+    return SMALLEST if len(content) <= MOST_SLOWLY else FASTEST
+
+
 @cache
 def _assets() -> Mapping[str, bytes]:
     """The parts that are the same in every result."""
     return {
         "widget": gzip.compress(static_bytes("widget.js"), SMALLEST, mtime=0),
         "panels": static_bytes("panels.js.gz"),
-        "charts": static_bytes("charts.js.gz"),
-        "page": gzip.compress(page_template().encode(), mtime=0),
+        **{name: static_bytes(f"{name}.js.gz") for name in CARRIED},
+        # The opener is in the result itself.
+        "page": gzip.compress(page_template().replace(_opener(), _OPENER).encode(), mtime=0),
     }
 
 
 @cache
-def charts_version() -> str:
-    """Tells this code of the charts from that of other versions in the same notebook."""
-    return hashlib.sha256(static_bytes("charts.js.gz")).hexdigest()[:16]
+def code_version() -> str:
+    """Tells this code from that of other versions in the same notebook: the parts of one use each other."""
+    code = b"".join(static_bytes(name) for name in ("widget.js", *(f"{name}.js.gz" for name in ("panels", *CARRIED))))
+    return hashlib.sha256(code).hexdigest()[:16]
 
 
 def page_template() -> str:
@@ -113,5 +125,5 @@ def _policy() -> str:
 
 
 def _part(name: str, content: bytes) -> str:
-    version = f' data-version="{charts_version()}"' if name == "charts" else ""
+    version = f' data-version="{code_version()}"' if name in CARRIED else ""
     return f'<script type="text/plain" data-part="{name}"{version}>{base64.b64encode(content).decode()}</script>'

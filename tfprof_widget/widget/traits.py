@@ -20,7 +20,7 @@ from tfprof_widget.output.tabular import markdown
 from tfprof_widget.profiles.options import METRICS, OPTIONS, SAVES, TABS, VIEWS, Option
 from tfprof_widget.widget.cut_plan import Wanted
 from tfprof_widget.widget.history import RunningRace, ShownHistory
-from tfprof_widget.widget.report import block, page_template, report
+from tfprof_widget.widget.report import CARRIED, block, page_template, report
 from tfprof_widget.widget.scriptless import chart_of, mime_bundle, short_text, static_html
 from tfprof_widget.widget.shown import Shown
 
@@ -33,23 +33,24 @@ if TYPE_CHECKING:
 
 
 class Assets(anywidget.AnyWidget):
-    """What all widgets of a kernel share, sent once: the code of panels and charts, and the page of a report."""
+    """What all widgets of a kernel share, sent once: the code that comes later, and the page of a report."""
 
     _esm = "export default {}"
     panels = traitlets.Bytes().tag(sync=True)
+    carried = traitlets.Bytes().tag(sync=True)
     charts = traitlets.Bytes().tag(sync=True)
     page = traitlets.Unicode().tag(sync=True)
-    # For each run of a notebook, the cell whose output has the code of the charts for all results.
+    # For each run of a notebook, the cell whose output has the code of charts and graph for all results.
     carriers = traitlets.Dict()
 
-    def carries_charts(self, cell: str | None, run: str = "") -> bool:
-        """Whether the output of a cell has the code of the charts: that of the first one, also when it runs again.
+    def is_carrier(self, cell: str | None, run: str = "") -> bool:
+        """Whether the output of a cell has the code that lies once: that of the first one, also when it runs again.
 
         Where cells have no names the outputs cannot be told apart, so each has it: else a cell that runs again would
         take it away from the others.
 
         >>> assets = Assets()
-        >>> [assets.carries_charts(cell) for cell in ("a", "b", "a", None, "b")]
+        >>> [assets.is_carrier(cell) for cell in ("a", "b", "a", None, "b")]
         [True, False, True, True, False]
         """
         return cell is None or self.carriers.setdefault(run, cell) == cell
@@ -225,7 +226,7 @@ class TfprofWidget(anywidget.AnyWidget, OptionTraits):  # type: ignore[misc]
             # The live widget hides it, as it hides a page.
             html = f'<div data-tfprof="{self._id}">{static_html(self._shown, values, hint="")}</div>'
         else:
-            html = block(self._shown, values, self._id, has_charts=shared_assets().carries_charts(*_cell()))
+            html = block(self._shown, values, self._id, is_carrier=shared_assets().is_carrier(*_cell()))
         return mime_bundle(self._shown, values, html)
 
 
@@ -260,7 +261,7 @@ def _answer(widget: TfprofWidget, message: Any, _buffers: Any) -> None:
         case {"request": "code"}:
             # Asked by front ends that cannot look up the widget of the assets: marimo, anywidget before 0.11.
             assets = shared_assets()
-            widget.send({"answer": "code", "page": assets.page}, [assets.panels, assets.charts])
+            widget.send({"answer": "code", "page": assets.page}, [assets.panels, assets.carried, assets.charts])
         case {"request": "rows", "graph": int(graph), "wanted": dict(wanted)}:
             _send_rows(widget, graph, Wanted.of(wanted))
         case {"request": "comparison", "before": list(before), "after": list(after)}:
@@ -316,8 +317,8 @@ def shared_assets() -> Assets:
     """The assets of this kernel's widgets, made again if they were closed."""
     shared = _shared()
     if not shared or shared[0].comm is None:
-        panels, charts = (static_bytes(f"{name}.js.gz") for name in ("panels", "charts"))
-        shared[:] = [Assets(panels=panels, charts=charts, page=page_template())]
+        code = {name: static_bytes(f"{name}.js.gz") for name in ("panels", *CARRIED)}
+        shared[:] = [Assets(**code, page=page_template())]
     return shared[0]
 
 

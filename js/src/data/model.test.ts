@@ -3,6 +3,7 @@ import { type Listener, type Model, sharedAssets } from "./model.ts";
 
 const BYTES = Uint8Array.of(31, 139, 8);
 const MORE_BYTES = Uint8Array.of(31, 139, 9);
+const OTHER_BYTES = Uint8Array.of(31, 139, 10);
 const TOLD = { answer: "code", page: "<!doctype html>" };
 
 /** A model that keeps what was said to Python, and what to call when Python says something. */
@@ -32,11 +33,12 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test("assets come from the widget that all share, and nobody asks the kernel", async () => {
-  const shared = fakeModel({ panels: BYTES, charts: MORE_BYTES, page: TOLD.page });
+  const shared = fakeModel({ panels: BYTES, carried: OTHER_BYTES, charts: MORE_BYTES, page: TOLD.page });
   const { model, said } = fakeModel({ _assets: "anywidget:abc" });
   const getModel = vi.fn(async () => shared.model);
   expect(await sharedAssets(model, { getModel })).toEqual({
     panels: BYTES,
+    carried: OTHER_BYTES,
     charts: MORE_BYTES,
     page: TOLD.page,
   });
@@ -54,9 +56,11 @@ describe.each([
     await vi.advanceTimersByTimeAsync(0);
     expect(said).toEqual([{ request: "code" }]);
     tell({ answer: "something else" }, new DataView(new ArrayBuffer(1)));
-    const [panels, charts] = [new DataView(BYTES.buffer), new DataView(MORE_BYTES.buffer)];
-    tell(TOLD, panels, charts);
-    expect(await assets).toEqual({ panels, charts, page: TOLD.page });
+    const [panels, carried, charts] = [BYTES, OTHER_BYTES, MORE_BYTES].map(
+      ({ buffer }) => new DataView(buffer),
+    );
+    tell(TOLD, panels as DataView, carried as DataView, charts as DataView);
+    expect(await assets).toEqual({ panels, carried, charts, page: TOLD.page });
     expect(heard()).toEqual([]);
   });
 

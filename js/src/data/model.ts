@@ -18,7 +18,9 @@ export type Listener = (message?: unknown, buffers?: readonly DataView[]) => voi
 export interface Assets {
   /** The bundle of js/src/panels.ts, gzipped. */
   readonly panels: Uint8Array | DataView;
-  /** That of js/src/charts.ts; null in a saved result where the one that has it is not on the page. */
+  /** That of js/src/carried.ts; null in a saved result where the one that carries it is not on the page. */
+  readonly carried: Uint8Array | DataView | null;
+  /** That of js/src/charts.ts, likewise. */
   readonly charts: Uint8Array | DataView | null;
   /** The page of a report, with places for its parts; see tfprof_widget/widget/report.py. */
   readonly page: string;
@@ -43,6 +45,7 @@ export async function sharedAssets(model: Model, source: ModelSource | undefined
   if (!shared) return askedAssets(model);
   return {
     panels: shared.get("panels") as Uint8Array,
+    carried: shared.get("carried") as Uint8Array,
     charts: shared.get("charts") as Uint8Array,
     page: shared.get("page") as string,
   };
@@ -52,10 +55,10 @@ function askedAssets(model: Model): Promise<Assets> {
   return new Promise((resolve, reject) => {
     const hear: Listener = (message, buffers) => {
       const { answer, page } = message as CodeAnswer;
-      const [panels, charts] = buffers ?? [];
-      if (answer !== "code" || !panels || !charts) return;
+      const [panels, carried, charts] = buffers ?? [];
+      if (answer !== "code" || !panels || !carried || !charts) return;
       leave();
-      resolve({ panels, charts, page });
+      resolve({ panels, carried, charts, page });
     };
     const giveUp = (): void => {
       leave();

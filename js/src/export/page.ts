@@ -57,7 +57,10 @@ export async function packedParts(model: Model, assets: Assets): Promise<string>
   const parts: (readonly [name: string, content: Blob])[] = [
     ["widget", await gzipped(String(model.get("_esm")))],
     ["panels", new Blob([assets.panels as BlobPart])],
-    ...(assets.charts ? [["charts", new Blob([assets.charts as BlobPart])] as const] : []),
+    ...(["carried", "charts"] as const).flatMap((name) => {
+      const code = assets[name];
+      return code ? [[name, new Blob([code as BlobPart])] as const] : [];
+    }),
     ["page", await gzipped(assets.page)],
     ["state", await gzipped(JSON.stringify(state))],
   ];

@@ -129,12 +129,6 @@ export function codeReading(store: Store): Signal<CodeReading> {
   return store.kept("code reading", () => signal<CodeReading>("tree"));
 }
 
-/** Whether the graph is shown as a picture. */
-export function isGraphDrawn({ graphReading, tab }: Store): boolean {
-  const isPicture = graphReading.value === "picture";
-  return isPicture && tab.value === "graph";
-}
-
 /** Go to a line in the source, by the names of its rows in the code view. */
 export function showLine(store: Store, names: readonly string[]): void {
   batch(() => {

@@ -23,7 +23,13 @@ function fakeModel(traits: Record<string, unknown> = {}): Model & { readonly sav
 
 function storeOf(model: Model): Store {
   const later = { arrived: signal({}), ask: async () => {} };
-  return new Store({ model, assets: () => Promise.reject(), panels: later, charts: later } as Host);
+  return new Store({
+    model,
+    assets: () => Promise.reject(),
+    panels: later,
+    carried: later,
+    charts: later,
+  } as Host);
 }
 
 test("two views of a widget show the same, by way of its traits", () => {

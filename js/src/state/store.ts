@@ -9,7 +9,7 @@ import { type Metric, OPTIONS, type Options, type Tab, VIEWS, type ViewName } fr
 import { evaluate } from "../engine/evaluate.ts";
 import { NotLoaded } from "../engine/matching.ts";
 import type { View } from "../engine/view.ts";
-import type { ChartLibrary, Later } from "./bundles.ts";
+import type { ChartLibrary, Later, Lent } from "./bundles.ts";
 
 /** A view, and why it is not the one asked for, if it is not: then it is the last good one. */
 interface Evaluation {
@@ -27,19 +27,24 @@ interface Problem {
 /** A panel of the second bundle. */
 type Panel = (props: { readonly store: Store }) => ComponentChildren;
 
+/** What js/src/carried.ts has: the panels that a notebook has once, by name, and their styles. */
+export interface Carried {
+  readonly style: string;
+  readonly panels: Readonly<Record<"ExportMenu" | "GraphPanel" | "JobsPanel", Panel>>;
+}
+
 /** What js/src/panels.ts exports: panels by name, and their styles. */
 export interface Panels {
   readonly style: string;
+  /** What js/shared.mjs has it lend to js/src/carried.ts. */
+  readonly lent: Lent;
   readonly panels: Readonly<
     Record<
       | "AdvicePanel"
       | "Charts"
       | "CutLine"
-      | "ExportMenu"
       | "Filters"
-      | "GraphPanel"
       | "HistoryPanel"
-      | "JobsPanel"
       | "LeftOut"
       | "MemoryPanel"
       | "MiniTimeline"
@@ -60,6 +65,8 @@ export interface Host {
   readonly model: Model;
   readonly assets: () => Promise<Assets>;
   readonly panels: Later<Panels>;
+  /** To be asked for once the panels are there, which it uses. */
+  readonly carried: Later<Carried>;
   readonly charts: Later<ChartLibrary>;
   /** Where other models of the page are found; a saved result has none. */
   readonly source?: ModelSource | undefined;
@@ -108,6 +115,8 @@ export class Store {
   readonly columnWidths: Signal<Readonly<Record<string, Readonly<Record<string, number>>>>>;
   /** How the graph is read; a result that opens there begins with the tree, as its options are about that. */
   readonly graphReading: Signal<(typeof GRAPH_READINGS)[number]>;
+  /** Whether the graph is shown as a picture; where its code cannot be had the tree is shown. */
+  readonly isGraphDrawn: ReadonlySignal<boolean>;
   /** The table that is shown, or was last. */
   readonly table: ReadonlySignal<ViewName>;
   readonly evaluation: ReadonlySignal<Evaluation>;
@@ -125,6 +134,11 @@ export class Store {
     this.graph = this.#linked(model, "graph", 0);
     this.tab = this.#linked<Tab>(model, "view", "overview");
     this.graphReading = signal(this.tab.peek() === "graph" ? "tree" : "picture");
+    this.isGraphDrawn = computed(() => {
+      const { code, problem } = host.carried.arrived.value;
+      const canDraw = code !== undefined || problem === undefined;
+      return this.tab.value === "graph" && this.graphReading.value === "picture" && canDraw;
+    });
     this.metric = this.#linked<Metric>(model, "metric", "time");
     this.selection = this.#linked<readonly string[]>(model, "selection", []);
     this.search = this.#linked(model, "search", "");
@@ -136,8 +150,7 @@ export class Store {
       const tab = this.tab.value;
       if (tab === "overview") return "layers";
       // The picture needs no rows.
-      const isDrawn = tab === "graph" && this.graphReading.value === "picture";
-      if (isTable(tab) && !isDrawn) last = tab;
+      if (isTable(tab) && !this.isGraphDrawn.value) last = tab;
       return last;
     });
     this.evaluation = this.#evaluated();

@@ -2,11 +2,21 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Panels, Store } from "../state/store.ts";
+import type { Carried, Panels, Store } from "../state/store.ts";
+
+/** A panel, or why there is none; neither while that is not known. */
+interface ArrivedPanel {
+  readonly code: Panels["panels"][keyof Panels["panels"]] | undefined;
+  readonly problem: string | undefined;
+  ask(): Promise<void>;
+}
+
+/** Any panel that comes after the first paint. */
+export type LazyPanel = keyof Panels["panels"] | keyof Carried["panels"];
 
 interface Props {
   readonly store: Store;
-  readonly panel: keyof Panels["panels"];
+  readonly panel: LazyPanel;
   /** Whether it is what the reader came for: all others wait until it is painted. */
   readonly isMain?: boolean;
   /** What says the most important until the panel is there, and stays if it cannot come. */
@@ -17,18 +27,17 @@ interface Props {
 
 /** The panel; each that comes on the screen asks for the bundle, which so is tried again where it could not be had. */
 export function Lazy({ store, panel, isMain, meanwhile, placeholder = <Waiting />, ...given }: Props) {
-  const { panels } = store.host;
-  const { code, problem } = panels.arrived.value;
+  const { code, problem, ask } = arrivedPanel(store, panel);
   const [isDue, setDue] = useState(isMain || code !== undefined);
   useEffect(() => {
-    if (!code) void panels.ask();
+    if (!code) void ask();
     if (!code || isDue) return undefined;
     const painted = afterPaint(() => setDue(true));
     painted.ask();
     return painted.cancel;
-  }, [panels, code]);
+  }, [ask, code]);
   if (code && isDue) {
-    const Panel = code.panels[panel];
+    const Panel = code;
     return <Panel store={store} />;
   }
   return (
@@ -39,9 +48,24 @@ export function Lazy({ store, panel, isMain, meanwhile, placeholder = <Waiting /
   );
 }
 
+/** The panel if its code is there, else why not, and what asks for it: what a notebook has once uses the other panels. */
+export function arrivedPanel({ host: { panels, carried } }: Store, panel: LazyPanel): ArrivedPanel {
+  const { code, problem } = panels.arrived.value;
+  if (!code || panel in code.panels) {
+    return { code: code?.panels[panel as keyof Panels["panels"]], problem, ask: panels.ask };
+  }
+  const { code: more, problem: lack } = carried.arrived.value;
+  return { code: more?.panels[panel as keyof Carried["panels"]], problem: lack, ask: carried.ask };
+}
+
 /** The styles of all such panels. */
-export function LazyStyle({ store }: { readonly store: Store }) {
-  return <style>{store.host.panels.arrived.value.code?.style}</style>;
+export function LazyStyle({ store: { host } }: { readonly store: Store }) {
+  return (
+    <>
+      <style>{host.panels.arrived.value.code?.style}</style>
+      <style>{host.carried.arrived.value.code?.style}</style>
+    </>
+  );
 }
 
 /** What stands for a picture until it is drawn. */

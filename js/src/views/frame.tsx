@@ -5,11 +5,10 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { hasSeveralWorkers } from "../analysis/devices.ts";
 import { TABS, type Tab } from "../data/protocol.ts";
 import { short, visible, visibleLines } from "../lib/format.ts";
-import { isGraphDrawn } from "../state/selection.ts";
-import { isTable, type Panels, type Store } from "../state/store.ts";
+import { isTable, type Store } from "../state/store.ts";
 import { tableOf } from "../state/table.ts";
 import { FactList } from "../ui/facts.tsx";
-import { Lazy, LazyStyle, unavailable } from "../ui/lazy.tsx";
+import { arrivedPanel, Lazy, type LazyPanel, LazyStyle, unavailable } from "../ui/lazy.tsx";
 import { LivePanel } from "./live.tsx";
 
 // As many as a saved result shows without scripts.
@@ -19,27 +18,25 @@ const MOST_PLAIN_ROWS = 20;
 export function Frame({ store }: { readonly store: Store }) {
   const root = useRef<HTMLElement>(null);
   useNarrowness(root, store);
-  const { code, problem } = store.host.panels.arrived.value;
+  const tab = store.tab.value;
+  const panel = mainPanel(store);
+  const { code, problem } = arrivedPanel(store, panel);
   const isLacking = problem !== undefined && !code;
   useReadiness(root, isLacking || code !== undefined);
   if (!store.graphs.length) {
-    const kind = store.host.model.get("_kind");
     return (
       <section ref={root} class="tfprof" aria-label="tfprof">
         <Head store={store} />
-        {kind === "live" ? (
+        {store.host.model.get("_kind") === "live" ? (
           <LivePanel store={store} />
         ) : (
-          <Lazy store={store} panel={kind === "jobs" ? "JobsPanel" : "HistoryPanel"} isMain />
+          <Lazy store={store} panel={panel} isMain />
         )}
         <LazyStyle store={store} />
       </section>
     );
   }
-  const tab = store.tab.value;
-  const isDrawn = isGraphDrawn(store);
-  const panel = isDrawn ? "GraphPanel" : (PANELS[tab] ?? "TreeTable");
-  const hasSides = isTable(tab) && !isLacking && !isDrawn;
+  const hasSides = isTable(tab) && !isLacking && !store.isGraphDrawn.value;
   return (
     <section ref={root} class="tfprof" aria-label="tfprof">
       <Head store={store} />
@@ -110,7 +107,7 @@ function PlainRows({ store }: { readonly store: Store }) {
 }
 
 /** The panels of the tabs that are no tables. */
-const PANELS: { readonly [name in Tab]?: keyof Panels["panels"] } = {
+const PANELS: { readonly [name in Tab]?: LazyPanel } = {
   overview: "OverviewPanel",
   timeline: "Timeline",
   memory: "MemoryPanel",
@@ -118,6 +115,12 @@ const PANELS: { readonly [name in Tab]?: keyof Panels["panels"] } = {
   workers: "WorkersPanel",
   advise: "AdvicePanel",
 };
+
+/** What the reader came for. */
+function mainPanel(store: Store): LazyPanel {
+  if (!store.graphs.length) return store.host.model.get("_kind") === "jobs" ? "JobsPanel" : "HistoryPanel";
+  return store.isGraphDrawn.value ? "GraphPanel" : (PANELS[store.tab.value] ?? "TreeTable");
+}
 
 /** Title, facts and menu, and below them what the reader has to know before trusting the numbers. */
 function Head({ store }: { readonly store: Store }) {
@@ -170,7 +173,9 @@ function Status({ store }: { readonly store: Store }) {
   return (
     <footer class="status">
       <span role="status">
-        {(isTable(store.tab.value) || store.tab.value === "overview") && !isGraphDrawn(store) && kept(store)}
+        {(isTable(store.tab.value) || store.tab.value === "overview") &&
+          !store.isGraphDrawn.value &&
+          kept(store)}
       </span>
       <Lazy store={store} panel="LeftOut" placeholder={null} unavailable={() => null} />
       <span class="about">{String(store.host.model.get("_about") ?? "")}</span>
@@ -291,7 +296,7 @@ function SearchBox({ store }: { readonly store: Store }) {
       root?.removeEventListener("keydown", focus);
     };
   }, []);
-  const isOfTable = isTable(store.tab.value) && !isGraphDrawn(store);
+  const isOfTable = isTable(store.tab.value) && !store.isGraphDrawn.value;
   return (
     <span class="search">
       <input

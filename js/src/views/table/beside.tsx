@@ -13,7 +13,6 @@ import {
 import type { View } from "../../engine/view.ts";
 import { shortTime, visible } from "../../lib/format.ts";
 import type { Listing } from "../../state/listing.ts";
-import { isGraphDrawn } from "../../state/selection.ts";
 import { GRAPH_READINGS, isTable, type Store } from "../../state/store.ts";
 import type { TableState } from "../../state/table.ts";
 import { onPrint } from "../../ui/canvas.ts";
@@ -49,9 +48,24 @@ export function ZoomPath({ state, listing }: ListingProps) {
   );
 }
 
-/** Back to the picture. */
+/** Back to the picture, or why it cannot be shown; its code is asked for again each time that somebody looks. */
 function GraphSwitch({ store }: { readonly store: Store }) {
-  return <Segments label="read the graph as" chosen={store.graphReading} choices={GRAPH_READINGS} />;
+  const { carried } = store.host;
+  const { code, problem } = carried.arrived.value;
+  const isPicture = store.graphReading.value === "picture";
+  useEffect(() => {
+    if (isPicture) void carried.ask();
+  }, [carried, isPicture]);
+  return (
+    <>
+      <Segments label="read the graph as" chosen={store.graphReading} choices={GRAPH_READINGS} />
+      {isPicture && problem && !code && (
+        <span class="dim" role="note">
+          The picture of the graph cannot be shown: {problem}.
+        </span>
+      )}
+    </>
+  );
 }
 
 function Path({ state, listing }: ListingProps) {
@@ -97,7 +111,7 @@ export function LeftOut({ store }: { readonly store: Store }) {
 /** How many rows are hidden and what they cost, and what no row of the view can show. */
 function HiddenRows({ store }: { readonly store: Store }) {
   const { view } = store.evaluation.value;
-  if (!view || !isTable(store.tab.value) || isGraphDrawn(store)) return null;
+  if (!view || !isTable(store.tab.value) || store.isGraphDrawn.value) return null;
   const [hidden, placeless] = leftOut(view, "micros").map((value) => value / view.unit("micros"));
   const rows = view.of - view.kept;
   const parts = [
