@@ -163,10 +163,7 @@ def test_nothing_run_is_nothing_recorded() -> None:
 def test_function_with_a_signature_that_another_names_is_not_built() -> None:
     """It is looked at for models; TensorFlow's own list of what was built would build it first."""
 
-    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
-    def never_called(x: Any) -> Any:
-        return x
-
+    never_called = tf.function(lambda x: x, input_signature=[tf.TensorSpec([], tf.float32)])
     step = tf.function(lambda x: x if x is not None else never_called(x))
     with capturing():
         step(tf.constant(1.0))
