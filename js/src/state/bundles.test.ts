@@ -51,6 +51,21 @@ test("what failed says why, and is tried again when it is asked for again", asyn
   }
 });
 
+test("who asks while code is being loaded has it afterwards, too", async () => {
+  let come = (_: Uint8Array): void => {};
+  const bytes = new Promise<Uint8Array>((resolve) => {
+    come = resolve;
+  });
+  const later = new Bundle<string>().from(
+    () => bytes,
+    async () => "code",
+  );
+  void later.ask();
+  const second = later.ask().then(() => later.arrived.value.code);
+  come(new Uint8Array());
+  expect(await second).toBe("code");
+});
+
 test("a widget that has the bytes waits for no other, and unpacks for all", async () => {
   const bundle = new Bundle<string>();
   let giveUp = (_: Error) => {};

@@ -61,6 +61,7 @@ interface Arrived<Code> {
 /** Code as one widget sees it: whether it is there, and how to have it loaded. */
 export interface Later<Code> {
   readonly arrived: ReadonlySignal<Arrived<Code>>;
+  /** Have it loaded; who asks while it is being loaded waits for the same. */
   ask(): Promise<void>;
 }
 
@@ -71,10 +72,8 @@ export class Bundle<Code> {
 
   /** The bundle for a widget that gets and unpacks it so; asked again after a failure, it tries again. */
   from(get: () => Promise<Packed>, unpack: (packed: Packed) => Promise<Code>): Later<Code> {
-    let isAsking = false;
-    const ask = async (): Promise<void> => {
-      if (isAsking || this.#arrived.peek().code) return;
-      isAsking = true;
+    let asking: Promise<void> | undefined;
+    const load = async (): Promise<void> => {
       try {
         // A kernel may be busy for long, so nobody waits for the bytes of others; unpacking is done in turn, and so once.
         const packed = await get();
@@ -86,7 +85,12 @@ export class Bundle<Code> {
           this.#arrived.value = { problem: error instanceof Error ? error.message : String(error) };
         }
       }
-      isAsking = false;
+      asking = undefined;
+    };
+    const ask = async (): Promise<void> => {
+      if (this.#arrived.peek().code) return;
+      asking ??= load();
+      await asking;
     };
     return { arrived: this.#arrived, ask };
   }
