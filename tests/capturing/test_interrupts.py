@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -146,8 +147,8 @@ def test_interrupt_in_a_step(tmp_path: Any) -> None:
         with pytest.raises(KeyboardInterrupt):
             step(None)
     assert captured.runs["step"].seen == 1
-    (told,) = captured.warnings
-    assert told.startswith(INTERRUPTED)
+    (told,) = captured.warnings  # on a machine that is very slow, with the name and how long it took
+    assert re.fullmatch(rf"{INTERRUPTED[0]}(: step, after [0-9.]+ s)?", told)
     use_the_profiler(tmp_path)
 
 
