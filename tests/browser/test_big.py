@@ -56,8 +56,11 @@ def notebook(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def widget(notebook: Page) -> Screen:
     """The widget as it was at first, whatever the kernel answered before."""
-    run(notebook, AT_FIRST)
     screen = Screen(notebook, notebook.locator("[data-tfprof-live]")).until_ready()
+    shown = screen.root.get_by_role("tab", selected=True).get_attribute("id")
+    screen.until(lambda: "tab-" + value(notebook, "w.view"), shown)  # a tab just chosen comes after rows on their way
+    run(notebook, AT_FIRST)
+    screen.until_ready()
     expect(screen.tab("scope")).to_have_attribute("aria-selected", "true")
     return screen
 
