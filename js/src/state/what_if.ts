@@ -1,0 +1,86 @@
+// What a what-if is about: the selection, the factor of its time, and the step that is predicted with it.
+
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { type Prediction, type Replay, replayOf } from "../analysis/replay.ts";
+import type { Profile } from "../data/profile.ts";
+import { layerColumns } from "../engine/layers.ts";
+import { flagLayers, nodesBehind, stepsOf, stepsShown } from "./selection.ts";
+import type { Store } from "./store.ts";
+
+/** Parts the op types of a node that stands for several. */
+const FUSED = " + ";
+
+/** A what-if on the selection of a store, which outlasts a look at another tab. */
+export interface WhatIf {
+  /** Per cent of the time that the selection takes; 100 after each change of it. */
+  readonly percent: ReadonlySignal<number>;
+  readonly set: (percent: number) => void;
+  /** What the step would take; a text where that cannot be told. */
+  readonly prediction: ReadonlySignal<Prediction | string>;
+}
+
+/** Make the what-if of a store; `areLayers` tells whether names are those of layers before they are those of scopes. */
+export function whatIfOf(store: Store, areLayers: ReadonlySignal<boolean>): WhatIf {
+  const percents: Signal<{ readonly of: readonly string[]; readonly percent: number }> = signal({
+    of: [],
+    percent: 100,
+  });
+  const percent = computed(() => {
+    const { of, percent } = percents.value;
+    return of === store.selection.value ? percent : 100;
+  });
+  const replay = computed(() => replayOf(store.shown.profile));
+  const changed = computed(() => {
+    const names = store.selection.value;
+    const [{ profile }, found] = [store.shown, replay.value];
+    if (typeof found === "string" || !names.length) return null;
+    return changedNodes(profile, found, names, areLayers.value, stepsOf(stepsShown(store).value));
+  });
+  const prediction = computed(() => {
+    const [found, flags] = [replay.value, changed.value];
+    if (typeof found === "string") return found;
+    if (!flags) return NOTHING_SELECTED;
+    if (!found.ran(flags)) return NOTHING_RAN;
+    const factor = percent.value / 100;
+    return found.whatIf(Float64Array.from(flags, (flag) => (flag ? factor : 1)));
+  });
+  const set = (percent: number): void => {
+    percents.value = { of: store.selection.peek(), percent };
+  };
+  return { percent, set, prediction };
+}
+
+export const NOTHING_SELECTED =
+  "Select a box or a row: a slider then tells how long a step would take if that took more or less time.";
+const NOTHING_RAN =
+  "Nothing of the selection ran in the recorded steps, so that a step would be as long without it.";
+
+/** The nodes that selected names are about, as the keys of Python's `what_if` are: with the kernels that stand for them. */
+export function changedNodes(
+  profile: Profile,
+  replay: Replay,
+  names: readonly string[],
+  areLayers: boolean,
+  steps: readonly number[] = [],
+): Uint8Array {
+  const { ops, op } = profile.nodes;
+  const layers = new Set(areLayers ? layerColumns(profile).names : []);
+  const others = names.filter((name) => !layers.has(name));
+  const partsOf = ops.map((type) => type.split(FUSED));
+  const types = new Set(others.filter((name) => partsOf.some((parts) => parts.includes(name))));
+  const isChosen = partsOf.map((parts) => parts.some((part) => types.has(part)));
+  const flags = Uint8Array.from(op, (type) => +(isChosen[type] as boolean));
+  replay.flagRetyped((type) => isChosen[type] as boolean, flags);
+  flagLayers(profile, new Set(names.filter((name) => layers.has(name))), flags);
+  const add = (found: Uint8Array | null): void => {
+    for (const [node, flag] of found?.entries() ?? []) if (flag) flags[node] = 1;
+  };
+  add(nodesBehind(profile, [...types], steps));
+  const named = nodesBehind(
+    profile,
+    others.filter((name) => !types.has(name)),
+    steps,
+  );
+  add(named && replay.withFused(named));
+  return flags;
+}
