@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tfprof_widget.analysis.replay.changes import fused_nodes
 from tfprof_widget.analysis.replay.critical_path import NodePaths
-from tfprof_widget.analysis.replay.prediction import Replay
+from tfprof_widget.analysis.replay.prediction import FEW_STEPS, Replay
 from tfprof_widget.analysis.replay.scheduler import fitted_slowdown
 from tfprof_widget.analysis.replay.work import StepWork
 from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Flags, Integers
@@ -87,11 +87,17 @@ def replay_columns(profile: ProfileData, whole: ProfileData) -> Columns:
     yield "replay.steps", np.array([work.step for work in works], np.int32)
     yield "replay.before", np.array([work.before for work in works], np.float64)
     yield "replay.after", np.array([work.after for work in works], np.float64)
+    yield "replay.measured", replay.measured
     yield "replay.sent", np.array([len(work) if work in sent else 0 for work in works], np.int32)
-    yield "replay.workers", np.array([count for work in sent for count in work.workers], np.int32)
+    # A row for each step, as long as that of the step with most queues: no row is in the others.
+    most = max(len(work.workers) for work in works)
+    padded = [(*work.workers, *[1] * (most - len(work.workers))) for work in works]
+    yield "replay.workers", np.array(padded, np.int32).ravel()
     yield "replay.left_out", _left_out(works, whole).astype(np.int32)
     slowdown = fitted_slowdown(works) if replay.has_overlap else 0.0
-    yield "replay.fitted", np.array([slowdown, *replay.spread], np.float64)
+    # With more steps their own spread is told by the steps themselves.
+    spread = replay.spread if len(works) < FEW_STEPS else (1.0, 1.0)
+    yield "replay.fitted", np.array([slowdown, *spread], np.float64)
     inner, kernels = fused_nodes(whole)
     if len(inner):
         yield "replay.fused", np.stack([inner, kernels], axis=1).astype(np.int32).ravel()
@@ -138,16 +144,15 @@ def _left_out(works: Sequence[StepWork], whole: ProfileData) -> Integers:
 
 
 def _sent(works: Sequence[StepWork], whole: ProfileData) -> Columns:
-    """What cannot be seen from executions, row by row: gaps, what rows waited for, and which are not plain ones."""
+    """What cannot be seen from executions, row by row: gaps, what waits for rows, and which are not plain ones."""
 
     def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate([np.zeros(0, np.int64), *parts])
 
-    yield "replay.queues", np.array([len(work.workers) for work in works], np.int32)
     yield "replay.gap", joined([work.gap for work in works]).astype(np.float64)
-    waits = [2 * np.bincount(work.target, minlength=len(work)) + work.is_inline for work in works]
-    yield "replay.waits", joined(waits).astype(np.int32)
-    yield "replay.sources", joined([work.target - work.source for work in works]).astype(np.int32)
+    gives = [2 * np.bincount(work.source, minlength=len(work)) + work.is_inline for work in works]
+    yield "replay.gives", joined(gives).astype(np.int32)
+    yield "replay.targets", joined([_targets(work) for work in works]).astype(np.int32)
     if any(len(work.workers) > 1 for work in works):
         yield "replay.queue", joined([work.queue for work in works]).astype(np.int32)
     durations = joined([_durations(work, whole) for work in works])
@@ -161,3 +166,10 @@ def _sent(works: Sequence[StepWork], whole: ProfileData) -> Columns:
         yield "replay.other_start", joined([work.start for work in works])[other].astype(np.float64)
         yield "replay.other_busy", busy[other].astype(np.float64)
         yield "replay.other_release", release[other].astype(np.float64)
+
+
+def _targets(work: StepWork) -> Integers:
+    """How many rows after each row those are that wait for it, by their order."""
+    order = np.lexsort((work.target, work.source))
+    found: Integers = (work.target - work.source)[order]
+    return found

@@ -18,8 +18,6 @@ export interface StepWork {
   readonly workers: Int32Array;
   readonly before: number;
   readonly after: number;
-  /** The wall time of the step. */
-  readonly nanos: number;
   /** Whether one worker runs the rows one after the other. */
   readonly isChain: boolean;
   /** What gaps and busy times would be alone, by slowdown, where no row is gone. */
@@ -28,48 +26,26 @@ export interface StepWork {
 
 type Alone = readonly [gap: Numbers, busy: Numbers];
 
-/** When rows end, which row each one followed, and how long the step takes. */
-export interface Schedule {
-  readonly end: Numbers;
-  readonly followed: Int32Array;
-  readonly nanos: number;
-}
-
 /** Up to this, a gap before a row is what the runtime takes to start it: it goes with a row that is gone. */
 const GONE_NANOS = 20_000;
 
-/** The schedule of the work if each node took its factor of the time; gaps stay as they were. */
-export function scheduled(work: StepWork, factors: Numbers | null, slowdown: number): Schedule {
-  const count = work.node.length;
-  const factor = new Float64Array(count).fill(1);
-  let gone = 0;
-  if (factors) {
-    for (let row = 0; row < count; row++) {
-      factor[row] = factors[Math.max(work.node[row] as number, 0)] as number;
-      if (!factor[row]) gone++;
-    }
-  }
+/** How long the step takes if each node takes its factor of the time; gaps stay as they were. */
+export function scheduled(work: StepWork, factors: Numbers | null, slowdown: number): number {
+  const { node, busy, workers } = work;
+  const factor = Float64Array.from(node, (each) => (factors ? (factors[each] as number) : 1));
+  const gone = factor.reduce((count, each) => count + (each ? 0 : 1), 0);
   const gap = gone
     ? work.gap.map((each, row) => (factor[row] ? each : Math.max(each - GONE_NANOS, 0)))
     : work.gap;
-  const [end, followed] = [new Float64Array(count), new Int32Array(count).fill(-1)];
+  let last = 0;
   if (work.isChain) {
-    for (let row = 0, now = 0; row < count; row++) {
-      now += (gap[row] as number) + (work.busy[row] as number) * (factor[row] as number);
-      end[row] = now;
-      followed[row] = row - 1;
-    }
+    for (let row = 0; row < node.length; row++)
+      last += (gap[row] as number) + (busy[row] as number) * (factor[row] as number);
   } else {
-    const effective = Math.max(...work.workers) > 1 ? slowdown : 0;
-    const alone = effective ? aloneIn(work, gap, effective) : ([gap, work.busy] as const);
-    simulate(work, alone, factor, effective, end, followed);
+    const effective = Math.max(...workers) > 1 ? slowdown : 0;
+    last = simulated(work, effective ? aloneIn(work, gap, effective) : [gap, busy], factor, effective);
   }
-  const kept = count ? 1 - gone / count : 1;
-  return { end, followed, nanos: work.before + end.reduce(larger, 0) + work.after * kept };
-}
-
-function larger(one: number, other: number): number {
-  return one > other ? one : other;
+  return work.before + last + work.after * (node.length ? 1 - gone / node.length : 1);
 }
 
 /** How long the gap and the busy time of each row would last if no other row slowed it down. */
@@ -112,164 +88,92 @@ function aloneIn(work: StepWork, gap: Numbers, slowdown: number): Alone {
   return found;
 }
 
-/** Rows by a number, the smallest first; of equal numbers the first row. */
-class Heap {
-  readonly #keys: Float64Array;
-  readonly #rows: Int32Array;
-  size = 0;
-
-  constructor(capacity: number) {
-    this.#keys = new Float64Array(capacity);
-    this.#rows = new Int32Array(capacity);
+/** Insert a row where it stands by its key: the least is the last, and of equal ones the first row. */
+function insert(rows: number[], row: number, keys: ArrayLike<number>): void {
+  const key = keys[row] as number;
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const other = rows[middle] as number;
+    if ((keys[other] as number) > key || (keys[other] === key && other > row)) low = middle + 1;
+    else high = middle;
   }
-
-  get least(): number {
-    return this.#keys[0] as number;
-  }
-
-  push(key: number, row: number): void {
-    const [keys, rows] = [this.#keys, this.#rows];
-    let at = this.size++;
-    while (at > 0) {
-      const above = (at - 1) >> 1;
-      const other = keys[above] as number;
-      if (other < key || (other === key && (rows[above] as number) < row)) break;
-      keys[at] = other;
-      rows[at] = rows[above] as number;
-      at = above;
-    }
-    keys[at] = key;
-    rows[at] = row;
-  }
-
-  pop(): number {
-    const [keys, rows] = [this.#keys, this.#rows];
-    const found = rows[0] as number;
-    const size = --this.size;
-    const [key, row] = [keys[size] as number, rows[size] as number];
-    const isBefore = (one: number, oneRow: number, other: number, otherRow: number): boolean =>
-      one < other || (one === other && oneRow < otherRow);
-    let at = 0;
-    for (let below = 1; below < size; below = 2 * at + 1) {
-      const right = below + 1;
-      const isRight =
-        right < size &&
-        isBefore(keys[right] as number, rows[right] as number, keys[below] as number, rows[below] as number);
-      if (isRight) below = right;
-      if (!isBefore(keys[below] as number, rows[below] as number, key, row)) break;
-      keys[at] = keys[below] as number;
-      rows[at] = rows[below] as number;
-      at = below;
-    }
-    keys[at] = key;
-    rows[at] = row;
-    return found;
-  }
+  rows.splice(low, 0, row);
 }
 
 /**
- * Simulate the workers, event by event; `end` and `followed` are written.
+ * Simulate the workers, event by event; returns when the last row ends.
  *
  * A worker runs what is in its own line first. When it ends a row, inline rows that may now begin join its line. The
  * last of the others does so if the line is empty, and the rest waits in the queue for any worker.
  */
-function simulate(
-  work: StepWork,
-  [gap, busy]: Alone,
-  factor: Numbers,
-  slowdown: number,
-  end: Numbers,
-  followed: Int32Array,
-): void {
+function simulated(work: StepWork, [gap, busy]: Alone, factor: Numbers, slowdown: number): number {
   const { release, queue, isInline, first, followers } = work;
-  const count = end.length;
   const missing = work.waits.slice();
   const idle = work.workers.slice();
-  const waiting = Array.from(idle, (_, of) => new Heap(queue.reduce((sum, each) => sum + +(each === of), 0)));
-  const [running, released] = [new Heap(count), new Heap(count)];
-  // The line of a worker belongs to the row that it runs: its first and last row, and of each row the next one.
-  const [head, tail, next] = [new Int32Array(count).fill(-1), new Int32Array(count), new Int32Array(count)];
+  const [places, until] = [queue.map((_, row) => row), gap.slice()];
+  const waiting = Array.from(idle, (): number[] => []);
+  const [running, released]: [number[], number[]] = [[], []];
+  const lines = new Map<number, number[]>(); // that of a worker belongs to the row that it runs
   let [now, done] = [0, 0];
-  const begin = (row: number): void =>
-    running.push(done + ((gap[row] as number) + (busy[row] as number) * (factor[row] as number)), row);
-  const give = (row: number, cause: number): void => {
+  const begin = (row: number, line: number[]): void => {
+    until[row] = done + ((gap[row] as number) + (busy[row] as number) * (factor[row] as number));
+    lines.set(row, line);
+    insert(running, row, until);
+  };
+  const give = (row: number): void => {
     const of = queue[row] as number;
     if (idle[of]) {
       idle[of] = (idle[of] as number) - 1;
-      followed[row] = cause;
-      begin(row);
-    } else waiting[of]?.push(row, row);
+      begin(row, []);
+    } else insert(waiting[of] as number[], row, places);
   };
-  /** Whether nothing is missing any more. */
-  const isReady = (row: number): boolean => {
-    missing[row] = (missing[row] as number) - 1;
-    return missing[row] === 0;
-  };
-  for (let row = 0; row < count; row++) if (!missing[row]) give(row, -1);
-  while (running.size || released.size) {
-    const slower = running.size ? 1 + slowdown * (running.size - 1) : 1;
-    const nextEnd = running.size ? now + (running.least - done) * slower : 0;
-    if (released.size && (!running.size || released.least < nextEnd)) {
-      const moment = released.least;
-      const row = released.pop();
+  /** The rows that a row lets begin. */
+  const letBy = (row: number): Int32Array =>
+    followers.subarray(first[row], first[row + 1]).filter((each) => {
+      missing[each] = (missing[each] as number) - 1;
+      return !missing[each];
+    });
+  for (const row of places) if (!missing[row]) give(row);
+  while (running.length || released.length) {
+    const [next, late] = [running.at(-1), released.at(-1)];
+    const slower = 1 + slowdown * Math.max(running.length - 1, 0);
+    const nextEnd = next === undefined ? Infinity : now + ((until[next] as number) - done) * slower;
+    if (late !== undefined && (until[late] as number) < nextEnd) {
+      const moment = until[late] as number;
+      released.pop();
       done += (moment - now) / slower;
-      now = end[row] = moment;
-      for (let at = first[row] as number; at < (first[row + 1] as number); at++) {
-        const each = followers[at] as number;
-        if (isReady(each)) give(each, row);
-      }
+      now = moment;
+      letBy(late).forEach(give);
       continue;
     }
-    done = running.least;
-    const row = running.pop();
-    now = end[row] = nextEnd;
+    const row = running.pop() as number;
     const of = queue[row] as number;
-    let [from, last] = [head[row] as number, tail[row] as number];
-    const append = (each: number): void => {
-      if (from < 0) from = each;
-      else next[last] = each;
-      last = each;
-    };
+    const line = lines.get(row) as number[];
+    done = until[row] as number;
+    now = nextEnd;
     if (release[row] !== work.busy[row]) {
       // What a row releases later than it leaves its worker goes by the clock: nothing slows it.
-      const lag = ((release[row] as number) - (work.busy[row] as number)) * (factor[row] as number);
-      released.push(now + lag, row);
+      until[row] = now + ((release[row] as number) - (work.busy[row] as number)) * (factor[row] as number);
+      insert(released, row, until);
     } else {
       let kept = -1;
-      for (let at = first[row] as number; at < (first[row + 1] as number); at++) {
-        const each = followers[at] as number;
-        if (!isReady(each)) continue;
-        if (queue[each] !== of) give(each, row);
-        else if (isInline[each]) append(each);
+      for (const each of letBy(row)) {
+        if (queue[each] !== of) give(each);
+        else if (isInline[each]) line.push(each);
         else {
-          if (kept >= 0) give(kept, row);
+          if (kept >= 0) give(kept);
           kept = each;
         }
       }
       if (kept >= 0) {
-        if (from >= 0) give(kept, row);
-        else append(kept);
+        if (line.length) give(kept);
+        else line.push(kept);
       }
     }
-    let following = from;
-    if (following >= 0) from = following === last ? -1 : (next[following] as number);
-    else if (waiting[of]?.size) following = (waiting[of] as Heap).pop();
-    else {
-      idle[of] = (idle[of] as number) + 1;
-      continue;
-    }
-    followed[following] = row;
-    head[following] = from;
-    tail[following] = last;
-    begin(following);
+    const following = line.shift() ?? waiting[of]?.pop();
+    if (following === undefined) idle[of] = (idle[of] as number) + 1;
+    else begin(following, line);
   }
-}
-
-/** The nodes of the critical path, each the one that the next followed. */
-export function pathOf({ node }: StepWork, { end, followed }: Schedule): readonly number[] {
-  const found: number[] = [];
-  for (let row = end.indexOf(end.reduce(larger, 0)); row >= 0; row = followed[row] as number) {
-    found.push(node[row] as number);
-  }
-  return found.reverse();
+  return now;
 }

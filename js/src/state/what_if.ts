@@ -50,10 +50,9 @@ export function whatIfOf(store: Store, areLayers: ReadonlySignal<boolean>): What
   return { percent, set, prediction };
 }
 
-export const NOTHING_SELECTED =
-  "Select a box or a row: a slider then tells how long a step would take if that took more or less time.";
-const NOTHING_RAN =
-  "Nothing of the selection ran in the recorded steps, so that a step would be as long without it.";
+const NOTHING_SELECTED =
+  "Select a box: a slider then tells how long a step would be if that took more or less time.";
+const NOTHING_RAN = "Nothing of the selection ran in the recorded steps.";
 
 /** The nodes that selected names are about, as the keys of Python's `what_if` are: with the kernels that stand for them. */
 export function changedNodes(
@@ -70,7 +69,7 @@ export function changedNodes(
   const types = new Set(others.filter((name) => partsOf.some((parts) => parts.includes(name))));
   const isChosen = partsOf.map((parts) => parts.some((part) => types.has(part)));
   const flags = Uint8Array.from(op, (type) => +(isChosen[type] as boolean));
-  replay.flagRetyped((type) => isChosen[type] as boolean, flags);
+  replay.flagRetyped(isChosen, flags);
   flagLayers(profile, new Set(names.filter((name) => layers.has(name))), flags);
   const add = (found: Uint8Array | null): void => {
     for (const [node, flag] of found?.entries() ?? []) if (flag) flags[node] = 1;

@@ -105,7 +105,6 @@ def _cases(profile: Profile) -> Iterator[tuple[str, str, float]]:
 
 def _answer(profile: Profile, name: str, key: str, factor: float) -> dict[str, Any]:
     found = profile.what_if({key: factor})
-    place = {each: row for row, each in enumerate(profile.nodes.names)}
     changed = time_factors(profile, {key: 2.0}, has_between=False).node
     return {
         "name": name,
@@ -115,6 +114,4 @@ def _answer(profile: Profile, name: str, key: str, factor: float) -> dict[str, A
         "seconds": found.seconds,
         "low": found.low,
         "high": found.high,
-        "before": [place[each] for each in found.path.before],
-        "path": [place[each] for each in found.path.after],
     }

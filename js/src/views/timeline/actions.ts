@@ -325,14 +325,3 @@ function turn(state: TimelineState, stage: PointerArea, event: WheelEvent): void
   hover(state, null);
   event.preventDefault();
 }
-
-/** Listen to the search box of the widget that an element lies in; returns what ends this. */
-export function followSearchBox(state: TimelineState, within: Element): () => void {
-  const widget = within.closest<HTMLElement>(".tfprof");
-  const go = (event: KeyboardEvent): void => {
-    const isBox = event.target instanceof Element && event.target.matches("input[type=search]");
-    if (event.key === "Enter" && isBox) chooseHighlighted(state, event.shiftKey ? -1 : 1);
-  };
-  widget?.addEventListener("keydown", go);
-  return () => widget?.removeEventListener("keydown", go);
-}

@@ -7,11 +7,11 @@ import { PARTS } from "../../analysis/spans.ts";
 import { CATEGORIES } from "../../data/chart_words.ts";
 import { ROLES } from "../../engine/layers.ts";
 import type { Store } from "../../state/store.ts";
+import { followSearch, Tool } from "../../ui/toolbar.tsx";
 import {
   chooseHighlighted,
   chooseStep,
   followPointer,
-  followSearchBox,
   onTimelineKey,
   showAll,
   showGap,
@@ -33,7 +33,8 @@ export function Timeline({ store }: { readonly store: Store }) {
   const isNothing = !state.range.value && !state.current.value;
   useLayoutEffect(() => state.settle(), [state, layout]);
   useEffect(() => {
-    if (hasSlices && section.current) return followSearchBox(state, section.current);
+    if (hasSlices && section.current)
+      return followSearch(section.current, (by) => chooseHighlighted(state, by));
     return undefined;
   }, [state, hasSlices]);
   if (!hasSlices) return <EmptyTimeline state={state} />;
@@ -224,20 +225,6 @@ function Switch(props: {
         </label>
       ))}
     </div>
-  );
-}
-
-function Tool(props: {
-  readonly name: string;
-  readonly keys: string;
-  readonly act: () => void;
-  readonly text: string;
-}) {
-  const { name, keys, act, text } = props;
-  return (
-    <button type="button" aria-label={name} title={`${name} (${keys})`} onClick={act}>
-      {text}
-    </button>
   );
 }
 
