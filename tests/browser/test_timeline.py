@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.analysis.replay.test_worked import DIAMOND
+from tests.analysis.replay.worked import profile_of as diamond
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
 from tests.sketches import profile_of
@@ -271,3 +273,32 @@ def test_the_whole_cell_is_shown_with_its_steps_where_they_were(open_profile: Op
     whole = painted(screen)
     screen.root.get_by_role("radio", name="steps").check()
     screen.until(lambda: painted(screen) != whole, True)
+
+
+def test_the_critical_path_is_drawn_by_a_switch_and_told(open_profile: Opening) -> None:
+    """Of the diamond's arms the long one is on the path, and the short one may end 20 later."""
+    screen = open_profile(diamond(DIAMOND), view="timeline")
+    switch = screen.root.get_by_role("button", name="critical path")
+    expect(switch).to_have_attribute("aria-pressed", "false")
+    expect(screen.root.get_by_role("img", name=re.compile("critical path: 3 executions$"))).to_have_count(1)
+    screen.until_painted()
+    without = painted(screen)
+    stage(screen).press("c")
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    expect(screen.root.get_by_role("list", name="colours")).to_contain_text("faded: could end later")
+    screen.until(lambda: painted(screen) != without, True)
+    names = []
+    for _ in range(3):
+        stage(screen).press("p")
+        names.append(said(screen).locator("b").inner_text())
+        expect(said(screen).locator("dl > div", has_text="critical path").locator("dd")).to_have_text("on it")
+    assert names == ["a", "b", "d"]
+    screen.root.get_by_role("searchbox").fill("c")
+    stage(screen).press("n")
+    expect(said(screen)).to_contain_text("not on it: could end 20 µs later")
+
+
+def test_without_a_known_path_there_is_no_switch(open_profile: Opening) -> None:
+    screen = open_profile(profile_of("a = MatMul() 5us @/device:GPU:0/stream:all"), view="timeline")
+    expect(screen.root.get_by_role("button", name="fit")).to_have_count(1)
+    expect(screen.root.get_by_role("button", name="critical path")).to_have_count(0)

@@ -57,7 +57,7 @@ function aloneIn(work: StepWork, gap: Numbers, slowdown: number): Alone {
   const end = start.map((each, row) => each + (busy[row] as number));
   const isBusy = (_: number, row: number): boolean => (busy[row] as number) > 0;
   const [begins, ends] = [begin.filter(isBusy).sort(), end.filter(isBusy).sort()];
-  const times = new Float64Array(new Set([...begins, ...ends])).sort();
+  const times = Float64Array.from([...begins, ...ends]).sort();
   const done = new Float64Array(times.length);
   let [begun, ended] = [0, 0];
   for (let at = 0; at < times.length - 1; at++) {
@@ -114,11 +114,11 @@ function simulated(work: StepWork, [gap, busy]: Alone, factor: Numbers, slowdown
   const [places, until] = [queue.map((_, row) => row), gap.slice()];
   const waiting = Array.from(idle, (): number[] => []);
   const [running, released]: [number[], number[]] = [[], []];
-  const lines = new Map<number, number[]>(); // that of a worker belongs to the row that it runs
+  const lines: number[][] = []; // that of a worker belongs to the row that it runs
   let [now, done] = [0, 0];
   const begin = (row: number, line: number[]): void => {
     until[row] = done + ((gap[row] as number) + (busy[row] as number) * (factor[row] as number));
-    lines.set(row, line);
+    lines[row] = line;
     insert(running, row, until);
   };
   const give = (row: number): void => {
@@ -128,12 +128,14 @@ function simulated(work: StepWork, [gap, busy]: Alone, factor: Numbers, slowdown
       begin(row, []);
     } else insert(waiting[of] as number[], row, places);
   };
-  /** The rows that a row lets begin. */
-  const letBy = (row: number): Int32Array =>
-    followers.subarray(first[row], first[row + 1]).filter((each) => {
+  /** Hand the rows over that wait for nothing but a row. */
+  const letBegin = (row: number, begins: (row: number) => void): void => {
+    for (let at = first[row] as number; at < (first[row + 1] as number); at++) {
+      const each = followers[at] as number;
       missing[each] = (missing[each] as number) - 1;
-      return !missing[each];
-    });
+      if (!missing[each]) begins(each);
+    }
+  };
   for (const row of places) if (!missing[row]) give(row);
   while (running.length || released.length) {
     const [next, late] = [running.at(-1), released.at(-1)];
@@ -144,12 +146,12 @@ function simulated(work: StepWork, [gap, busy]: Alone, factor: Numbers, slowdown
       released.pop();
       done += (moment - now) / slower;
       now = moment;
-      letBy(late).forEach(give);
+      letBegin(late, give);
       continue;
     }
     const row = running.pop() as number;
     const of = queue[row] as number;
-    const line = lines.get(row) as number[];
+    const line = lines[row] as number[];
     done = until[row] as number;
     now = nextEnd;
     if (release[row] !== work.busy[row]) {
@@ -158,14 +160,14 @@ function simulated(work: StepWork, [gap, busy]: Alone, factor: Numbers, slowdown
       insert(released, row, until);
     } else {
       let kept = -1;
-      for (const each of letBy(row)) {
+      letBegin(row, (each) => {
         if (queue[each] !== of) give(each);
         else if (isInline[each]) line.push(each);
         else {
           if (kept >= 0) give(kept);
           kept = each;
         }
-      }
+      });
       if (kept >= 0) {
         if (line.length) give(kept);
         else line.push(kept);

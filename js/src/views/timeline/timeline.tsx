@@ -10,12 +10,14 @@ import type { Store } from "../../state/store.ts";
 import { followSearch, Tool } from "../../ui/toolbar.tsx";
 import {
   chooseHighlighted,
+  chooseOnPath,
   chooseStep,
   followPointer,
   onTimelineKey,
   showAll,
   showGap,
   showMarked,
+  togglePath,
   zoom,
 } from "./actions.ts";
 import { ChosenSlice, DetailsCard, MarkedRange } from "./chosen.tsx";
@@ -59,6 +61,12 @@ export function Timeline({ store }: { readonly store: Store }) {
             {name}
           </li>
         ))}
+        {state.showsPath.value && (
+          <li>
+            <i style={{ background: "var(--warning)" }} />
+            critical path; faded: could end later
+          </li>
+        )}
         {layout.transfers > 0 && (
           <li>
             <i class="hatched" />
@@ -92,7 +100,9 @@ function summaryOf(state: TimelineState): string {
   const count = steps.length === 1 ? "1 step" : `${steps.length} steps`;
   const moved = transfers ? ` and ${transfers.toLocaleString("en")} transfers` : "";
   const executions = (slices - transfers).toLocaleString("en");
-  return `timeline of ${executions} executions${moved} in ${count}. ${devices.join(". ")}`;
+  const onPath = state.path.value.length.toLocaleString("en");
+  const path = state.slack.value ? [`critical path: ${onPath} executions`] : [];
+  return `timeline of ${executions} executions${moved} in ${count}. ${[...devices, ...path].join(". ")}`;
 }
 
 /** The painting, which follows the state by itself; `summary` says what is to be seen. */
@@ -183,6 +193,23 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
           }}
         />
       )}
+      {state.slack.value && (
+        <fieldset aria-label="critical path">
+          <Tool
+            name="critical path"
+            keys="c"
+            isOn={state.showsPath.value}
+            act={() => togglePath(state)}
+            text="critical path"
+          />
+          {state.showsPath.value && (
+            <>
+              <Tool name="previous on the path" keys="P" act={() => chooseOnPath(state, -1)} text="‹" />
+              <Tool name="next on the path" keys="p" act={() => chooseOnPath(state, 1)} text="›" />
+            </>
+          )}
+        </fieldset>
+      )}
       {highlighted !== null && (
         <fieldset aria-label="found and selected">
           <Tool
@@ -197,7 +224,7 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
       )}
       <span class="hint">
         drag: pan · shift + drag: mark · ctrl or ⌘ + wheel: zoom (wheel alone once focused) · keys: w s a d,
-        arrows, Enter, f, g, m, [ ], n
+        arrows, Enter, f, g, m, [ ], n, c, p
       </span>
     </div>
   );
