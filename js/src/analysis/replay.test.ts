@@ -33,7 +33,7 @@ const LINES = await Promise.all(
 );
 
 test("the corpus is all there", () => {
-  expect(LINES).toHaveLength(25);
+  expect(LINES).toHaveLength(27);
   expect(LINES.filter(({ answers }) => answers.reason)).toHaveLength(2);
   expect(LINES.flatMap(({ answers }) => answers.cases ?? []).length).toBeGreaterThan(300);
 });
@@ -77,8 +77,11 @@ function expectSame(
   expect(Math.abs(predicted / 1e9 - expected.seconds), what).toBeLessThan(1e-9 * expected.seconds);
 }
 
-function nodesThatRan({ executions: { node, startNanos } }: ReturnType<typeof decode>): ReadonlySet<number> {
-  return new Set(node.filter((_, row) => (startNanos[row] as number) >= 0));
+/** Those that are part of steps. */
+function nodesThatRan({ executions, late }: ReturnType<typeof decode>): ReadonlySet<number> {
+  const leftOut = new Set(late?.("replay.left_out", "indices") as Int32Array);
+  const { node, startNanos } = executions;
+  return new Set(node.filter((_, row) => (startNanos[row] as number) >= 0 && !leftOut.has(row)));
 }
 
 async function unpacked(packed: string): Promise<Uint8Array> {

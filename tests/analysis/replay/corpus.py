@@ -15,12 +15,15 @@ import numpy as np
 
 from tests.analysis.replay.test_worked import CHAIN, DIAMOND, FORK, two_tasks
 from tests.analysis.replay.worked import graph_of, profile_of
+from tests.made import changed
 from tfprof_widget.analysis.replay.changes import time_factors
 from tfprof_widget.analysis.replay.prediction import Replay
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.engine.layers import node_layers
+from tfprof_widget.ingest.parts.names import EAGER_SCOPE
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.profiles.cell import CellRuns, CellTimes
 
 OTHER = "a:0-10 b(a):10-20 c(a):10-43 d(b,c):43-49"
 ALONE, BESIDE = "a:0-10 b(a):10-110 c(a):110-210", "a:0-10 b(a):10-210 c(a):10-210"
@@ -39,6 +42,8 @@ WORKED: Mapping[str, Callable[[], Profile]] = {
     "two tasks": two_tasks,
     "batch": lambda: _batch("IteratorGetNext:0-100 own:0-30 used:100-120"),
     "batch, beside": lambda: _batch("IteratorGetNext:0-5 own:6-20 side:20-60 more:20-40 used:100-120"),
+    "in a cell": lambda: _in_a_cell(),  # made when asked for
+    "eager beside": lambda: profile_of(f"a:0-10 {EAGER_SCOPE}/Exp:5-8 b(a):10-40 c(b):42-50"),
     "demo": demo_profile,
     **{f"random {seed}": lambda seed=seed: random_steps(seed) for seed in range(3)},  # type: ignore[misc]
 }
@@ -49,6 +54,12 @@ def _batch(step: str) -> Profile:
     graph = graph_of("IteratorGetNext:0-1 own:0-1 more:0-1 used(IteratorGetNext,own):0-1 side(own):0-1")
     graph.node[0].op = "IteratorGetNext"
     return profile_of(step, graph=graph)
+
+
+def _in_a_cell() -> Profile:
+    """A step that took 100 microseconds before its first execution and 50 after its last one, and quicker ones."""
+    runs = CellRuns.of("", [900_000, 2_000_000, 3_000_000, 4_000_000], [200_000, 90_000, 100_000, 190_000], step={0: 0})
+    return changed(profile_of(DIAMOND), cells=(CellTimes.of({"steps": 580_000}, entered=999_000_000, runs=(runs,)),))
 
 
 def random_steps(seed: int) -> Profile:
