@@ -28,8 +28,8 @@ export function replayOf(profile: Profile): Replay | string {
 
 /** Recorded steps, which can be replayed with other durations. */
 export interface Replay {
-  /** Flag also the nodes whose fused kernels stand for flagged ones. */
-  withFused(flags: Uint8Array): Uint8Array;
+  /** Flag also the nodes whose fused kernels stand for flagged ones, which did not run themselves. */
+  flagFused(flags: Uint8Array): void;
   /** Flag the nodes whose kernels were of a type, by its place, though they are of another one in the graph. */
   flagRetyped(isType: readonly boolean[], flags: Uint8Array): void;
   /** Whether any of the flagged nodes ran in the steps. */
@@ -39,9 +39,9 @@ export interface Replay {
 }
 
 function replayFrom({ executions, late }: Profile): Replay {
-  const read = (name: string, kind: "indices" | "numbers") => late?.(`replay.${name}`, kind, true);
-  const indices = (name: string) => (read(name, "indices") ?? new Int32Array()) as Int32Array;
-  const numbers = (name: string) => (read(name, "numbers") ?? new Float64Array()) as Numbers;
+  const read = (name: string, kind: "indices" | "numbers") => late?.(`replay.${name}`, kind, true) ?? [];
+  const indices = (name: string) => Int32Array.from(read(name, "indices") as Int32Array);
+  const numbers = (name: string) => Float64Array.from(read(name, "numbers") as Numbers);
   const [slowed = 0, lowest = 1, highest = 1] = numbers("fitted");
   // Pairs: a node that ran as part of another one and the node whose kernel stands for it; a node and its kernel's type.
   const [fused, retyped] = [indices("fused"), indices("retyped")];
@@ -57,12 +57,10 @@ function replayFrom({ executions, late }: Profile): Replay {
     return [Math.max(Math.min(low, low + off), 0), Math.max(high, high + off)];
   };
   return {
-    withFused(flags) {
-      const found = flags.slice();
+    flagFused(flags) {
       for (let at = 0; at < fused.length; at += 2) {
-        if (flags[fused[at] as number]) found[fused[at + 1] as number] = 1;
+        if (flags[fused[at] as number]) flags[fused[at + 1] as number] = 1;
       }
-      return found;
     },
     flagRetyped(isType, flags) {
       for (let at = 0; at < retyped.length; at += 2) {
@@ -80,8 +78,14 @@ function replayFrom({ executions, late }: Profile): Replay {
         bounds.push(...around(taken));
         if (slowdown === fitted) found = taken;
       }
-      const [low, high] = [Math.min(...bounds), Math.max(...bounds)];
-      return { predicted: median(found), low, high, measured, replayed, steps: works.length };
+      return {
+        predicted: median(found),
+        low: Math.min(...bounds),
+        high: Math.max(...bounds),
+        measured,
+        replayed,
+        steps: works.length,
+      };
     },
   };
 }

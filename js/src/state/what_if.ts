@@ -51,7 +51,7 @@ export function whatIfOf(store: Store, areLayers: ReadonlySignal<boolean>): What
 }
 
 const NOTHING_SELECTED =
-  "Select a box: a slider then tells how long a step would be if that took more or less time.";
+  "Select a box: a slider tells how long a step would be if it took more or less time.";
 const NOTHING_RAN = "Nothing of the selection ran in the recorded steps.";
 
 /** The nodes that selected names are about, as the keys of Python's `what_if` are: with the kernels that stand for them. */
@@ -65,21 +65,13 @@ export function changedNodes(
   const { ops, op } = profile.nodes;
   const layers = new Set(areLayers ? layerColumns(profile).names : []);
   const others = names.filter((name) => !layers.has(name));
-  const partsOf = ops.map((type) => type.split(FUSED));
-  const types = new Set(others.filter((name) => partsOf.some((parts) => parts.includes(name))));
-  const isChosen = partsOf.map((parts) => parts.some((part) => types.has(part)));
+  const isChosen = ops.map((type) => type.split(FUSED).some((part) => others.includes(part)));
   const flags = Uint8Array.from(op, (type) => +(isChosen[type] as boolean));
+  const behind = nodesBehind(profile, others, steps);
+  // A kernel stands for the nodes in it where these are named, and not where their type or layer is.
+  const named = flags.map((flag, node) => (flag ? 0 : (behind?.[node] ?? 0)));
+  replay.flagFused(named);
   replay.flagRetyped(isChosen, flags);
   flagLayers(profile, new Set(names.filter((name) => layers.has(name))), flags);
-  const add = (found: Uint8Array | null): void => {
-    for (const [node, flag] of found?.entries() ?? []) if (flag) flags[node] = 1;
-  };
-  add(nodesBehind(profile, [...types], steps));
-  const named = nodesBehind(
-    profile,
-    others.filter((name) => !types.has(name)),
-    steps,
-  );
-  add(named && replay.withFused(named));
-  return flags;
+  return flags.map((flag, node) => flag | (named[node] as number));
 }

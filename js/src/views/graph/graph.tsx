@@ -240,7 +240,10 @@ function Legend({ state }: { readonly state: GraphPicture }) {
               : amountOf(part * most, look.fill)}
           </li>
         ))}
-      <li>edges: as wide as their bytes</li>
+      <li>
+        edges: as wide as their bytes
+        {scene.edges.some(({ sources, route }) => !sources.length && route.length) && "; dotted: control"}
+      </li>
       {look.critical && (
         <li>
           <i class="critical" />

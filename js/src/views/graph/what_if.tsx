@@ -29,7 +29,7 @@ export function WhatIfPanel({ state }: { readonly state: GraphPicture }) {
           <div class="track">
             <input
               type="range"
-              aria-label={`time of ${what}, per cent`}
+              aria-label={`time of ${what}`}
               aria-valuetext={`${percent} %: ${outcomeOf(found)}`}
               min={0}
               max={MOST_PERCENT}
@@ -57,7 +57,13 @@ function Outcome({ found }: { readonly found: Prediction }) {
       <p>
         <b>{outcomeOf(found)}</b>
       </p>
-      <svg viewBox={`0 0 ${Math.max(measured, high)} 18`} preserveAspectRatio="none" aria-hidden="true">
+      <svg
+        viewBox={`0 0 ${Math.max(measured, high)} 18`}
+        width="100%"
+        height="18"
+        preserveAspectRatio="none"
+        aria-hidden="true"
+      >
         <path d={`M0 0H${measured}V7H0`} fill="var(--dim)" />
         <path d={`M0 10H${predicted}V17H0`} fill="var(--own)" />
         <path d={`M${low} 13H${high}v1H${low}`} fill="var(--text)" />
