@@ -223,8 +223,8 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
         </fieldset>
       )}
       <span class="hint">
-        drag: pan · shift + drag: mark · ctrl or ⌘ + wheel: zoom (wheel alone once focused) · keys: w s a d,
-        arrows, Enter, f, g, m, [ ], n, c, p
+        drag: pan · shift + drag: mark · ctrl or ⌘ + wheel: zoom · keys: w s a d, arrows, Enter, f, g, m, [ ],
+        n, c, p
       </span>
     </div>
   );
