@@ -298,6 +298,13 @@ def test_the_critical_path_is_drawn_by_a_switch_and_told(open_profile: Opening) 
     expect(said(screen)).to_contain_text("not on it: could end 20 µs later")
 
 
+def test_the_legend_says_of_how_many_steps_the_path_is_known(open_profile: Opening) -> None:
+    """Of twelve steps after the first one ten are replayed."""
+    screen = open_profile(diamond(*[DIAMOND] * 12), view="timeline")
+    stage(screen).press("c")
+    expect(screen.root.get_by_role("list", name="colours")).to_contain_text("critical path, known of 10 of 12 steps;")
+
+
 def test_without_a_known_path_there_is_no_switch(open_profile: Opening) -> None:
     screen = open_profile(profile_of("a = MatMul() 5us @/device:GPU:0/stream:all"), view="timeline")
     expect(screen.root.get_by_role("button", name="fit")).to_have_count(1)

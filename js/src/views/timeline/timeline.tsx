@@ -64,7 +64,7 @@ export function Timeline({ store }: { readonly store: Store }) {
         {state.showsPath.value && (
           <li>
             <i style={{ background: "var(--warning)" }} />
-            critical path; faded: could end later
+            {pathLegend(state)}
           </li>
         )}
         {layout.transfers > 0 && (
@@ -91,6 +91,15 @@ function legendOf(state: TimelineState): readonly (readonly [name: string, colou
   const isByType = !state.hasRoles.value || state.isByType.value;
   const above = state.hasCell.value ? ABOVE.map(([name, part]) => [name, `--${part}`] as const) : [];
   return [...(isByType ? types : passes), ...above];
+}
+
+/** The critical path is known of the replayed steps, which may be some of many. */
+function pathLegend(state: TimelineState): string {
+  const { step } = state.slices.value;
+  const known = new Set(state.path.value.map((place) => step[state.executionAt(place)])).size;
+  const all = state.layout.value.steps.length;
+  const where = known < all ? `, known of ${known} of ${all} steps` : "";
+  return `critical path${where}; faded: could end later`;
 }
 
 /** What there is to see, for who does not see it. */
