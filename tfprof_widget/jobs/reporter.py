@@ -189,7 +189,7 @@ class Reporter:
             "interval": self.settings.interval,
             "status": status,
             "exit_code": code,
-            "last_words": words if self.settings.with_source else words.partition(":")[0].partition(" (")[0],
+            "last_words": words,
             "answered": self._answered[-MOST_ANSWERED:],
         }
         self._write(self.directory / STATE, json.dumps(told).encode())

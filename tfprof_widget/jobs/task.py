@@ -8,16 +8,17 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
 from typing import Any
 
+from tfprof_widget.ingest.files.jobs import EXIT_CODE
+from tfprof_widget.jobs.ending import Ending, note_exit_code, of_error, of_exit, of_signal
 from tfprof_widget.jobs.reporter import Reporter
 from tfprof_widget.jobs.settings import JobSettings, take_folder
 
@@ -39,16 +40,6 @@ def begin(folder: str) -> None:
     RunningTask(settings).begin()
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How the program ended; `code` is None where that is not known."""
-
-    status: str = "ended"
-    code: int | None = 0
-    words: str = ""
-    error: BaseException | None = None
-
-
 class RunningTask:
     """The capture of this process, and what it writes meanwhile and at its end."""
 
@@ -59,6 +50,8 @@ class RunningTask:
         self._capturing: Any = None
         self._capture: Any = None
         self._exit: Any = None
+        self._ending: Ending | None = None
+        self._exit_at_once = os._exit
         self._is_ending = self._is_over = self._is_left = False
         self._killed_by = 0
         self._lock = threading.RLock()
@@ -112,23 +105,21 @@ class RunningTask:
         if os.getpid() != self.pid:
             return
         error = getattr(sys, "last_value", None)
-        if error is not None and self._exit is None:
-            interrupted = isinstance(error, KeyboardInterrupt)
-            code = -signal.SIGINT if interrupted else 1
-            self.end(Ending("interrupted" if interrupted else "failed", code, _last_words(error), error))
-        elif self._exit is not None:
-            self.end(_of_exit(*self._exit))
+        if error is not None:
+            self.end(of_error(error))
         else:
-            self.end(Ending())
+            self.end(Ending() if self._exit is None else of_exit(*self._exit))
         if self._killed_by:
             self._die(self._killed_by)
+        if self.reporter.directory is not None:
+            note_exit_code(self.reporter.directory / EXIT_CODE)
 
     def end(self, ending: Ending) -> None:
         """End the capture and hand in what was captured; what fails is told, and changes nothing of how it ends."""
         with self._lock:
             if self._is_ending:
                 return
-            self._is_ending = True
+            self._is_ending, self._ending = True, ending
         try:
             self._release_signals()
             with suppress(ValueError):
@@ -139,7 +130,8 @@ class RunningTask:
                 self._capturing.__exit__(None, ending.error, None)
             elif not self.settings.is_first:
                 return  # a process without TensorFlow, of which nothing is told
-            self.reporter.hand_in(ending.status, ending.code, ending.words)
+            words = ending.words if self.settings.with_source else ending.bare_words
+            self.reporter.hand_in(ending.status, ending.code, words)
         except Exception as error:
             self.reporter.say(f"the profile is not complete ({type(error).__name__}: {error})")
         finally:
@@ -156,7 +148,7 @@ class RunningTask:
         if self._is_ending and not self._is_over:
             self._killed_by = number
             return
-        self.end(_of_signal(number))
+        self.end(of_signal(number))
         self._die(number)
 
     def _is_told_to_end(self, number: int) -> None:
@@ -168,8 +160,8 @@ class RunningTask:
             if self._is_ending:
                 return
             time.sleep(0.05)
-        self.end(_of_signal(number))
-        os._exit(128 + number)
+        self.end(of_signal(number))
+        self._exit_at_once(128 + number)
 
     @staticmethod
     def _die(number: int) -> None:
@@ -177,16 +169,29 @@ class RunningTask:
         os.kill(os.getpid(), number)
 
     def _note_exits(self) -> None:
-        """Let `sys.exit` tell its code: nothing else does, where it is asked for."""
-        original = sys.exit
+        """Let `sys.exit` tell what it was given, and `os._exit`, after which nothing else runs, hand in first."""
+        original, at_once = sys.exit, self._exit_at_once
 
         def exit(status: Any = None, /) -> None:
             if threading.current_thread() is threading.main_thread():
                 self._exit = (status,)
             original(status)
 
-        exit.__doc__ = original.__doc__
-        sys.exit = exit  # type: ignore[assignment]
+        def _exit(status: int) -> None:
+            if os.getpid() == self.pid and isinstance(status, int):
+                self._end_at_once(status & 0xFF)
+            at_once(status)
+
+        exit.__doc__, _exit.__doc__ = original.__doc__, at_once.__doc__
+        sys.exit, os._exit = exit, _exit  # type: ignore[assignment]
+
+    def _end_at_once(self, code: int) -> None:
+        """Hand in before `os._exit`; if that has been done by somebody who did not know the code, tell the code."""
+        with suppress(Exception):
+            error = getattr(sys, "last_value", None)  # such as that which a hook of the program's was just shown
+            self.end(replace(of_exit(code) if error is None else of_error(error), code=code))
+            if self._ending is not None and self._ending.code is None and self.reporter.directory is not None:
+                (self.reporter.directory / EXIT_CODE).write_bytes(bytes([code]))
 
     def _after_fork(self) -> None:
         """In a child, leave the parent's capture alone; begin another one, if children are followed."""
@@ -227,26 +232,6 @@ class _Imported(MetaPathFinder):
         return None
 
 
-def _of_exit(status: Any) -> Ending:
-    if status is None or (isinstance(status, int) and not status & 0xFF):
-        return Ending()
-    if isinstance(status, int):
-        return Ending("failed", status & 0xFF, f"exit code {status & 0xFF}")
-    return Ending("failed", 1, str(status))
-
-
-def _of_signal(number: int) -> Ending:
-    return Ending("interrupted", -number, signal.Signals(number).name)
-
-
-def _last_words(error: BaseException) -> str:
-    """The error in a line, with the innermost place of the user's code."""
-    told = traceback.format_exception_only(type(error), error)[-1].strip()
-    frames = traceback.extract_tb(error.__traceback__)
-    place = next((f" ({os.path.basename(each.filename)}:{each.lineno})" for each in reversed(frames)), "")  # noqa: PTH119
-    return told + place
-
-
 def _let_multiprocessing_tell(task: RunningTask) -> None:
     """Let a forked process of multiprocessing, which ends without atexit, end its capture."""
     util: Any = sys.modules.get("multiprocessing.util")
@@ -262,4 +247,7 @@ def _at_end_of_process(task: RunningTask) -> None:
 
 def _end_of_process(task: RunningTask) -> None:
     error = sys.exc_info()[1]  # in flight still, if there is one
-    task.end(Ending(code=None) if error is None else Ending("failed", 1, _last_words(error), error))
+    if isinstance(error, SystemExit):
+        task.end(of_exit(error.code))
+    else:
+        task.end(Ending() if error is None else of_error(error))
