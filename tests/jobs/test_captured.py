@@ -125,6 +125,7 @@ def test_running_job_is_seen_asked_and_ends_as_it_would(job: Job) -> None:
     assert "tfprof" not in error[error.index("Traceback") :]
     assert "The profile is " in " ".join(told.split())
     assert "The page is " in " ".join(told.split())
+    assert not re.search(r"\bcells?\b", told)
     assert "product" not in told  # which took next to nothing
 
     state = job.state()
