@@ -182,8 +182,8 @@ def test_signal_is_answered_while_the_main_thread_is_in_a_library(tmp_path: Path
     assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGTERM)
     assert ended(process).code == 143
-    (state,) = (json.loads(path.read_bytes()) for path in tmp_path.glob("jobs/*/*/state.json"))
-    assert (state["status"], state["last_words"]) == ("interrupted", "SIGTERM")
+    (seen,) = JobDirectory(tmp_path / "jobs").look()
+    assert (seen.status, seen.state.exit_code, seen.last_words) == ("interrupted", 143, "SIGTERM")
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ class RunningTask:
             if self._is_ending:
                 return
             time.sleep(0.05)
-        self.end(of_signal(number))
+        self.end(replace(of_signal(number), code=128 + number))
         self._exit_at_once(128 + number)
 
     @staticmethod
