@@ -186,6 +186,37 @@ def test_signal_is_answered_while_the_main_thread_is_in_a_library(tmp_path: Path
     assert (seen.status, seen.state.exit_code, seen.last_words) == ("interrupted", 143, "SIGTERM")
 
 
+# A module of the package's name, whose function is told to end while it holds a lock that the hand-in takes.
+OWN_WORK = """
+import os, signal, time, types
+module = types.ModuleType("tfprof_widget.at_work")
+exec('''
+import os, signal, threading
+lock = threading.Lock()
+def work():
+    with lock:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return sum(range(1000))
+''', vars(module))
+task = signal.getsignal(signal.SIGTERM).__self__
+task.reporter.look = lambda: print("free" if module.lock.acquire(timeout=5) else "held", flush=True)
+module.work()
+print("worked", flush=True)
+while True:
+    time.sleep(0.1)
+"""
+
+
+def test_signal_waits_for_the_packages_own_code(tmp_path: Path) -> None:
+    """Else the process would wait for ever for a lock that its main thread holds: that of a trace which it reads."""
+    (tmp_path / "prog.py").write_text(OWN_WORK, encoding="utf-8")
+    outcome = run("--out", "jobs", "prog.py", folder=tmp_path)
+    assert outcome.out == "worked\nfree\n"
+    assert outcome.code in (-signal.SIGTERM, 143)
+    (seen,) = JobDirectory(tmp_path / "jobs").look()
+    assert (seen.status, seen.state.exit_code) == ("interrupted", outcome.code)
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

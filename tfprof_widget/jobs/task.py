@@ -21,6 +21,7 @@ from tfprof_widget.ingest.files.jobs import EXIT_CODE
 from tfprof_widget.jobs.ending import Ending, note_exit_code, of_error, of_exit, of_signal
 from tfprof_widget.jobs.reporter import Reporter
 from tfprof_widget.jobs.settings import JobSettings, take_folder
+from tfprof_widget.lib.safely import is_own_code
 
 AWAITED = "tensorflow"
 """The capture begins when this is imported; Keras imports it too, if TensorFlow is what it runs on."""
@@ -52,7 +53,7 @@ class RunningTask:
         self._exit: Any = None
         self._ending: Ending | None = None
         self._exit_at_once = os._exit
-        self._is_ending = self._is_over = self._is_left = False
+        self._is_ending = self._is_over = self._is_left = self._is_postponed = False
         self._killed_by = 0
         self._lock = threading.RLock()
         self._finder = _Imported(self._start)
@@ -148,17 +149,26 @@ class RunningTask:
         if self._is_ending and not self._is_over:
             self._killed_by = number
             return
+        if is_own_code(frame) and self.reporter.pass_on(number):
+            self._is_postponed = True  # it may hold locks that reading takes, as only its thread can release them
+            return
         self.end(of_signal(number))
         self._die(number)
 
     def _is_told_to_end(self, number: int) -> None:
-        """Take the same signal in the thread that reports, where the main thread is in a long call of a library."""
+        """Take the same signal in the thread that reports, where the main thread is in a long call of a library.
+
+        Where it was in code of this package, it gets the signal again, until it is not.
+        """
         if number not in DEADLY or signal.getsignal(number) != self._told_to_end:
             return
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             if self._is_ending:
                 return
+            if self._is_postponed:
+                self._is_postponed = False
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
             time.sleep(0.05)
         self.end(replace(of_signal(number), code=128 + number))
         self._exit_at_once(128 + number)
