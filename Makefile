@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install --constraint constraints.txt
 PROTOS := tfprof_widget/_protos/descriptors.binpb
 STATIC := tfprof_widget/static/opener.js
-WORKERS := 3
+WORKERS := 4
 AT_A_TIME = --numprocesses $(WORKERS) --dist loadscope
 FUZZ_SECONDS := 60
 # They run beside pytest, whose workers wait for servers and browsers; each shows what it says in one piece, at its end.

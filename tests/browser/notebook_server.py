@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +18,15 @@ from typing import Any, Literal
 import nbformat
 from playwright.sync_api import Page, expect
 
+from tests.browser.screen import Screen
 from tests.ports import free_ports
 
 Application = Literal["lab", "notebook"]
 STARTED_WITHIN_SECONDS = 90
 ENDED_WITHIN_SECONDS = 60
 MILLISECONDS_TO_RUN = 120_000
+MILLISECONDS_TO_COME = 100
+"""After so long, most that a kernel sends has come; what has not is waited for."""
 
 KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
 BEGIN_IN_KERNEL = f"code => {{ ({KERNEL}).requestExecute({{ code, store_history: false }}); }}"
@@ -95,6 +98,20 @@ def value(page: Page, code: str) -> Any:
 def run(page: Page, code: str) -> None:
     """Run code in the kernel of the open notebook."""
     value(page, f"{code}\nNone")
+
+
+def bring_back(page: Page, screen: Screen, code: str, is_back: Callable[[], bool]) -> None:
+    """Run code that puts a widget back, until the page shows it so.
+
+    What was chosen on the page just now may still be on its way to the kernel, and come after what the code sets.
+    """
+
+    def back() -> bool:
+        run(page, code)
+        screen.until_ready().page.wait_for_timeout(MILLISECONDS_TO_COME)
+        return is_back()
+
+    screen.until(back, True)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.bench.big import big_profile
 from tests.browser.conftest import Opening
 from tests.browser.moves import act_at_once
-from tests.browser.notebook_server import notebook_server, run, running, value, write_notebook
+from tests.browser.notebook_server import bring_back, notebook_server, run, running, value, write_notebook
 from tests.browser.notebook_server import run_all as run_all_cells
 from tests.browser.screen import Screen
 from tests.browser.test_jupyter import OWN_COMPLAINTS
@@ -56,12 +56,8 @@ def notebook(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def widget(notebook: Page) -> Screen:
     """The widget as it was at first, whatever the kernel answered before."""
-    screen = Screen(notebook, notebook.locator("[data-tfprof-live]")).until_ready()
-    shown = screen.root.get_by_role("tab", selected=True).get_attribute("id")
-    screen.until(lambda: "tab-" + value(notebook, "w.view"), shown)  # a tab just chosen comes after rows on their way
-    run(notebook, AT_FIRST)
-    screen.until_ready()
-    expect(screen.tab("scope")).to_have_attribute("aria-selected", "true")
+    screen = Screen(notebook, notebook.locator("[data-tfprof-live]"))
+    bring_back(notebook, screen, AT_FIRST, lambda: screen.tab("scope").get_attribute("aria-selected") == "true")
     return screen
 
 

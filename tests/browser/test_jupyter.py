@@ -13,6 +13,7 @@ from tests.browser.conftest import Opening
 from tests.browser.moves import moved
 from tests.browser.notebook_server import (
     NotebookServer,
+    bring_back,
     is_busy,
     notebook_server,
     run,
@@ -97,10 +98,14 @@ def screen_of(page: Page, index: int) -> Screen:
 @pytest.fixture
 def widget(notebook: Page) -> Screen:
     """The widget `w`, as it was at first."""
-    run(notebook, "w.view, w.min_micros, w.max_depth, w.order_by, w.selection = 'scope', 0, 100, 'micros', []")
     screen = screen_of(notebook, FIRST)
-    expect(screen.tab("scope")).to_have_attribute("aria-selected", "true")
-    expect(screen.number("min_micros")).to_have_value("0")
+    at_first = "w.view, w.min_micros, w.max_depth, w.order_by, w.selection = 'scope', 0, 100, 'micros', []"
+
+    def is_back() -> bool:
+        fields = [screen.number(name).input_value() for name in ("min_micros", "max_depth")]
+        return screen.tab("scope").get_attribute("aria-selected") == "true" and fields == ["0", "100"]
+
+    bring_back(notebook, screen, at_first, is_back)
     return screen
 
 

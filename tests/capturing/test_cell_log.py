@@ -165,7 +165,8 @@ def frame(*stack: str) -> Any:
     for each in stack:
         place, _, function = each.partition(" ")
         file, _, line = place.partition(":")
-        found = SimpleNamespace(f_code=code_of(file, int(line or 1), function or "<module>"), f_lasti=0, f_back=found)
+        code, number = code_of(file, int(line or 1), function or "<module>"), int(line or 1)
+        found = SimpleNamespace(f_code=code, f_lasti=0, f_lineno=number, f_back=found)
     return found
 
 
@@ -319,8 +320,22 @@ def test_looks_that_take_long_become_fewer_until_they_take_less(monkeypatch: pyt
 def test_places_in_code_on_one_line_are_one_stack() -> None:
     sampler, code = PythonSampler(Clock()), code_of(MINE, 7, "main")
     for place in (2, 4, 2):
-        sampler.see(SimpleNamespace(f_code=code, f_lasti=place, f_back=None))  # type: ignore[arg-type]
+        sampler.see(SimpleNamespace(f_code=code, f_lasti=place, f_lineno=7, f_back=None))  # type: ignore[arg-type]
     assert list(sampler.stack) == [0, 0, 0]
+
+
+def test_a_stack_that_went_on_while_its_lines_were_read_is_not_kept() -> None:
+    sampler, code, places = PythonSampler(Clock()), code_of(MINE, 7, "main"), iter([2, 4])
+
+    class Running:
+        f_code, f_lineno, f_back = code, 7, None
+
+        @property
+        def f_lasti(self) -> int:
+            return next(places)
+
+    sampler.see(Running())  # type: ignore[arg-type]
+    assert not sampler.at
 
 
 def phases_of(clock: Clock, *events: tuple[float, str]) -> dict[str, tuple[float, int]]:

@@ -24,16 +24,16 @@ SHOWN = ("text",)
 LANGUAGES = (*PYTHON, *SHELL, *SHOWN)
 
 
-def main() -> None:
-    """Run them; the first that fails is told by its line."""
-    page = ROOT / sys.argv[1]
+def main(name: str) -> None:
+    """Run those of a page; the first that fails is told by its line."""
+    page = ROOT / name
     write_files()
     shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}), colors="nocolor")
     shell.user_ns |= {"tfprof": tfprof, "profile": demo_profile()}
     shell.user_ns |= {name: recorded(name) for name in ("graph", "run_meta", "op_log")}
     tfprof.load_ipython_extension(shell)
     for block in blocks(page.read_text(encoding="utf-8")):
-        print(f"--- {sys.argv[1]}, line {block.line}", flush=True)
+        print(f"--- {name}, line {block.line}", flush=True)
         run(block, shell)
 
 
@@ -70,4 +70,4 @@ def check_capture(before: object) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

@@ -28,8 +28,8 @@ INTERVAL = 0.005
 MOST_OF_A_CORE = 0.008
 """Looks that take a larger part of a core become fewer: on a busy machine each of them takes longer."""
 
-REVIEWED = 50
-"""After so many waits for the next look it is judged what looks take."""
+REVIEWED = 20
+"""After so many waits for the next look it is judged what looks take: they take long while new code is run."""
 
 SOON, SOON_BESIDE_THREADS = 0.0001, 0.001
 """So many seconds after a look is due Python asks the thread that works to let it happen. By default it would be 5 ms,
@@ -79,10 +79,10 @@ class PythonSampler:
         key = tuple(places)
         stack = self._at_places.get(key)
         if stack is None:
-            codes = _codes(innermost)
-            if tuple(map(id, codes)) != key[::2]:
+            folded, seen_again = _with_lines(innermost)
+            if seen_again != places:
                 return  # the thread has gone on meanwhile
-            stack = self._by_lines([(code, _line_at(code, at)) for code, at in zip(codes, key[1::2], strict=True)])
+            stack = self._by_lines(folded)
             if len(self._at_places) >= MOST_PLACES:
                 self._at_places.clear()
             self._at_places[key] = stack
@@ -125,17 +125,15 @@ class PythonSampler:
         return PythonLooks(tuple(lines), Lists.of(stacks), at, nanos, stack, part.astype(np.int8), gap, begun_at)
 
 
-def _codes(frame: FrameType | None) -> list[CodeType]:
-    found: list[CodeType] = []
-    while frame is not None and len(found) < DEEPEST:
-        found.append(frame.f_code)
+def _with_lines(frame: FrameType | None) -> tuple[FoldedStack, list[int]]:
+    """The stack of a frame, and the places in the code that it was in just after its lines were read."""
+    folded, places = list[tuple[CodeType, int]](), list[int]()
+    while frame is not None and len(folded) < DEEPEST:
+        code, line = frame.f_code, frame.f_lineno
+        folded.append((code, line or code.co_firstlineno))
+        places += (id(code), frame.f_lasti)
         frame = frame.f_back
-    return found
-
-
-def _line_at(code: CodeType, place: int) -> int:
-    """The number of the line at a place in code: by the time it is asked for, the frame may have gone on."""
-    return next((line or 0 for start, end, line in code.co_lines() if start <= place < end), code.co_firstlineno)
+    return folded, places
 
 
 def _line(code: CodeType, line: int) -> CodeLine:

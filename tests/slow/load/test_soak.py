@@ -56,7 +56,7 @@ KINDS: dict[str, tuple[Callable[[], Callable[[], Any]], float]] = {
 
 
 @pytest.mark.timeout(1200)  # a busy machine needs longer for so many fits
-@pytest.mark.parametrize("kind", share(list(KINDS), ["sessions", "functions"]))
+@pytest.mark.parametrize("kind", share(list(KINDS), ["sessions"]))
 def test_memory_is_flat(kind: str) -> None:
     """In a process of its own: the memory of one in which thousands of tests ran is not that of captures."""
     ran = subprocess.run(
