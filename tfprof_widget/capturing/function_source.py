@@ -68,8 +68,7 @@ class FunctionSource(SamplingRecorder):
         self.windows = Windows(None, self.traces, self.lock, self.note, self.under_way)
         self.windows.cut, self.windows.affordable_eager = self._cut, self._affordable_eager_seconds
         self.windows.opened = self.functions.keep_data
-        self._with_collectives = collectives
-        self._reading = Reading(self.note, kept)
+        self._with_collectives, self._reading = collectives, Reading(self.note, kept)
         self._met: set[str] = set()
         self._unrecorded: list[FunctionRun] = []
         self._thread = _Thread()

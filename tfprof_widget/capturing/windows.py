@@ -119,8 +119,7 @@ class Windows:
         under_way: Collection[RunUnderWay],
     ) -> None:
         self.profiler = profiler
-        self.is_open = False
-        self.is_careful = False
+        self.is_open = self.is_careful = False
         self.traces = traces
         self.lock = lock
         self.seconds = 0.0
