@@ -1,7 +1,8 @@
-"""Writes tests/conformance/columns.jsonl: the corpus's profiles as the browser gets them, for its engine to replay.
+"""Writes tests/conformance/columns.jsonl and replays.jsonl: profiles as the browser gets them, for its engine.
 
 A line is a pair of a profile's name and what `widget/wire.py` makes of it, gzipped and in base64; the layers that were
-worked out by hand come last. `--check` writes nothing and fails where the file is not what would be written.
+worked out by hand come last. A line of replays.jsonl has besides what Python says of replaying the profile's steps.
+`--check` writes nothing and fails where a file is not what would be written.
 """
 
 from __future__ import annotations
@@ -11,30 +12,54 @@ import base64
 import gzip
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
+from tests.analysis.replay.corpus import WORKED, answers
 from tests.test_conformance import BY_HAND, profile_with_layers
 from tfprof_widget import Profile
+from tfprof_widget.charts.moments import on_clock
 from tfprof_widget.widget.wire import encoded
 
 CORPUS = Path(__file__).parent.parent / "tests" / "conformance"
-TARGET = CORPUS / "columns.jsonl"
+TARGET, REPLAYS = CORPUS / "columns.jsonl", CORPUS / "replays.jsonl"
+REPLAYED = ("chain", "mnist", "parameter-servers", "random-10", "random-14", "rnn-in-frames")
+"""The profiles of the corpus whose steps are replayed; two of them cannot be."""
 
 
 def main() -> int:
-    """Write the file, or with --check compare it; returns the exit code."""
+    """Write the files, or with --check compare them; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     is_check = parser.parse_args().check
     found = {path.stem: encoded(_profile(path)) for path in sorted(CORPUS.glob("*.json"))}
     found |= {f"layers: {each['name']}": encoded(profile_with_layers(each)) for each in BY_HAND["profiles"]}
+    lines = {TARGET: [_line(name, stream) for name, stream in found.items()], REPLAYS: list(_replays())}
     if not is_check:
-        TARGET.write_text("".join(_line(name, stream) for name, stream in found.items()), encoding="utf-8")
+        for file, written in lines.items():
+            file.write_text("".join(written), encoding="utf-8")
         return 0
-    if TARGET.exists() and _streams(TARGET.read_text(encoding="utf-8")) == found:
-        return 0
-    print(f"{TARGET} is not what the corpus makes of it: run `make conformance`", file=sys.stderr)
-    return 1
+    wrong = [file for file, written in lines.items() if not file.exists() or _streams(_read(file)) != _streams(written)]
+    for file in wrong:
+        print(f"{file} is not what the corpus makes of it: run `make conformance`", file=sys.stderr)
+    return len(wrong)
+
+
+def _replays() -> Iterator[str]:
+    """A line for each profile whose steps are replayed: name, columns, and Python's answers."""
+    profiles = {name: make() for name, make in WORKED.items()}
+    profiles |= {f"real {name}": _profile(CORPUS / f"{name}.json") for name in REPLAYED}
+    profiles |= {f"real {path.stem}": _profile(path) for path in sorted((CORPUS / "replay").glob("*.json"))}
+    for name, profile in profiles.items():
+        # Whether this machine's roof was measured is no part of it.
+        with patch("tfprof_widget.analysis.account.roofline.known_machine", return_value=None):
+            yield _line(name, encoded(on_clock(profile), profile), answers(profile))
+
+
+def _read(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines()
 
 
 def _profile(path: Path) -> Profile:
@@ -45,12 +70,12 @@ def _profile(path: Path) -> Profile:
     return Profile.from_protos(_unpacked(document["graph"]), run_metas, _unpacked(document["op_log"]))
 
 
-def _line(name: str, stream: bytes) -> str:
-    return json.dumps([name, base64.b64encode(gzip.compress(stream, mtime=0)).decode()]) + "\n"
+def _line(name: str, stream: bytes, *answers: Any) -> str:
+    return json.dumps([name, base64.b64encode(gzip.compress(stream, mtime=0)).decode(), *answers]) + "\n"
 
 
-def _streams(text: str) -> dict[str, bytes]:
-    return {name: _unpacked(packed) for name, packed in map(json.loads, text.splitlines())}
+def _streams(lines: list[str]) -> list[Any]:
+    return [(name, _unpacked(packed), answers) for name, packed, *answers in map(json.loads, lines)]
 
 
 def _unpacked(packed: str) -> bytes:

@@ -4,6 +4,8 @@ import { relative, resolve } from "node:path";
 import { build } from "esbuild";
 
 const sources = "js/src";
+/** What the argument of a later bundle is called in it: esbuild gives this name to nothing else. */
+const LENT = "L";
 
 /**
  * Bundle the entries, each after the first as a function of the modules of those before it: one Preact, one engine, one
@@ -11,34 +13,38 @@ const sources = "js/src";
  * order that all know; another one exports such names as `lent`. A bundle's function takes what those before it lend.
  */
 export async function bundledTogether(entries, options) {
-  let names = entries.map(() => []);
+  let [names, taken] = [entries.map(() => []), entries.map(() => [])];
   for (;;) {
     const bundles = [];
     for (const [place, entry] of entries.entries()) {
-      const taken = names.slice(0, place).flat();
+      const before = names.slice(0, place).flat();
       const source = place ? lendingPanels(entry, names[place]) : lending(entry, names[0]);
-      bundles.push(await (place ? borrowing(source, taken, options) : bundled(options, { stdin: source })));
+      const own = new Set(taken[place]);
+      bundles.push(
+        await (place ? borrowing(source, before, own, options) : bundled(options, { stdin: source })),
+      );
     }
-    const lent = await lentNames(entries, names, bundles, options);
+    const found = await lentNames(entries, names, bundles, options);
     // A name that is lent may bring further modules into a bundle, which may need further names.
-    if (JSON.stringify(lent) === JSON.stringify(names)) return bundles;
-    names = lent;
+    if (JSON.stringify(found) === JSON.stringify({ lent: names, taken })) return bundles;
+    ({ lent: names, taken } = found);
   }
 }
 
-/** For each bundle the names of its modules that later bundles import. */
+/** For each bundle the names of its modules that later bundles import, and those that it imports of earlier ones. */
 async function lentNames(entries, names, bundles, options) {
   const owners = new Map();
   const lent = entries.map(() => new Set());
+  const taken = entries.map(() => []);
   for (const [place, { modules }] of bundles.entries()) {
     if (place) {
       const source = lendingPanels(entries[place], names[place]);
-      for (const name of await importedNames(source, owners, options))
-        lent[owners.get(moduleIn(name))].add(name);
+      taken[place] = await importedNames(source, owners, options);
+      for (const name of taken[place]) lent[owners.get(moduleIn(name))].add(name);
     }
     for (const path of modules.keys()) if (!owners.has(path)) owners.set(path, place);
   }
-  return lent.map((each) => [...each].sort());
+  return { lent: lent.map((each) => [...each].sort()), taken };
 }
 
 const moduleIn = (name) => name.split(" ")[0];
@@ -71,9 +77,10 @@ function lending(widget, names) {
   return entryWith(names, `import widget from "./${widget}";`, (list) => `export default widget(${list});`);
 }
 
-/** The entry of a later bundle, which exports what it lends beside its own. */
+/** The entry of a later bundle, which hands over what it lends beside its own. */
 function lendingPanels(panels, names) {
-  return entryWith(names, `export * from "./${panels}";`, (list) => `export const lent = ${list};`);
+  const first = `import * as own from "./${panels}";`;
+  return entryWith(names, first, (list) => `${LENT}.own = { ...own, lent: ${list} };`);
 }
 
 function entryWith(names, first, last) {
@@ -103,15 +110,14 @@ async function importedNames(source, modules, options) {
   return [...new Set(names)].sort();
 }
 
-/** A later bundle, as a function that is called with what those before it lend. */
-async function borrowing(source, names, options) {
+/** A later bundle, as a function that is called with what those before it lend, of which it takes some. */
+async function borrowing(source, names, taken, options) {
   const modules = new Map(names.map((each) => [moduleIn(each), 0]));
   return bundled(options, {
     stdin: source,
     format: "iife",
-    globalName: "later",
-    banner: { js: "export default function(lent){" },
-    footer: { js: "return later}" },
+    banner: { js: `export default function(${LENT}){` },
+    footer: { js: `return ${LENT}.own}` },
     plugins: [
       ...options.plugins,
       {
@@ -120,8 +126,8 @@ async function borrowing(source, names, options) {
           onLoad({ filter: /./, namespace: "lent" }, ({ path }) => ({
             contents: names
               .map((each, index) => [each.split(" "), index])
-              .filter(([[module]]) => module === path)
-              .map(([[, name], index]) => `export const ${name} = lent[${index}];`)
+              .filter(([[module, name]]) => module === path && taken.has(`${module} ${name}`))
+              .map(([[, name], index]) => `export const ${name} = ${LENT}[${index}];`)
               .join("\n"),
           }));
         },

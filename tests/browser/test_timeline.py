@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.analysis.replay.test_worked import DIAMOND
+from tests.analysis.replay.worked import profile_of as diamond
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
 from tests.sketches import profile_of
@@ -45,6 +47,19 @@ def painted(screen: Screen) -> int:
 def colours(screen: Screen) -> int:
     """How many colours are in the picture."""
     count: int = screen.root.locator(".stage canvas").evaluate(f"canvas => new Set(({COPIED})(canvas)).size")
+    return count
+
+
+def warning_pixels(screen: Screen) -> int:
+    """How many pixels have the colour of the critical path."""
+    count: int = screen.root.locator(".stage canvas").evaluate(
+        f"""canvas => {{
+            const [red, green, blue] = getComputedStyle(canvas).getPropertyValue("--warning").trim()
+                .match(/[0-9a-f]{{2}}/gi).map(each => parseInt(each, 16));
+            const sought = (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
+            return ({COPIED})(canvas).filter(pixel => pixel === sought).length;
+        }}"""
+    )
     return count
 
 
@@ -271,3 +286,39 @@ def test_the_whole_cell_is_shown_with_its_steps_where_they_were(open_profile: Op
     whole = painted(screen)
     screen.root.get_by_role("radio", name="steps").check()
     screen.until(lambda: painted(screen) != whole, True)
+
+
+def test_the_critical_path_is_drawn_by_a_switch_and_told(open_profile: Opening) -> None:
+    """Of the diamond's arms the long one is on the path, and the short one may end 20 later."""
+    screen = open_profile(diamond(DIAMOND), view="timeline")
+    switch = screen.root.get_by_role("button", name="critical path")
+    expect(switch).to_have_attribute("aria-pressed", "false")
+    expect(screen.root.get_by_role("img", name=re.compile("critical path: 3 executions$"))).to_have_count(1)
+    screen.until_painted()
+    assert warning_pixels(screen) == 0
+    stage(screen).press("c")
+    expect(switch).to_have_attribute("aria-pressed", "true")
+    expect(screen.root.get_by_role("list", name="colours")).to_contain_text("faded: could end later")
+    screen.until(lambda: warning_pixels(screen) > 100, True)
+    names = []
+    for _ in range(3):
+        stage(screen).press("p")
+        names.append(said(screen).locator("b").inner_text())
+        expect(said(screen).locator("dl > div", has_text="critical path").locator("dd")).to_have_text("on it")
+    assert names == ["a", "b", "d"]
+    screen.root.get_by_role("searchbox").fill("c")
+    stage(screen).press("n")
+    expect(said(screen)).to_contain_text("not on it: could end 20 µs later")
+
+
+def test_the_legend_says_of_how_many_steps_the_path_is_known(open_profile: Opening) -> None:
+    """Of twelve steps after the first one ten are replayed."""
+    screen = open_profile(diamond(*[DIAMOND] * 12), view="timeline")
+    stage(screen).press("c")
+    expect(screen.root.get_by_role("list", name="colours")).to_contain_text("critical path, known of 10 of 12 steps;")
+
+
+def test_without_a_known_path_there_is_no_switch(open_profile: Opening) -> None:
+    screen = open_profile(profile_of("a = MatMul() 5us @/device:GPU:0/stream:all"), view="timeline")
+    expect(screen.root.get_by_role("button", name="fit")).to_have_count(1)
+    expect(screen.root.get_by_role("button", name="critical path")).to_have_count(0)

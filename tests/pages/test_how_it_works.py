@@ -60,6 +60,7 @@ ASIDE = {
     "ingest/flops/operation": "describes ops for `counting`",
     "ingest/flops/products": "counts for `counting`",
     "ingest/flops/registry": "finds formulas for `counting`",
+    "widget/replay_columns": "chooses for `wire` what the browser replays steps by",
     "api/captured": "makes the profiles for `result`",
     "api/history": "keeps what a comparison needs, and finds that no earlier run is kept",
     "capturing/surroundings": "notes what a time depends on",

@@ -188,7 +188,7 @@ def test_the_sentence_names_the_planted_cause_and_its_line(cause: str) -> None:
 def test_the_sentence_names_the_slow_worker() -> None:
     with started(Shape(1, 2, 1, 1)) as cluster:
         said = ShownGraph("cluster", recorded(cluster, extra=60)).overview.sentence
-    assert said.startswith(f"Others wait for {SLOW}"), said
+    assert said.startswith(f"Other tasks wait for {SLOW}"), said
 
 
 def plain_fit() -> None:

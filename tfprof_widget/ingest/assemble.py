@@ -156,7 +156,7 @@ def _nodes(
 def _inputs(inputs: list[list[str]], row_of: Mapping[str, int]) -> tuple[Lists, Indices]:
     """The source of each input of each node, and which output of the source the input takes.
 
-    An input is `name`, `name:port` or, for a control input, `^name`.
+    An input is `name`, `name:port` or, for a control input, `^name`, which takes no output.
     """
     start = np.zeros(len(inputs) + 1, np.int64)
     np.cumsum([len(each) for each in inputs], out=start[1:])
@@ -166,7 +166,7 @@ def _inputs(inputs: list[list[str]], row_of: Mapping[str, int]) -> tuple[Lists, 
     for position in np.flatnonzero(rows == ABSENT).tolist():  # most inputs are plain names
         name, _, port = written[position].partition(":")
         rows[position] = row_of.get(name.removeprefix("^"), ABSENT)
-        ports[position] = _port(port)
+        ports[position] = ABSENT if name.startswith("^") else _port(port)
     return Lists(start, rows), ports
 
 

@@ -36,7 +36,8 @@ def input_shapes(profile: ProfileData, node: int, timing: str) -> list[tuple[int
     found: list[tuple[int, ...]] = []
     for position, source in enumerate(nodes.inputs[node].tolist(), start):
         outputs = nodes.output_shapes[source] if source != ABSENT else ()
-        port = 0 if timing == "tfprof" else int(nodes.input_ports[position])
+        # Native tfprof takes control inputs for first outputs, and so do we.
+        port = 0 if timing == "tfprof" else max(int(nodes.input_ports[position]), 0)
         found.append(nodes.shapes[outputs[port]] if port < len(outputs) else ())
     return found
 

@@ -62,8 +62,8 @@ class Nodes:
 
     `shape` and `output_shapes` are indices into the list `shapes`, or ABSENT if a shape is not known. `inputs` lists
     the source nodes of each node, ABSENT if the graph lacks one; `input_ports` has, entry by entry, the output of the
-    source that the node takes. `identity` numbers the nodes in the order in which they were read. `native_float_ops` is
-    what native tfprof counts, for `timing="tfprof"`; None if that is `float_ops`.
+    source that the node takes, ABSENT for a control input. `identity` numbers the nodes in the order in which they were
+    read. `native_float_ops` is what native tfprof counts, for `timing="tfprof"`; None if that is `float_ops`.
     """
 
     names: tuple[str, ...]

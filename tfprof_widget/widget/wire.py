@@ -14,12 +14,10 @@ from tfprof_widget.analysis.account.memory import VARIABLES, held_variables
 from tfprof_widget.analysis.account.python import MOST_SLICES, PARTS_SEEN, busy_time, seen_calls, seen_slices
 from tfprof_widget.analysis.account.roofline import moved_bytes, roof_of, step_nanos, told_roof
 from tfprof_widget.analysis.account.step import rows_of_steps
-from tfprof_widget.analysis.replay.critical_path import NodePaths
 from tfprof_widget.charts.moments import allocation_nanos, nanos_in_step, step_starts
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.ingest.parts.stacks import with_source_lines
 from tfprof_widget.lib.arrays import ABSENT, NANOS_A_MICRO, Flags, Indices, Integers
-from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.output.cells import joined
 from tfprof_widget.profiles.cell import CELL_PARTS, CellRuns, CellTimes
@@ -34,13 +32,14 @@ from tfprof_widget.profiles.tables import (
     StepTotals,
     Transfers,
 )
+from tfprof_widget.widget.replay_columns import critical_columns, replay_columns
 
 ALIGNMENT = 8
 Column = tuple[str, NDArray[Any] | Sequence[str]]
 
 
 def encoded(profile: ProfileData, whole: ProfileData | None = None) -> bytes:
-    """The columns of a profile, as the front end reads them; with its roofline and path if the `whole` is given.
+    """The columns of a profile, as the front end reads them; with roofline, path and replay if the `whole` is given.
 
     >>> from tfprof_widget.demo import demo_profile
     >>> content = encoded(demo_profile())
@@ -51,7 +50,9 @@ def encoded(profile: ProfileData, whole: ProfileData | None = None) -> bytes:
     index: dict[str, tuple[str, int, int]] = {}
     parts: list[bytes] = []
     position = 0
-    more = chain(_roofline(profile, whole), _critical(profile, whole)) if whole is not None else ()
+    more: Iterator[Column] = iter(())
+    if whole is not None:
+        more = chain(_roofline(profile, whole), critical_columns(profile, whole), replay_columns(profile, whole))
     for name, values in chain(_columns(profile), more):
         kind, content = _packed(values)
         index[name] = (kind, position, len(content))
@@ -94,22 +95,6 @@ def _columns(profile: ProfileData) -> Iterator[Column]:
     yield from _variables(profile)
     if profile.cells:
         yield from _cells(profile, starts)
-
-
-def _critical(profile: ProfileData, whole: ProfileData) -> Iterator[Column]:
-    """In how many steps each node was on the critical path, and how much later it could have ended.
-
-    Nothing is told where that cannot be known, such as where steps were recorded in part or nodes were put together.
-    """
-    if profile.nodes.names != whole.nodes.names:
-        return
-    try:
-        paths = NodePaths.of(whole)
-    except ProfileError:
-        return
-    yield "critical.on_path", _numbers(np.rint(paths.on_path * paths.steps).astype(np.int64))
-    yield "critical.slack_micros", _numbers(paths.slack_micros)
-    yield "critical.steps", _numbers([paths.steps])
 
 
 def _roofline(profile: ProfileData, whole: ProfileData) -> Iterator[Column]:

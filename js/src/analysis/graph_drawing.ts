@@ -46,6 +46,7 @@ const WIDEST_EDGE = 7;
 const WIDEST_BACK = 2.5;
 const STRONGEST = 0.72;
 const FADED = 0.45;
+const CONTROL_DASH = [1.5, 2.5];
 const ARROW = 5;
 /** Below the title of an open box. */
 const RULE = 24;
@@ -203,7 +204,7 @@ function outline(
 }
 
 function edgeShapes(
-  { from, to, route, isBack }: SceneEdge,
+  { from, to, route, isBack, sources }: SceneEdge,
   at: number,
   widest: number,
   look: GraphLook,
@@ -222,7 +223,7 @@ function edgeShapes(
     route: to < 0 ? route : shortened(route, tip - 1),
     stroke: colour,
     lineWidth: width,
-    ...(isBack ? { dash: [5, 3] } : {}),
+    ...(isBack ? { dash: [5, 3] } : sources.length ? {} : { dash: CONTROL_DASH }),
     ...(look.found || (look.critical && !isOnPath) ? { opacity: 0.6 } : {}),
   };
   return to < 0 ? [line] : [line, { kind: "line", route: arrowAt(route, tip), fill: colour }];

@@ -281,3 +281,20 @@ test("names that differ only by a slash at the end are two boxes, and end", () =
   expect(boxes.children(boxes.whole).length).toBeGreaterThanOrEqual(2);
   expect(inner?.kind).toBe("node");
 });
+
+test("an edge along which nothing goes is a control edge, and is told and dotted as one", () => {
+  const profile = profileOf(`
+    x = Placeholder() 1us
+    y = Sum(x) 1us
+    z = Exp(x, y) 1us
+    z2 = Exp(z, z) 1us`);
+  const { nodes } = profile;
+  // z takes x and waits for y; z2 takes z and waits for it as well.
+  const inputPorts = Int32Array.of(0, 0, -1, 0, -1);
+  const boxes = new GraphBoxes({ ...profile, nodes: { ...nodes, inputPorts } });
+  const scene = new GraphScenes(boxes, ROOM).scene(() => false);
+  const name = (at: number) => scene.boxes[at]?.box.label;
+  const control = scene.edges.filter(({ sources }) => !sources.length);
+  expect(control.map(({ from, to }) => `${name(from)} > ${name(to)}`)).toEqual(["y > z"]);
+  expect(edgesOf(scene)).toEqual(["x > y", "x > z", "y > z", "z > z2"]);
+});

@@ -23,7 +23,7 @@ export interface SceneEdge {
   readonly from: number;
   readonly to: number;
   readonly scope: number;
-  /** The graph nodes whose outputs go along it. */
+  /** The graph nodes whose outputs go along it; none where it only has one wait for the other. */
   readonly sources: Int32Array;
   readonly isBack: boolean;
   /** Empty where it is not drawn. */
@@ -157,7 +157,7 @@ export class GraphScenes {
   #edges(above: Box, children: readonly Box[]) {
     const { boxes } = this;
     const { isAside, role } = boxes;
-    const { inputs, outputShapes } = boxes.profile.nodes;
+    const { inputs, inputPorts, outputShapes } = boxes.profile.nodes;
     const isForwardOnly = boxes.holdsLayers(above);
     const isDrawn = (node: number): boolean =>
       !isAside[node] && !(isForwardOnly && (role[node] === BACKWARD || role[node] === UPDATE));
@@ -173,14 +173,13 @@ export class GraphScenes {
     const aside: { from: number; to: number }[] = [];
     const isInner = above !== boxes.whole;
     const consumers = isInner ? boxes.consumers : null;
-    const note = (source: number, target: number, node: number): void => {
+    const note = (source: number, target: number, node: number, isControl = false): void => {
       const key = keyOf(source, target);
       const known = found.get(key);
-      if (known) {
-        known.push(node);
-        return;
-      }
-      found.set(key, [node]);
+      const given = known ?? [];
+      if (!isControl) given.push(node);
+      if (known) return;
+      found.set(key, given);
       const isPass = (child: number): boolean => children[child]?.kind === "pass";
       if (isPass(source) !== isPass(target)) aside.push({ from: source, to: target });
       else if (source < 0) takes[target] = 1;
@@ -197,7 +196,8 @@ export class GraphScenes {
           const source = inputs.values[at] as number;
           if (source < 0 || !isDrawn(source) || !givesOut(source)) continue;
           const other = this.#childOf[source] as number;
-          if (other !== child && (other >= 0 || isInner)) note(other, child, source);
+          if (other !== child && (other >= 0 || isInner))
+            note(other, child, source, (inputPorts[at] as number) < 0);
         }
         if (!consumers || !givesOut(node)) continue;
         for (let at = consumers.start[node] as number; at < (consumers.start[node + 1] as number); at++) {

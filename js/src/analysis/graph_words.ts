@@ -69,11 +69,12 @@ export function sentenceOf(scene: Scene, look: GraphLook, at: number): string {
   const ends = (isInto: boolean): string => {
     const near = scene.edges.flatMap((edge, place) => {
       const [here, there] = isInto ? [edge.to, edge.from] : [edge.from, edge.to];
-      return here === at ? [{ there, bytes: look.bytes[place] as number }] : [];
+      const isControl = !edge.sources.length;
+      return here === at ? [{ there, isControl, bytes: look.bytes[place] as number }] : [];
     });
-    const told = near.slice(0, 4).map(({ there, bytes }) => {
+    const told = near.slice(0, 4).map(({ there, isControl, bytes }) => {
       const name = there < 0 ? "outside" : wordsOf((scene.boxes[there] as SceneBox).box, 0, look.fill)[0];
-      return bytes ? `${name} (${short("bytes", bytes)})` : name;
+      return isControl ? `${name} (control)` : bytes ? `${name} (${short("bytes", bytes)})` : name;
     });
     if (near.length > 4) told.push(`${near.length - 4} more`);
     return told.length

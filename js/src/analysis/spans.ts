@@ -167,7 +167,8 @@ export function colourOfRole(role: number): number {
 
 /**
  * The lanes of a layout, device by device, with their colours: by the role of the node if `roles` are given, else by
- * what its op type does. Nodes that are not `highlighted` recede; what stands above the devices never does.
+ * what its op type does. Nodes that are not `highlighted` recede, or else executions with `slack`; what stands above the
+ * devices never does.
  */
 export function paintedLanes(
   { nodes }: Pick<Profile, "nodes">,
@@ -175,6 +176,7 @@ export function paintedLanes(
   layout: Layout,
   highlighted: Uint8Array | null,
   roles: Int32Array | null = null,
+  slack: Int32Array | null = null,
 ): PaintedLane[] {
   const categories = nodes.ops.map(categoryOf);
   const ofNode = Uint8Array.from(nodes.op, (op, node) => {
@@ -194,7 +196,9 @@ export function paintedLanes(
           colour[slice] = highlighted && !highlighted[node] ? TRANSFER + RECEDING : TRANSFER;
           continue;
         }
-        colour[slice] = ofNode[executions.node[lane.execution[slice] as number] as number] as number;
+        const row = lane.execution[slice] as number;
+        const isLoose = !highlighted && (slack?.[row] ?? 0) > 0;
+        colour[slice] = (ofNode[executions.node[row] as number] as number) + (isLoose ? RECEDING : 0);
       }
       return { lane, colour };
     }),

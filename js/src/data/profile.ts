@@ -19,6 +19,7 @@ export interface Nodes {
   readonly shape: Int32Array;
   readonly outputShapes: Lists;
   readonly inputs: Lists;
+  /** The output that each input takes, -1 for a control input. */
   readonly inputPorts: Int32Array;
   readonly parameters: Float64Array;
   readonly floatOps: Float64Array;

@@ -42,7 +42,7 @@ const GROUPS: readonly Group[] = [
       nativeFloatOps: NUMBERS,
     },
   ],
-  ["nodes", "values of inputs", { inputPorts: "ports" }],
+  ["nodes", "values of inputs", { inputPorts: "ports?" }],
   [
     "stepTotals",
     "step totals",

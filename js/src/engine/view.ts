@@ -186,7 +186,7 @@ export function inputShapes(profile: Profile, node: number, timing: Timing): (st
   const found: (string | undefined)[] = [];
   for (let i = inputs.start[node] as number; i < (inputs.start[node + 1] as number); i++) {
     const source = inputs.values[i] as number;
-    const port = timing === "tfprof" ? 0 : (inputPorts[i] as number);
+    const port = timing === "tfprof" ? 0 : Math.max(inputPorts[i] as number, 0);
     const first = outputShapes.start[source] as number;
     const isKnown = source >= 0 && first + port < (outputShapes.start[source + 1] as number);
     found.push(isKnown ? shapes[outputShapes.values[first + port] as number] : undefined);

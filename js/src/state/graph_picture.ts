@@ -13,6 +13,7 @@ import type { Numbers } from "../engine/columns.ts";
 import { type Measures, measures } from "../engine/measures.ts";
 import { selectedNodes, stepsShown } from "./selection.ts";
 import type { Store } from "./store.ts";
+import { type WhatIf, whatIfOf } from "./what_if.ts";
 
 /** What of the picture is in sight: its point at the upper left, and how large it is drawn. */
 export interface Camera {
@@ -23,6 +24,7 @@ export interface Camera {
 
 const WIDE = { width: 1000, height: 560 };
 const NARROW = { width: 420, height: 720 };
+const LAYERS = ["layer", "group", "repeat"];
 
 /** The state of a store's picture of its graph, which outlasts a look at another tab. */
 export function graphPictureOf(store: Store): GraphPicture {
@@ -46,6 +48,7 @@ export class GraphPicture {
   readonly cursor: ReadonlySignal<number>;
   /** The nodes that are searched for, in the order of their names. */
   readonly matches: ReadonlySignal<readonly number[]>;
+  readonly whatIf: WhatIf;
   readonly #measures: ReadonlySignal<Measures | null>;
   readonly #names = new WeakMap<Box, string>();
   #match = -1;
@@ -81,6 +84,12 @@ export class GraphPicture {
       cursor: this.cursor.value,
       hovered: this.placeOf(this.hoveredKey.value),
     }));
+    // The names of layers may be those of scopes as well.
+    const areLayers = computed(() => {
+      const kind = this.scene.value.boxes[marked.value.indexOf(2)]?.box.kind ?? "";
+      return LAYERS.includes(kind);
+    });
+    this.whatIf = whatIfOf(store, areLayers);
   }
 
   /** The place of a box in the picture by its key, -1 where it is not drawn. */

@@ -78,7 +78,7 @@ function flagTypes({ nodes }: Profile, names: ReadonlySet<string>, flags: Uint8A
 }
 
 /** The nodes of layers of these names, with those of the layers in them. */
-function flagLayers(profile: Profile, names: ReadonlySet<string>, flags: Uint8Array): void {
+export function flagLayers(profile: Profile, names: ReadonlySet<string>, flags: Uint8Array): void {
   const { names: layers, parent, layer } = layerColumns(profile);
   if (!layers.some((name) => names.has(name))) return;
   const isChosen = new Uint8Array(layers.length);

@@ -14,6 +14,7 @@ export interface Palette {
   readonly line: string;
   readonly groove: string;
   readonly accent: string;
+  readonly warning: string;
   readonly ink: string;
   readonly transfer: string;
   readonly categories: readonly string[];
@@ -35,6 +36,7 @@ export function paletteOf(element: Element): Palette {
     line: colour("--line"),
     groove: colour("--groove"),
     accent: colour("--accent"),
+    warning: colour("--warning"),
     ink: colour("--ink"),
     transfer: colour("--transfer"),
     categories: CATEGORY_COLOURS.map(colour),

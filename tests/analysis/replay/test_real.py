@@ -5,17 +5,25 @@ How well predictions are is measured by `make what-if`; on a busy machine record
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.analysis.replay.corpus import answers
 from tests.what_if.models import STEPS, branching, keras_dense, recurrent
 from tfprof_widget.analysis.replay.prediction import MOST_OFF, WhatIf
 from tfprof_widget.analysis.replay.recorded_work import recorded_work
 from tfprof_widget.api.capture import capture
 from tfprof_widget.api.result import Capture
+from tfprof_widget.charts.moments import on_clock
 from tfprof_widget.lib.errors import ProfileError
+from tfprof_widget.widget.wire import encoded
+
+BROWSER = Path(__file__).with_name("replayed.mjs")
 
 
 @pytest.fixture(scope="module", params=[branching, recurrent, keras_dense])
@@ -82,3 +90,26 @@ def test_matrix_products_wait_for_each_other(captured: Capture) -> None:
         found = found or (behind[source] and is_product[target])
         behind[target] = behind[target] or behind[source]
     assert found
+
+
+def test_the_browser_replays_as_python_does(captured: Capture, tmp_path: Path) -> None:
+    """To the last digits of a double, or it has the same reason why not."""
+    profile = captured.profile
+    expected = answers(profile)
+    columns = tmp_path / "columns"
+    columns.write_bytes(encoded(on_clock(profile), profile))
+    asked = json.dumps(expected.get("cases", []))
+    done = subprocess.run(
+        ["node", BROWSER, columns], input=asked, stdout=subprocess.PIPE, text=True, check=True, timeout=240
+    )
+    found = json.loads(done.stdout)
+    if "reason" in expected:
+        assert found == expected["reason"]
+        return
+    assert len(found) == len(expected["cases"])
+    for case, prediction in zip(expected["cases"], found, strict=True):
+        told = {name: case[name] * 1e9 for name in ("low", "high")} | {
+            name: expected[name] * 1e9 for name in ("measured", "replayed")
+        }
+        assert prediction["predicted"] == pytest.approx(case["seconds"] * 1e9, rel=1e-9), case
+        assert {name: prediction[name] for name in told} == pytest.approx(told, rel=1e-9), case

@@ -95,7 +95,7 @@ def test_path_in_some_of_several_steps() -> None:
     assert found.execution_slack_nanos.tolist() == [0, 0, 20_000, 0, 0, 23_000, 0, 0, 0, 0, 20_000, 0]
 
 
-def _two_tasks() -> Profile:
+def two_tasks() -> Profile:
     """A server makes what a worker needs: 10 there, 15 on the way, and 10 here beside 20 of its own."""
     events = (
         Ran(PS0, "made", 1_000_000, 10),
@@ -115,7 +115,7 @@ def _two_tasks() -> Profile:
 
 def test_two_workers_with_a_transfer() -> None:
     """The transfer is on the path, and the worker's own work may end 5 later."""
-    profile = _two_tasks()
+    profile = two_tasks()
     path = profile.critical_path()
     assert list(zip(path["name"], path["type"], path["start"], path["micros"], strict=True)) == [
         ("made", "Exp", 0, 10),

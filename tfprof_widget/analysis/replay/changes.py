@@ -14,7 +14,7 @@ from tfprof_widget.analysis.replay.dependencies import NodeEdges
 from tfprof_widget.analysis.steady import SteadySteps
 from tfprof_widget.engine.layers import node_layers
 from tfprof_widget.engine.matching import Names
-from tfprof_widget.lib.arrays import ABSENT, Flags
+from tfprof_widget.lib.arrays import ABSENT, Flags, Integers
 from tfprof_widget.lib.errors import shortened, value_error
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.program import INPUT
@@ -106,15 +106,26 @@ def _named(profile: ProfileData, key: str) -> Flags:
     if kind == "line" and rest:
         return _of_line(profile, rest)
     found = Names(profile.nodes.names).matching("a key of what_if", [key])
-    edges = NodeEdges.of(profile)
-    ops = profile.nodes.ops
-    is_fused = np.array([FUSED in op for op in ops], np.bool_)[profile.nodes.op]
-    for name, kernel in profile.kernels.items():
-        if "Fused" in kernel.op:
-            is_fused |= np.array([each == name for each in profile.nodes.names], np.bool_)
-    inner = found[edges.skipped] & is_fused[edges.skipped_by]
-    found[edges.skipped_by[inner]] = True
+    inner, kernels = fused_nodes(profile)
+    found[kernels[found[inner]]] = True
     return found
+
+
+def fused_nodes(profile: ProfileData) -> tuple[Integers, Integers]:
+    """The nodes that ran as part of another one, and beside each the node whose fused kernel stands for it.
+
+    >>> from tfprof_widget.demo import demo_profile
+    >>> (inner, kernels), names = fused_nodes(demo_profile()), demo_profile().nodes.names
+    >>> names[inner[1]], names[kernels[1]]
+    ('layer1/BiasAdd', 'layer1/Relu')
+    """
+    edges = NodeEdges.of(profile)
+    ops, names = profile.nodes.ops, profile.nodes.names
+    is_fused = np.array([FUSED in op for op in ops], np.bool_)[profile.nodes.op]
+    fused = {name for name, kernel in profile.kernels.items() if "Fused" in kernel.op}
+    is_fused |= np.array([name in fused for name in names], np.bool_)
+    inner = is_fused[edges.skipped_by]
+    return edges.skipped[inner], edges.skipped_by[inner]
 
 
 def _of_layer(profile: ProfileData, name: str) -> Flags:

@@ -143,7 +143,8 @@ class NodeReader:
             if sealed.name in self._otherwise:
                 return self._named(taken)
             end = start + len(taken)
-        return inputs.values[start:end].tolist(), self._profile.nodes.input_ports[start:end].tolist()
+        ports = np.maximum(self._profile.nodes.input_ports[start:end], 0)
+        return inputs.values[start:end].tolist(), ports.tolist()
 
     def input_shapes(self, row: int, op: str = "") -> Shapes:
         """The shapes of a node's inputs, or of the inputs of its kernel if that is of type `op`."""

@@ -7,6 +7,7 @@ import { share, shortTime, visible } from "../../lib/format.ts";
 import { type GraphPicture, graphPictureOf } from "../../state/graph_picture.ts";
 import { GRAPH_READINGS, type Store } from "../../state/store.ts";
 import { Segments } from "../../ui/tables.tsx";
+import { followSearch, Tool } from "../../ui/toolbar.tsx";
 import { SelectionPanel } from "../selection.tsx";
 import {
   bringIntoSight,
@@ -19,6 +20,7 @@ import {
   zoomPicture,
 } from "./graph_actions.ts";
 import { paintGraph } from "./graph_paint.ts";
+import { WhatIfPanel } from "./what_if.tsx";
 
 const NARROW = 640;
 const MOST_ON_PATH = 6;
@@ -46,6 +48,7 @@ export function GraphPanel({ store }: { readonly store: Store }) {
           <Legend state={state} />
         </div>
         <aside aria-label="selected boxes">
+          <WhatIfPanel state={state} />
           <PathList state={state} size={size} />
           <SelectionPanel store={store} />
         </aside>
@@ -90,17 +93,6 @@ function PathList({ state, size }: ToolbarProps) {
   );
 }
 
-/** Listen to the search box of the widget; returns what ends this. */
-function followSearch(within: Element, find: (by: 1 | -1) => void): () => void {
-  const widget = within.closest<HTMLElement>(".tfprof");
-  const go = (event: KeyboardEvent): void => {
-    const isBox = event.target instanceof Element && event.target.matches("input[type=search]");
-    if (event.key === "Enter" && isBox) find(event.shiftKey ? -1 : 1);
-  };
-  widget?.addEventListener("keydown", go);
-  return () => widget?.removeEventListener("keydown", go);
-}
-
 interface ToolbarProps {
   readonly state: GraphPicture;
   readonly size: () => SheetSize;
@@ -132,20 +124,6 @@ function Toolbar({ state, size }: ToolbarProps) {
         wheel: zoom
       </span>
     </div>
-  );
-}
-
-function Tool(props: {
-  readonly name: string;
-  readonly keys: string;
-  readonly act: () => void;
-  readonly text: string;
-}) {
-  const { name, keys, act, text } = props;
-  return (
-    <button type="button" aria-label={name} title={keys ? `${name} (${keys})` : name} onClick={act}>
-      {text}
-    </button>
   );
 }
 
@@ -262,7 +240,10 @@ function Legend({ state }: { readonly state: GraphPicture }) {
               : amountOf(part * most, look.fill)}
           </li>
         ))}
-      <li>edges: as wide as their bytes</li>
+      <li>
+        edges: as wide as their bytes
+        {scene.edges.some(({ sources, route }) => !sources.length && route.length) && "; dotted: control"}
+      </li>
       {look.critical && (
         <li>
           <i class="critical" />

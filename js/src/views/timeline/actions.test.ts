@@ -1,5 +1,7 @@
 import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, test } from "vitest";
+import { pathText } from "../../analysis/critical_path.ts";
+import { RECEDING } from "../../analysis/spans.ts";
 import { executionsOf } from "../../analysis/testing.ts";
 import { OPTIONS } from "../../data/protocol.ts";
 import { NO_TRANSFERS } from "../../engine/testing.ts";
@@ -27,6 +29,9 @@ beforeEach(() => {
     nodes: { names: NAMES, ops: ["Op"], op: new Int32Array(3), devices: ["/device:cpu:0"] },
     executions: { ...once, node: once.node.map((index) => index >> 1) },
     traces: { stack: new Int32Array(3).fill(-1) },
+    // a and c are on the critical path, b could end 2 µs later; of step 1 nothing is known
+    late: (name: string) =>
+      name === "critical.execution_slack" ? Int32Array.of(-2, -1, 2, -1, -2, -1) : undefined,
   };
   const options = Object.fromEntries(OPTIONS.map(({ key, default: usual }) => [key, usual]));
   store = {
@@ -95,6 +100,30 @@ describe("keys", () => {
     expect(state.highlightedSlices.value).toBe(2);
   });
 
+  test("p goes along the critical path, and stays at its ends", () => {
+    const seen = [false, false, false, true, true].map((shiftKey) => {
+      press("p", { shiftKey });
+      return chosen();
+    });
+    expect(seen).toEqual(["a", "c", "c", "a", "a"]);
+    press("ArrowDown");
+    press("p", { shiftKey: true });
+    expect(chosen()).toBe("a"); // the one before b
+  });
+
+  test("c shows the critical path, and lets recede what is not on it unless something is highlighted", () => {
+    const colours = () =>
+      state.painted.value.flatMap(({ colour }) => Array.from(colour, (each) => each >= RECEDING));
+    expect(colours()).not.toContain(true);
+    press("c");
+    expect([state.showsPath.value, colours().filter(Boolean)]).toEqual([true, [true]]);
+    expect(state.path.value.map((each) => state.nameAt(each))).toEqual(["a", "c"]);
+    store.search.value = "B";
+    expect(colours().filter(Boolean)).toHaveLength(4);
+    press("c");
+    expect(state.showsPath.value).toBe(false);
+  });
+
   test("brackets go from step to step, Home shows all", () => {
     press("]");
     expect(state.visibleTime.value).toEqual({ from: 0, to: 312 }); // 300 and 2 % of air at both sides, moved into the whole
@@ -137,6 +166,18 @@ describe("keys", () => {
     expect(press("a", { ctrlKey: true })).toEqual([false]);
     expect(press("w")).toEqual([true]);
   });
+});
+
+test("how a slice stands to the critical path is told", () => {
+  const slack = Int32Array.of(-2, -1, 0, 1500);
+  const texts = Array.from(slack, (_, row) => pathText(slack, row));
+  expect(texts).toEqual([
+    "on it",
+    "",
+    "not on it: could end less than 1 µs later",
+    "not on it: could end 1.50 ms later",
+  ]);
+  expect(pathText(null, 0)).toBe("");
 });
 
 describe("the state", () => {

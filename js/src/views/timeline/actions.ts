@@ -74,6 +74,21 @@ export function chooseHighlighted(state: TimelineState, by: 1 | -1): void {
   );
 }
 
+/** Draw the critical path, or no longer. */
+export function togglePath({ showsPath, slack }: TimelineState): void {
+  showsPath.value = !showsPath.value && slack.value !== null;
+}
+
+/** Go to the next slice of the critical path, or to the one before. */
+export function chooseOnPath(state: TimelineState, by: 1 | -1): void {
+  const { current, path } = state;
+  const at = path.value.findIndex((each) => samePosition(each, current.value));
+  const here = current.value ? state.spanOf(current.value).from : 0;
+  const after = path.value.findIndex((each) => state.spanOf(each).from >= here);
+  const next = at >= 0 ? at + by : by > 0 ? after : after - 1;
+  choose(state, path.value[Math.max(next, 0)] ?? path.value.at(-1) ?? null);
+}
+
 /** See the next step, or the one before. */
 export function chooseStep(state: TimelineState, by: 1 | -1): void {
   const { steps, end } = state.layout.value;
@@ -170,6 +185,8 @@ const ACTIONS: Readonly<Record<string, (state: TimelineState, shift: boolean) =>
   ArrowDown: (state) => cross(state, 1),
   ArrowUp: (state) => cross(state, -1),
   g: showGap,
+  c: togglePath,
+  p: (state, shift) => chooseOnPath(state, shift ? -1 : 1),
   n: (state, shift) => chooseHighlighted(state, shift ? -1 : 1),
   "]": (state) => chooseStep(state, 1),
   "[": (state) => chooseStep(state, -1),
@@ -324,15 +341,4 @@ function turn(state: TimelineState, stage: PointerArea, event: WheelEvent): void
   } else return;
   hover(state, null);
   event.preventDefault();
-}
-
-/** Listen to the search box of the widget that an element lies in; returns what ends this. */
-export function followSearchBox(state: TimelineState, within: Element): () => void {
-  const widget = within.closest<HTMLElement>(".tfprof");
-  const go = (event: KeyboardEvent): void => {
-    const isBox = event.target instanceof Element && event.target.matches("input[type=search]");
-    if (event.key === "Enter" && isBox) chooseHighlighted(state, event.shiftKey ? -1 : 1);
-  };
-  widget?.addEventListener("keydown", go);
-  return () => widget?.removeEventListener("keydown", go);
 }

@@ -81,6 +81,7 @@ const state = {
   transferAt: () => -1,
   store: { shown: { accelerators }, options: { value: { timing: "exact" } } },
   slices: { value: profile.executions },
+  slack: { value: null },
   deviceName: (device: number) => deviceLabel(profile.nodes.devices[device] ?? ""),
   executionAt: ({ lane, slice }: { lane: number; slice: number }) => track?.lanes[lane]?.execution[slice],
 } as unknown as TimelineState;

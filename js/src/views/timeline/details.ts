@@ -1,5 +1,6 @@
 // A slice, a transfer, and the use of a device, in words.
 
+import { pathText } from "../../analysis/critical_path.ts";
 import { ownLine } from "../../analysis/frames.ts";
 import { type DeviceUse, firstAbove, laneNumber } from "../../analysis/lanes.ts";
 import { shapesOf } from "../../analysis/selected.ts";
@@ -90,6 +91,7 @@ export function detailsOf(state: TimelineState, place: SlicePosition): Details |
     ["FLOPs", floatOpsOf(state.profile.value, node, step, micros)],
     ["memory", bytes > 0 ? `${shortBytes(bytes)} requested in this step` : ""],
     ["step", steps.length > 1 ? `${steps[step]} ${stepNames[step] ?? ""}`.trim() : ""],
+    ["critical path", pathText(state.slack.value, execution)],
     ["source", sourceOf(state.profile.value, node, step)],
   ];
   return { name, facts: facts.filter(([, value]) => value) };

@@ -60,6 +60,7 @@ class Painter {
       paintOutline(context, plot, state, row, state.hovered.value, { colour: palette.text, thickness: 1 });
       paintOutline(context, plot, state, row, state.current.value, { colour: palette.accent, thickness: 2 });
     }
+    if (state.showsPath.value) paintPath(context, plot, state, frame, palette);
     paintArrows(context, plot, state, frame, palette);
     paintHead(context, plot, layout, palette, (step) => state.stepLabel(step));
   }
@@ -237,6 +238,54 @@ function middleOf(state: TimelineState, { scrolled }: CanvasSize, lane: number):
   return row ? headHeight(state.layout.value) + row.top - scrolled + row.height / 2 : 0;
 }
 
+/** The farthest beyond the edge of the plot that a line is drawn to. */
+const BEYOND = 100;
+
+/** Draw the critical path: a line along the lower edge of its slices, and from each to the next of its step. */
+function paintPath(
+  context: CanvasRenderingContext2D,
+  plot: TimeArea,
+  state: TimelineState,
+  { scrolled }: CanvasSize,
+  palette: Palette,
+): void {
+  const head = headHeight(state.layout.value);
+  const edges = new Map(
+    state.rows.value.map((row) => [row.lane, head + row.top - scrolled + sliceHeight(row)]),
+  );
+  const { step } = state.slices.value;
+  const x = (time: number): number =>
+    Math.min(Math.max(positionOf(plot, time), plot.left - BEYOND), plot.right + BEYOND);
+  context.save();
+  clipLanes(context, plot, head);
+  context.strokeStyle = palette.warning;
+  context.lineWidth = 2;
+  context.beginPath();
+  let [last, reached, height] = [-1, 0, 0];
+  for (const place of state.path.value) {
+    const { from, to } = state.spanOf(place);
+    const [left, right, y] = [x(from), x(to), edges.get(place.lane) ?? 0];
+    const of = step[state.executionAt(place)] as number;
+    if (of !== last) context.moveTo(left, y);
+    // What is shorter than a pixel adds nothing to the line.
+    else if (y !== height || left - reached >= 1) context.lineTo(left, y);
+    if (of !== last || y !== height || right - reached >= 1) {
+      context.lineTo(right, y);
+      reached = right;
+    }
+    [last, height] = [of, y];
+  }
+  context.stroke();
+  context.restore();
+}
+
+/** Paint nothing but in the lanes. */
+function clipLanes(context: CanvasRenderingContext2D, plot: TimeArea, head: number): void {
+  context.beginPath();
+  context.rect(plot.left, head, plot.right - plot.left, plot.bottom);
+  context.clip();
+}
+
 const HEAD = 4;
 
 /** Draw the arrows of the chosen slice: from the end of what makes a tensor to the start of what takes it. */
@@ -250,9 +299,7 @@ function paintArrows(
   const arrows = state.arrows.value;
   if (!arrows.length) return;
   context.save();
-  context.beginPath();
-  context.rect(plot.left, headHeight(state.layout.value), plot.right - plot.left, plot.bottom);
-  context.clip();
+  clipLanes(context, plot, headHeight(state.layout.value));
   context.strokeStyle = context.fillStyle = palette.accent;
   context.lineWidth = 1.2;
   for (const { source, target } of arrows) {
@@ -334,6 +381,7 @@ export function paintOnChange(
       state.current,
       state.range,
       state.arrows,
+      state.showsPath,
     ])
       void each.value;
     painting.ask();

@@ -2,6 +2,7 @@
 
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { wholeLayout } from "../../analysis/cell_lanes.ts";
+import { rowsOnPath, slackOf } from "../../analysis/critical_path.ts";
 import { flowsOf } from "../../analysis/flows.ts";
 import { type DeviceUse, isContext, type Lane, type Track, useOf } from "../../analysis/lanes.ts";
 import { nodesFound } from "../../analysis/selected.ts";
@@ -56,6 +57,11 @@ export class TimelineState {
   readonly pointed = signal({ x: 0, y: 0 });
   readonly current: Signal<SlicePosition | null> = signal(null);
   readonly range: Signal<Viewport | null> = signal(null);
+  /** How much later each execution could end, null where that is not known; and the slices of the critical path. */
+  readonly slack: ReadonlySignal<Int32Array | null>;
+  readonly path: ReadonlySignal<readonly SlicePosition[]>;
+  /** Whether the path is drawn, and what has slack recedes. */
+  readonly showsPath: Signal<boolean> = signal(false);
   /** Whether the pointer is marking the range now. */
   readonly isMarking: Signal<boolean> = signal(false);
   /** The arrows to and from the chosen slice, each from a slice to a slice. */
@@ -87,6 +93,7 @@ export class TimelineState {
     const selected = selectedNodes(store);
     const found = computed(() => nodesFound(this.profile.value.nodes, store.search.value));
     this.highlighted = computed(() => either(found.value, selected.value));
+    this.slack = computed(() => slackOf(this.profile.value));
     this.painted = computed(() =>
       paintedLanes(
         this.profile.value,
@@ -94,6 +101,7 @@ export class TimelineState {
         this.layout.value,
         this.highlighted.value,
         this.hasRoles.value && !this.isByType.value ? roles.value : null,
+        this.showsPath.value ? this.slack.value : null,
       ),
     );
     this.small = computed(() => {
@@ -102,11 +110,18 @@ export class TimelineState {
       return { layout, painted: paintedLanes(profile, slices, layout, highlighted) };
     });
     const positions = computed(() => positionsOf(this.lanes.value, this.slices.value.node.length));
+    const at = (row: number) => ({
+      lane: positions.value.lane[row] as number,
+      slice: positions.value.slice[row] as number,
+    });
+    this.path = computed(() =>
+      rowsOnPath(this.profile.value, this.slack.value, this.layout.value.start)
+        .map(at)
+        .filter(({ lane }) => lane >= 0),
+    );
     this.arrows = computed(() => {
       const row = this.current.value ? this.executionAt(this.current.value) : -1;
       if (row < 0) return [];
-      const { lane, slice } = positions.value;
-      const at = (each: number) => ({ lane: lane[each] as number, slice: slice[each] as number });
       return flowsOf(this.profile.value, this.slices.value, this.layout.value, row)
         .map(({ source, target }) => ({ source: at(source), target: at(target) }))
         .filter(({ source, target }) => source.lane >= 0 && target.lane >= 0);

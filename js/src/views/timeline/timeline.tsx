@@ -7,15 +7,17 @@ import { PARTS } from "../../analysis/spans.ts";
 import { CATEGORIES } from "../../data/chart_words.ts";
 import { ROLES } from "../../engine/layers.ts";
 import type { Store } from "../../state/store.ts";
+import { followSearch, Tool } from "../../ui/toolbar.tsx";
 import {
   chooseHighlighted,
+  chooseOnPath,
   chooseStep,
   followPointer,
-  followSearchBox,
   onTimelineKey,
   showAll,
   showGap,
   showMarked,
+  togglePath,
   zoom,
 } from "./actions.ts";
 import { ChosenSlice, DetailsCard, MarkedRange } from "./chosen.tsx";
@@ -33,7 +35,8 @@ export function Timeline({ store }: { readonly store: Store }) {
   const isNothing = !state.range.value && !state.current.value;
   useLayoutEffect(() => state.settle(), [state, layout]);
   useEffect(() => {
-    if (hasSlices && section.current) return followSearchBox(state, section.current);
+    if (hasSlices && section.current)
+      return followSearch(section.current, (by) => chooseHighlighted(state, by));
     return undefined;
   }, [state, hasSlices]);
   if (!hasSlices) return <EmptyTimeline state={state} />;
@@ -58,6 +61,12 @@ export function Timeline({ store }: { readonly store: Store }) {
             {name}
           </li>
         ))}
+        {state.showsPath.value && (
+          <li>
+            <i style={{ background: "var(--warning)" }} />
+            {pathLegend(state)}
+          </li>
+        )}
         {layout.transfers > 0 && (
           <li>
             <i class="hatched" />
@@ -84,6 +93,15 @@ function legendOf(state: TimelineState): readonly (readonly [name: string, colou
   return [...(isByType ? types : passes), ...above];
 }
 
+/** The critical path is known of the replayed steps, which may be some of many. */
+function pathLegend(state: TimelineState): string {
+  const { step } = state.slices.value;
+  const known = new Set(state.path.value.map((place) => step[state.executionAt(place)])).size;
+  const all = state.layout.value.steps.length;
+  const where = known < all ? `, known of ${known} of ${all} steps` : "";
+  return `critical path${where}; faded: could end later`;
+}
+
 /** What there is to see, for who does not see it. */
 function summaryOf(state: TimelineState): string {
   const { steps, slices, transfers } = state.layout.value;
@@ -91,7 +109,9 @@ function summaryOf(state: TimelineState): string {
   const count = steps.length === 1 ? "1 step" : `${steps.length} steps`;
   const moved = transfers ? ` and ${transfers.toLocaleString("en")} transfers` : "";
   const executions = (slices - transfers).toLocaleString("en");
-  return `timeline of ${executions} executions${moved} in ${count}. ${devices.join(". ")}`;
+  const onPath = state.path.value.length.toLocaleString("en");
+  const path = state.slack.value ? [`critical path: ${onPath} executions`] : [];
+  return `timeline of ${executions} executions${moved} in ${count}. ${[...devices, ...path].join(". ")}`;
 }
 
 /** The painting, which follows the state by itself; `summary` says what is to be seen. */
@@ -182,6 +202,23 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
           }}
         />
       )}
+      {state.slack.value && (
+        <fieldset aria-label="critical path">
+          <Tool
+            name="critical path"
+            keys="c"
+            isOn={state.showsPath.value}
+            act={() => togglePath(state)}
+            text="critical path"
+          />
+          {state.showsPath.value && (
+            <>
+              <Tool name="previous on the path" keys="P" act={() => chooseOnPath(state, -1)} text="‹" />
+              <Tool name="next on the path" keys="p" act={() => chooseOnPath(state, 1)} text="›" />
+            </>
+          )}
+        </fieldset>
+      )}
       {highlighted !== null && (
         <fieldset aria-label="found and selected">
           <Tool
@@ -195,8 +232,8 @@ function Toolbar({ state }: { readonly state: TimelineState }) {
         </fieldset>
       )}
       <span class="hint">
-        drag: pan · shift + drag: mark · ctrl or ⌘ + wheel: zoom (wheel alone once focused) · keys: w s a d,
-        arrows, Enter, f, g, m, [ ], n
+        drag: pan · shift + drag: mark · ctrl or ⌘ + wheel: zoom · keys: w s a d, arrows, Enter, f, g, m, [ ],
+        n, c, p
       </span>
     </div>
   );
@@ -224,20 +261,6 @@ function Switch(props: {
         </label>
       ))}
     </div>
-  );
-}
-
-function Tool(props: {
-  readonly name: string;
-  readonly keys: string;
-  readonly act: () => void;
-  readonly text: string;
-}) {
-  const { name, keys, act, text } = props;
-  return (
-    <button type="button" aria-label={name} title={`${name} (${keys})`} onClick={act}>
-      {text}
-    </button>
   );
 }
 
