@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import pytest
 import tensorflow as tf
 
 from tests.capturing.program_steps import Captured, capturing, function
-from tfprof_widget.capturing.called_functions import CalledFunctions
+from tfprof_widget.capturing import called_functions
+from tfprof_widget.capturing.called_functions import MOST_LOOKED_AT, CalledFunctions, users_code
 
 ELEMENTS = 8
 FLOPS = 2 * 4 * 5 * 6
@@ -118,3 +121,54 @@ def test_function_is_kept_once(calls: int) -> None:
     for _ in range(calls):
         functions.add_of_data(dataset)
     assert len(functions.data_graphs()) == 1
+
+
+def test_functions_that_no_window_may_have_recorded_are_not_kept() -> None:
+    """Half a megabyte each: a program that calls `predict` thousands of times makes as many."""
+    functions, kept = CalledFunctions(), mapped()
+    functions.add_of_data(kept, is_recorded=False)
+    functions.add_of_data(mapped(), is_recorded=False)
+    gc.collect()
+    assert functions.data_graphs() == []
+    functions.keep_data()  # a window is opened, and only the first dataset is there still
+    functions.add_of_data(mapped(), is_recorded=True)
+    del kept
+    gc.collect()
+    assert len(functions.data_graphs()) == 2
+
+
+def test_datasets_of_a_capture_are_kept_from_when_a_window_opens() -> None:
+    with capturing() as captured:
+        source = captured.recorder
+        source.release_profiler()
+        source.keep_functions_of_data(mapped())
+        source.keep_functions_of_data(there := mapped())
+        gc.collect()
+        source.windows.open()
+        assert len(source.functions.data_graphs()) == 1
+        del there
+
+
+class Item:
+    """Refers to many others, as the objects behind a library's adapters do."""
+
+    def __init__(self, items: list[Item]) -> None:
+        for number in range(200):
+            setattr(self, f"item_{number}", items)
+        self.others = dict.fromkeys(range(9), self)
+
+
+def test_search_for_the_users_code_looks_at_few_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is behind a library's adapter is all of Keras, and each object is met from hundreds of others."""
+    items: list[Item] = []
+    items += [Item(items) for _ in range(1000)]
+    looked, original = [], called_functions._behind
+
+    def behind(found: Any) -> Any:
+        for each in original(found):
+            looked.append(found)
+            yield each
+
+    monkeypatch.setattr(called_functions, "_behind", behind)
+    assert users_code(partial(print, *items)) is None
+    assert len(looked) < 2 * MOST_LOOKED_AT

@@ -16,6 +16,7 @@ import pytest
 
 import tfprof_widget as tfprof
 from tests.jobs.programs import RUN, Outcome, ended, run, started
+from tfprof_widget.jobs.directory import JobDirectory
 
 PATIENCE = 240.0
 
@@ -124,6 +125,7 @@ def test_running_job_is_seen_asked_and_ends_as_it_would(job: Job) -> None:
     assert "tfprof" not in error[error.index("Traceback") :]
     assert "The profile is " in " ".join(told.split())
     assert "The page is " in " ".join(told.split())
+    assert not re.search(r"\bcells?\b", told)
     assert "product" not in told  # which took next to nothing
 
     state = job.state()
@@ -182,6 +184,8 @@ def test_forked_process_and_its_parent_have_files_of_their_own(confidential: tup
     states = {path.parent.name: json.loads(path.read_bytes()) for path in folder.glob("jobs/*/*/state.json")}
     assert sorted(state["status"] for state in states.values()) == ["ended", "failed"]
     assert {state["steps"] for state in states.values()} == {30}
+    ends = [(seen.status, seen.state.exit_code, seen.last_words) for seen in JobDirectory(folder / "jobs").look()]
+    assert sorted(ends) == [("ended", 0, ""), ("failed", 1, "ValueError")]
     profile = tfprof.load(folder / "jobs")
     assert set(profile.step_workers) == set(states)
     assert "train" in profile.step_names
@@ -190,7 +194,7 @@ def test_forked_process_and_its_parent_have_files_of_their_own(confidential: tup
 def test_nothing_of_the_source_is_in_the_bytes(confidential: tuple[Path, Outcome]) -> None:
     folder, outcome = confidential
     files = [path for path in (*folder.glob("jobs/**/*"), folder / "page.html") if path.is_file()]
-    assert len(files) == 5
+    assert len(files) == 6
     page = (folder / "page.html").read_text(encoding="utf-8")
     texts = {str(path): path.read_bytes() for path in files} | {"json": outcome.out.partition("caught")[2].encode()}
     parts = list(parts_of(page))

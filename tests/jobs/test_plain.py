@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.jobs.programs import RUN, ended, run, started
+from tfprof_widget.jobs.directory import JobDirectory
 
 FACTS = """
 import atexit, os, pickle, signal, sys, threading, time
@@ -46,6 +47,8 @@ PROGRAMS = {
     "exit raised": ("raise SystemExit(9)", ("prog.py",), 9),
     "own hook": ("import sys\nsys.excepthook = lambda *told: print('hooked', told[1])\n1 / 0", ("prog.py",), 1),
     "at once": ("import os\nos._exit(5)", ("prog.py",), 5),
+    "at once, unflushed": ("import os\nprint('lost', end='')\nos._exit(status=0)", ("prog.py",), 0),
+    "exit caught": ("import sys\ntry: sys.exit(3)\nexcept SystemExit as error: print(error.code)", ("prog.py",), 0),
     "interrupted": (
         "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nimport time\ntime.sleep(9)",
         ("prog.py",),
@@ -96,10 +99,27 @@ def test_users_own_sitecustomize_runs_once_and_the_path_stays(tmp_path: Path) ->
     assert captured.out == f"customized\n{plain.out}"  # once more where `tfprof` itself began
 
 
+ZERO = "ZeroDivisionError: division by zero (prog.py:3)"
+
+
 @pytest.mark.parametrize(
     ("source", "status", "code", "words"),
     [
         ("pass", "ended", 0, ""),
+        ("raise SystemExit(9)", "failed", 9, "exit code 9"),
+        ("raise SystemExit('no data')", "failed", 1, "exit code 1"),
+        ("raise SystemExit(-1)", "failed", 255, "exit code 255"),
+        ("raise SystemExit(256)", "ended", 0, ""),
+        ("quit(4)", "failed", 4, "exit code 4"),
+        ("import os\nos._exit(5)", "failed", 5, "exit code 5"),
+        ("import os\nos._exit(0)", "ended", 0, ""),
+        ("import os, sys\nsys.excepthook = lambda *_: os._exit(6)\n1 / 0", "failed", 6, ZERO),
+        ("import sys\nsys.excepthook = lambda *_: sys.exit(7)\n1 / 0", "failed", 7, "exit code 7"),
+        ("import atexit, os\natexit.register(lambda: os._exit(8))", "failed", 8, "exit code 8"),
+        ("import sys\ntry: sys.exit(3)\nexcept SystemExit: pass", "ended", 0, ""),
+        ("import sys\ntry: sys.exit(3)\nfinally: 1 / 0", "failed", 1, ZERO),
+        ("import sys\ntry: sys.exit(3)\nexcept SystemExit: raise SystemExit(1)", "failed", 1, "exit code 1"),
+        ("import os\nif not os.fork(): raise SystemExit(4)\nos.wait()", "ended", 0, ""),
         ("1 / 0", "failed", 1, "ZeroDivisionError: division by zero (prog.py:1)"),
         ("import sys\nsys.exit(3)", "failed", 3, "exit code 3"),
         ("import sys\nsys.exit('no data')", "failed", 1, "no data"),
@@ -110,9 +130,39 @@ def test_users_own_sitecustomize_runs_once_and_the_path_stays(tmp_path: Path) ->
 def test_how_it_ended_is_told(source: str, status: str, code: int, words: str, tmp_path: Path) -> None:
     (tmp_path / "prog.py").write_text(source, encoding="utf-8")
     outcome = run("--out", "jobs", "prog.py", folder=tmp_path)
-    (state,) = (json.loads(path.read_bytes()) for path in tmp_path.glob("jobs/*/*/state.json"))
-    assert (state["status"], state["exit_code"], state["last_words"]) == (status, code, words)
+    (seen,) = JobDirectory(tmp_path / "jobs").look()
+    assert (seen.status, seen.state.exit_code, seen.last_words) == (status, code, words)
     assert "TensorFlow was not imported" in outcome.err
+
+
+# Crashes in the code that TensorFlow's libraries, or the C library, run on the way out.
+CRASHING = """
+import ctypes
+library = ctypes.CDLL(None)
+library.on_exit(library.abort, None)
+"""
+
+
+def test_code_is_not_known_where_the_process_crashes_on_its_way_out(tmp_path: Path) -> None:
+    (tmp_path / "prog.py").write_text(CRASHING, encoding="utf-8")
+    assert run("--out", "jobs", "prog.py", folder=tmp_path).code == -signal.SIGABRT
+    (seen,) = JobDirectory(tmp_path / "jobs").look()
+    assert (seen.status, seen.state.exit_code) == ("ended", None)
+
+
+def test_code_is_not_known_where_the_c_library_does_not_tell_it(tmp_path: Path) -> None:
+    (tmp_path / "prog.py").write_text("import sys\nsys.modules['ctypes'] = None\nsys.exit(3)", encoding="utf-8")
+    assert run("--out", "jobs", "prog.py", folder=tmp_path).code == 3
+    (seen,) = JobDirectory(tmp_path / "jobs").look()
+    assert (seen.state.exit_code, seen.last_words) == (None, "exit code 3")
+
+
+def test_words_of_an_exit_do_not_tell_of_the_source(tmp_path: Path) -> None:
+    (tmp_path / "prog.py").write_text("import sys\nsys.exit('no file /home/me/secret.csv')", encoding="utf-8")
+    run("--no-source", "--out", "jobs", "prog.py", folder=tmp_path)
+    (seen,) = JobDirectory(tmp_path / "jobs").look()
+    assert (seen.status, seen.state.exit_code, seen.last_words) == ("failed", 1, "exit code 1")
+    assert not [path for path in tmp_path.glob("jobs/*/*/*") if b"secret" in path.read_bytes()]
 
 
 def test_signal_is_answered_while_the_main_thread_is_in_a_library(tmp_path: Path) -> None:
@@ -132,8 +182,39 @@ def test_signal_is_answered_while_the_main_thread_is_in_a_library(tmp_path: Path
     assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGTERM)
     assert ended(process).code == 143
-    (state,) = (json.loads(path.read_bytes()) for path in tmp_path.glob("jobs/*/*/state.json"))
-    assert (state["status"], state["last_words"]) == ("interrupted", "SIGTERM")
+    (seen,) = JobDirectory(tmp_path / "jobs").look()
+    assert (seen.status, seen.state.exit_code, seen.last_words) == ("interrupted", 143, "SIGTERM")
+
+
+# A module of the package's name, whose function is told to end while it holds a lock that the hand-in takes.
+OWN_WORK = """
+import os, signal, time, types
+module = types.ModuleType("tfprof_widget.at_work")
+exec('''
+import os, signal, threading
+lock = threading.Lock()
+def work():
+    with lock:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return sum(range(1000))
+''', vars(module))
+task = signal.getsignal(signal.SIGTERM).__self__
+task.reporter.look = lambda: print("free" if module.lock.acquire(timeout=5) else "held", flush=True)
+module.work()
+print("worked", flush=True)
+while True:
+    time.sleep(0.1)
+"""
+
+
+def test_signal_waits_for_the_packages_own_code(tmp_path: Path) -> None:
+    """Else the process would wait for ever for a lock that its main thread holds: that of a trace which it reads."""
+    (tmp_path / "prog.py").write_text(OWN_WORK, encoding="utf-8")
+    outcome = run("--out", "jobs", "prog.py", folder=tmp_path)
+    assert outcome.out == "worked\nfree\n"
+    assert outcome.code in (-signal.SIGTERM, 143)
+    (seen,) = JobDirectory(tmp_path / "jobs").look()
+    assert (seen.status, seen.state.exit_code) == ("interrupted", outcome.code)
 
 
 @pytest.mark.parametrize(

@@ -318,8 +318,9 @@ def load(
     the `.xplane.pb` files of TensorFlow's own profiler; from a log directory of TensorBoard the newest run is loaded.
     A directory that `tfprof run` wrote to gives its tasks as workers.
     `checkpoint` is the path of a TensorFlow checkpoint. With `client`, a `distributed.Client`, the workers of its Dask
-    cluster read the run metadata, so these must lie where the workers can read them. A damaged file is an error; with
-    `errors="skip"` the others are loaded, a warning names what was skipped, and `skipped` of the profile says why.
+    cluster read the run metadata, or the tasks of jobs, so these must lie where the workers can read them. A damaged
+    file is an error; with `errors="skip"` the others are loaded, a warning names what was skipped, and `skipped` of the
+    profile says why.
 
     >>> from importlib.resources import files
     >>> recorded = files("tfprof_widget") / "recorded"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -10,6 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 from types import CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from tfprof_widget.ingest.flops.operation import computes_nothing
 from tfprof_widget.ingest.parts.names import data_scope
@@ -30,7 +32,8 @@ class CalledFunctions:
     """The functions called so far, by the names that the runtime has for them.
 
     They are kept until the capture is over: TensorFlow drops a function with the last reference to it. The functions
-    that they call in turn are found in their graphs.
+    that they call in turn are found in their graphs. Functions of datasets are kept only once they may be in a
+    recording: each call of `predict` makes a dataset with functions of its own, which take half a megabyte.
     """
 
     def __init__(self) -> None:
@@ -38,6 +41,7 @@ class CalledFunctions:
         self._known: dict[str, Any] = {}
         self.pipelines: list[tuple[DataFunction, ...]] = []
         self._data: dict[str, Any] = {}
+        self._unrecorded: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self._code: dict[str, Any] = {}
         self._repeats: dict[str, bool] = {}
         self._traced_times: dict[int, int] = {}
@@ -51,15 +55,20 @@ class CalledFunctions:
                 self.labels[text] = label
         return text
 
-    def add_of_data(self, dataset: Any) -> None:
-        """Keep the functions that a dataset calls, such as that of a `map`; those of two places have two labels."""
+    def add_of_data(self, dataset: Any, *, is_recorded: bool = True) -> None:
+        """Take the functions that a dataset calls, such as that of a `map`; those of two places have two labels.
+
+        They are kept if ops are recorded now, or once they will be while the dataset is there.
+        """
         wrappers = [wrapper for stage in stages_of(dataset) for wrapper in stage._functions()]
         for wrapper in wrappers:
             function = wrapper.function
             name = _name_of(function)
             if name in self._data:
                 continue
-            self._data[name] = function
+            (self._data if is_recorded else self._unrecorded)[name] = function
+            if name in self.labels:
+                continue
             code = getattr(wrapper._func, "__code__", wrapper._func)
             scope = data_scope(name)
             labels = chain([scope], (f"{scope}_{number}" for number in count(1)))
@@ -67,6 +76,11 @@ class CalledFunctions:
         pipeline = pipeline_of(dataset, self.labels, _name_of, op_types)
         if pipeline not in self.pipelines and len(self.pipelines) < MOST_PIPELINES:
             self.pipelines.append(pipeline)
+
+    def keep_data(self) -> None:
+        """Keep the functions of all datasets that are there: from now on ops are recorded."""
+        self._data.update(self._unrecorded)
+        self._unrecorded.clear()
 
     def were_traced(self, function: Any) -> bool:
         """Whether a tf.function has been traced since this was last asked of it, or ever; False of what is none.
@@ -113,7 +127,7 @@ class CalledFunctions:
         return [(name, function.graph) for name, function in self._known.items() if name in executed]
 
     def data_graphs(self) -> list[tuple[str, Any]]:
-        """The FuncGraphs of the functions that datasets call."""
+        """The FuncGraphs of the functions that datasets call, and that may have been recorded."""
         return [(name, function.graph) for name, function in self._data.items()]
 
 
@@ -244,20 +258,22 @@ def users_code(called: Any) -> CodeLine | None:
     >>> users_code(len) is None
     True
     """
-    known: set[int] = set()
-    waiting = [(called, 0)]
-    while waiting and len(known) < MOST_LOOKED_AT:
-        each, depth = waiting.pop(0)
-        if id(each) in known:
-            continue
-        known.add(id(each))
+    known = {id(called)}
+    waiting = deque([(called, 0)])
+    while waiting:
+        each, depth = waiting.popleft()
         code = _code_of(each)
         if code is not None and not is_of_library(code.co_filename):
             name = type(each).__name__ if code.co_name == "__getitem__" else code.co_name
             return CodeLine(code.co_filename, code.co_firstlineno, name)
         if depth < DEEPEST:
             with suppress(Exception):  # objects may have odd attributes
-                waiting += [(inner, depth + 1) for inner in _behind(each)]
+                for inner in _behind(each):
+                    if len(known) >= MOST_LOOKED_AT:
+                        break
+                    if id(inner) not in known:
+                        known.add(id(inner))
+                        waiting.append((inner, depth + 1))
     return None
 
 

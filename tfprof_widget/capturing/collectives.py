@@ -32,7 +32,8 @@ COLLECTIVE = "Collective"
 
 HOW_TO_RECORD_COLLECTIVES = (
     "so only the times of its steps are here: TensorFlow's profiler may crash the process in collectives (that of 2.21 "
-    "crashed 15 of 25 pairs of workers); to record ops anyway: capture(collectives=True), %%tfprof --collectives"
+    "crashed 15 of 25 pairs of workers); to record ops anyway: capture(collectives=True), %%tfprof --collectives, "
+    "tfprof run --collectives"
 )
 
 

@@ -67,8 +67,8 @@ class FunctionSource(SamplingRecorder):
         )
         self.windows = Windows(None, self.traces, self.lock, self.note, self.under_way)
         self.windows.cut, self.windows.affordable_eager = self._cut, self._affordable_eager_seconds
-        self._with_collectives = collectives
-        self._reading = Reading(self.note, kept)
+        self.windows.opened = self.functions.keep_data
+        self._with_collectives, self._reading = collectives, Reading(self.note, kept)
         self._met: set[str] = set()
         self._unrecorded: list[FunctionRun] = []
         self._thread = _Thread()
@@ -115,7 +115,7 @@ class FunctionSource(SamplingRecorder):
         """Keep the functions of a dataset that is iterated."""
         try:
             with self.lock:
-                self.functions.add_of_data(dataset)
+                self.functions.add_of_data(dataset, is_recorded=self.windows.is_open)
         except Exception as error:
             self.note(f"ops of tf.data have no lines and shapes: its functions could not be read ({error_text(error)})")
 

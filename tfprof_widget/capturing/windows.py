@@ -102,8 +102,8 @@ class Windows:
     including their reading, without time in which other processes run: so what is recorded does not depend on how busy
     the machine is. `under_way` are the steps that have begun. `is_wanted` says that another capture waits for the open
     window to be closed. `cuts` has the time by which to call `cut` unless a step has ended before, and `cut` is called
-    after a pause, too. `affordable_eager` tells how long eager ops may be recorded again, so many seconds after the
-    last time. Once `is_over` is set, they are not.
+    after a pause, too; `opened` is called when a window is. `affordable_eager` tells how long eager ops may be recorded
+    again, so many seconds after the last time. Once `is_over` is set, they are not.
 
     >>> windows = Windows(None, TraceStore(print), threading.RLock(), print, set())
     >>> windows.is_open, windows.seconds
@@ -119,8 +119,7 @@ class Windows:
         under_way: Collection[RunUnderWay],
     ) -> None:
         self.profiler = profiler
-        self.is_open = False
-        self.is_careful = False
+        self.is_open = self.is_careful = False
         self.traces = traces
         self.lock = lock
         self.seconds = 0.0
@@ -129,6 +128,7 @@ class Windows:
         self.is_wanted = False
         self.cuts: dict[RunUnderWay, float] = {}
         self.cut: Callable[[], None] = self.close
+        self.opened: Callable[[], None] = lambda: None
         self.paused = Pause((), 0.0)
         self.functions: frozenset[str] = frozenset()
         self.eager_steps = 0
@@ -203,6 +203,7 @@ class Windows:
         self._most_steps = steps
         self.functions = frozenset()
         self.cuts.clear()
+        self.opened()
         self._closed = threading.Event()
         threading.Thread(target=self._watch, args=(self._closed,), name="tfprof_widget", daemon=True).start()
 

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 
 from tfprof_widget.ingest.files.find import natural_order
-from tfprof_widget.ingest.files.jobs import REQUESTS, SNAPSHOT, STATE, TaskFiles, tasks_in
+from tfprof_widget.ingest.files.jobs import EXIT_CODE, REQUESTS, SNAPSHOT, STATE, TaskFiles, tasks_in
 from tfprof_widget.jobs.naming import host_name
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.safely import UNFINISHED
@@ -187,7 +187,7 @@ def _own_files(job: Path) -> Iterator[Path]:
     for folder in (each for each in job.iterdir() if each.is_dir()):
         for file in folder.iterdir():
             is_request = folder.name == REQUESTS and file.suffix == ".json"
-            if is_request or file.name in (STATE, SNAPSHOT) or file.name.startswith(UNFINISHED):
+            if is_request or file.name in (STATE, SNAPSHOT, EXIT_CODE) or file.name.startswith(UNFINISHED):
                 yield file
 
 

@@ -139,6 +139,15 @@ class Reporter:
                 return os.read(self._pipe[0], 64)
         return b""
 
+    def pass_on(self, number: int) -> bool:
+        """Tell the thread that reports of a signal; False where nobody would hear of it."""
+        if self._pipe is None or self._thread is None or not self._thread.is_alive():
+            return False
+        try:
+            return os.write(self._pipe[1], bytes([number])) > 0
+        except OSError:
+            return False
+
     def look(self) -> None:
         """Remember how the capture stands, which nobody can tell once it is over."""
         self._live()
@@ -189,7 +198,7 @@ class Reporter:
             "interval": self.settings.interval,
             "status": status,
             "exit_code": code,
-            "last_words": words if self.settings.with_source else words.partition(":")[0].partition(" (")[0],
+            "last_words": words,
             "answered": self._answered[-MOST_ANSWERED:],
         }
         self._write(self.directory / STATE, json.dumps(told).encode())

@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 
 COLUMNS = 100
 
+_OF_A_CELL = (
+    (" in this cell, or one step in a cell before it,", ""),
+    (
+        "the work ran in another process or had been started before, put the call that runs it into the cell or block",
+        "another process does that, add --follow",
+    ),
+    ("the cell", "the program"),
+)
+"""What sentences say of a cell, and what they say of a program."""
+
 
 def sum_up(reporter: Reporter, capture: Any) -> None:
     """Write the report and the JSON that were asked for, and a paragraph for the user."""
@@ -44,10 +54,21 @@ def _sentence(capture: Any) -> str:
         )
     try:
         if capture.is_empty:
-            return f"{str(capture).splitlines()[0].rstrip('.')}."
-        return str(capture.overview_sentence())
+            return of_program(f"{str(capture).splitlines()[0].rstrip('.')}.")
+        return of_program(capture.overview_sentence())
     except Exception as error:
         return f"The overview is missing ({error_text(error)})."
+
+
+def of_program(sentence: str) -> str:
+    """A sentence about a cell, as it is said of a program.
+
+    >>> of_program("No step runs for 1.50 s of the cell's 2.00 s.")
+    "No step runs for 1.50 s of the program's 2.00 s."
+    """
+    for of_cell, instead in _OF_A_CELL:
+        sentence = sentence.replace(of_cell, instead)
+    return sentence
 
 
 def _place(reporter: Reporter, capture: Any) -> str:

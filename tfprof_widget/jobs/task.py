@@ -11,15 +11,21 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tfprof_widget.ingest.files.jobs import EXIT_CODE, exit_words
 from tfprof_widget.jobs.reporter import Reporter
 from tfprof_widget.jobs.settings import JobSettings, take_folder
+from tfprof_widget.lib.safely import is_own_code
+
+if TYPE_CHECKING:
+    from tfprof_widget.profiles.live import Status
 
 AWAITED = "tensorflow"
 """The capture begins when this is imported; Keras imports it too, if TensorFlow is what it runs on."""
@@ -41,12 +47,77 @@ def begin(folder: str) -> None:
 
 @dataclass(frozen=True)
 class Ending:
-    """How the program ended; `code` is None where that is not known."""
+    """How the program ended; `code` is None where that is not known yet.
 
-    status: str = "ended"
-    code: int | None = 0
+    `words` say why. `bare_words` say it without what may tell of the source, such as the message of an error.
+    """
+
+    status: Status = "ended"
+    code: int | None = None
     words: str = ""
+    bare_words: str = ""
     error: BaseException | None = None
+
+
+def of_error(error: BaseException) -> Ending:
+    """The ending by an error that nobody caught.
+
+    >>> of_error(ValueError("nan")).words
+    'ValueError: nan'
+    """
+    interrupted = isinstance(error, KeyboardInterrupt)
+    status: Status = "interrupted" if interrupted else "failed"
+    return Ending(status, -signal.SIGINT if interrupted else 1, _told(error), type(error).__name__, error)
+
+
+def of_exit(status: Any) -> Ending:
+    """The ending that `sys.exit` asks for; its code is not known, as the program may think better of it.
+
+    >>> of_exit(3).words, of_exit(None).status
+    ('exit code 3', 'ended')
+    """
+    if status is None or (isinstance(status, int) and not status & 0xFF):
+        return Ending()
+    words = exit_words(status & 0xFF if isinstance(status, int) else 1)
+    return Ending("failed", None, words if isinstance(status, int) else str(status), words)
+
+
+def of_signal(number: int) -> Ending:
+    """The ending by a signal.
+
+    >>> of_signal(15).words
+    'SIGTERM'
+    """
+    name = signal.Signals(number).name
+    return Ending("interrupted", -number, name, name)
+
+
+def _told(error: BaseException) -> str:
+    """The error in a line, with the innermost place of the user's code."""
+    told = traceback.format_exception_only(type(error), error)[-1].strip()
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next((f" ({os.path.basename(each.filename)}:{each.lineno})" for each in reversed(frames)), "")  # noqa: PTH119
+    return told + place
+
+
+def note_exit_code(path: Path) -> None:
+    """Let the C library write the code of this process to a file, as one byte, when the process is over.
+
+    Python tells nobody the code of a `SystemExit` that was raised, and by the time that it is known, no Python runs any
+    more. The GNU C library calls a function with the code then; `fputc` is one that fits. What it writes is flushed
+    behind everything else, so the file stays empty where the process crashes on its way out. Elsewhere there is none.
+    """
+    with suppress(Exception):
+        from ctypes import CDLL, c_char_p, c_void_p, cast
+
+        library = CDLL(None)
+        open_file, at_exit = library.fopen, library.on_exit
+        open_file.argtypes, open_file.restype = [c_char_p, c_char_p], c_void_p
+        at_exit.argtypes = [c_void_p, c_void_p]
+        write_byte = cast(library.fputc, c_void_p)
+        file = open_file(os.fsencode(path), b"wbe")
+        if file:
+            at_exit(write_byte, file)
 
 
 class RunningTask:
@@ -59,7 +130,9 @@ class RunningTask:
         self._capturing: Any = None
         self._capture: Any = None
         self._exit: Any = None
-        self._is_ending = self._is_over = self._is_left = False
+        self._ending: Ending | None = None
+        self._exit_at_once = os._exit
+        self._is_ending = self._is_over = self._is_left = self._is_postponed = False
         self._killed_by = 0
         self._lock = threading.RLock()
         self._finder = _Imported(self._start)
@@ -112,23 +185,21 @@ class RunningTask:
         if os.getpid() != self.pid:
             return
         error = getattr(sys, "last_value", None)
-        if error is not None and self._exit is None:
-            interrupted = isinstance(error, KeyboardInterrupt)
-            code = -signal.SIGINT if interrupted else 1
-            self.end(Ending("interrupted" if interrupted else "failed", code, _last_words(error), error))
-        elif self._exit is not None:
-            self.end(_of_exit(*self._exit))
+        if error is not None:
+            self.end(of_error(error))
         else:
-            self.end(Ending())
+            self.end(Ending() if self._exit is None else of_exit(*self._exit))
         if self._killed_by:
             self._die(self._killed_by)
+        if self.reporter.directory is not None:
+            note_exit_code(self.reporter.directory / EXIT_CODE)
 
     def end(self, ending: Ending) -> None:
         """End the capture and hand in what was captured; what fails is told, and changes nothing of how it ends."""
         with self._lock:
             if self._is_ending:
                 return
-            self._is_ending = True
+            self._is_ending, self._ending = True, ending
         try:
             self._release_signals()
             with suppress(ValueError):
@@ -139,7 +210,8 @@ class RunningTask:
                 self._capturing.__exit__(None, ending.error, None)
             elif not self.settings.is_first:
                 return  # a process without TensorFlow, of which nothing is told
-            self.reporter.hand_in(ending.status, ending.code, ending.words)
+            words = ending.words if self.settings.with_source else ending.bare_words
+            self.reporter.hand_in(ending.status, ending.code, words)
         except Exception as error:
             self.reporter.say(f"the profile is not complete ({type(error).__name__}: {error})")
         finally:
@@ -156,20 +228,29 @@ class RunningTask:
         if self._is_ending and not self._is_over:
             self._killed_by = number
             return
-        self.end(_of_signal(number))
+        if is_own_code(frame) and self.reporter.pass_on(number):
+            self._is_postponed = True  # it may hold locks that reading takes, as only its thread can release them
+            return
+        self.end(of_signal(number))
         self._die(number)
 
     def _is_told_to_end(self, number: int) -> None:
-        """Take the same signal in the thread that reports, where the main thread is in a long call of a library."""
+        """Take the same signal in the thread that reports, where the main thread is in a long call of a library.
+
+        Where it was in code of this package, it gets the signal again, until it is not.
+        """
         if number not in DEADLY or signal.getsignal(number) != self._told_to_end:
             return
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             if self._is_ending:
                 return
+            if self._is_postponed:
+                self._is_postponed = False
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
             time.sleep(0.05)
-        self.end(_of_signal(number))
-        os._exit(128 + number)
+        self.end(replace(of_signal(number), code=128 + number))
+        self._exit_at_once(128 + number)
 
     @staticmethod
     def _die(number: int) -> None:
@@ -177,16 +258,29 @@ class RunningTask:
         os.kill(os.getpid(), number)
 
     def _note_exits(self) -> None:
-        """Let `sys.exit` tell its code: nothing else does, where it is asked for."""
-        original = sys.exit
+        """Let `sys.exit` tell what it was given, and `os._exit`, after which nothing else runs, hand in first."""
+        original, at_once = sys.exit, self._exit_at_once
 
         def exit(status: Any = None, /) -> None:
             if threading.current_thread() is threading.main_thread():
                 self._exit = (status,)
             original(status)
 
-        exit.__doc__ = original.__doc__
-        sys.exit = exit  # type: ignore[assignment]
+        def _exit(status: int) -> None:
+            if os.getpid() == self.pid and isinstance(status, int):
+                self._end_at_once(status & 0xFF)
+            at_once(status)
+
+        exit.__doc__, _exit.__doc__ = original.__doc__, at_once.__doc__
+        sys.exit, os._exit = exit, _exit  # type: ignore[assignment]
+
+    def _end_at_once(self, code: int) -> None:
+        """Hand in before `os._exit`; if that has been done by somebody who did not know the code, tell the code."""
+        with suppress(Exception):
+            error = getattr(sys, "last_value", None)  # such as that which a hook of the program's was just shown
+            self.end(replace(of_exit(code) if error is None else of_error(error), code=code))
+            if self._ending is not None and self._ending.code is None and self.reporter.directory is not None:
+                (self.reporter.directory / EXIT_CODE).write_bytes(bytes([code]))
 
     def _after_fork(self) -> None:
         """In a child, leave the parent's capture alone; begin another one, if children are followed."""
@@ -227,26 +321,6 @@ class _Imported(MetaPathFinder):
         return None
 
 
-def _of_exit(status: Any) -> Ending:
-    if status is None or (isinstance(status, int) and not status & 0xFF):
-        return Ending()
-    if isinstance(status, int):
-        return Ending("failed", status & 0xFF, f"exit code {status & 0xFF}")
-    return Ending("failed", 1, str(status))
-
-
-def _of_signal(number: int) -> Ending:
-    return Ending("interrupted", -number, signal.Signals(number).name)
-
-
-def _last_words(error: BaseException) -> str:
-    """The error in a line, with the innermost place of the user's code."""
-    told = traceback.format_exception_only(type(error), error)[-1].strip()
-    frames = traceback.extract_tb(error.__traceback__)
-    place = next((f" ({os.path.basename(each.filename)}:{each.lineno})" for each in reversed(frames)), "")  # noqa: PTH119
-    return told + place
-
-
 def _let_multiprocessing_tell(task: RunningTask) -> None:
     """Let a forked process of multiprocessing, which ends without atexit, end its capture."""
     util: Any = sys.modules.get("multiprocessing.util")
@@ -262,4 +336,7 @@ def _at_end_of_process(task: RunningTask) -> None:
 
 def _end_of_process(task: RunningTask) -> None:
     error = sys.exc_info()[1]  # in flight still, if there is one
-    task.end(Ending(code=None) if error is None else Ending("failed", 1, _last_words(error), error))
+    if isinstance(error, SystemExit):
+        task.end(of_exit(error.code))
+    else:
+        task.end(Ending() if error is None else of_error(error))

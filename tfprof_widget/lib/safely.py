@@ -65,7 +65,7 @@ class Interrupts:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Pass the interrupt on, now or when the package's code is done."""
-        if self.holders and not self.is_reading and _is_ours(frame):
+        if self.holders and not self.is_reading and is_own_code(frame):
             self.received = number, frame
         else:
             self.handler(number, frame)
@@ -124,8 +124,12 @@ def deliver_interrupt() -> None:
         handler.deliver()
 
 
-def _is_ours(frame: FrameType | None) -> bool:
-    """Whether this package, and not the user's code, runs in this frame or called the code that runs in it."""
+def is_own_code(frame: FrameType | None) -> bool:
+    """Whether this package, and not the user's code, runs in this frame or called the code that runs in it.
+
+    >>> is_own_code(None)
+    False
+    """
     innermost = frame
     while frame is not None:
         if str(frame.f_globals.get("__name__", "")).startswith(PACKAGE):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 
 
 def written_count(value: int, scale: int = 1) -> str:
@@ -231,6 +232,7 @@ _OF_LIBRARY = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)  # asked of each frame of thousands of stacks, in which a few hundred files are
 def is_of_library(file: str) -> bool:
     """Whether a file belongs to an installed package or to Python, and not to the user's own code.
 

@@ -30,7 +30,7 @@ def test_workers_that_reduce_together_have_their_steps_timed_and_are_told_why() 
     for printed in workers():
         why, timed = printed.splitlines()
         assert why.startswith("No ops were recorded: this process takes part in collectives of several workers, so ")
-        assert "capture(collectives=True), %%tfprof --collectives" in why
+        assert "capture(collectives=True), %%tfprof --collectives, tfprof run --collectives" in why
         assert timed.startswith("timed: <lambda>: the first ")
         assert f", then {STEPS - 1} of " in timed
 

@@ -16,9 +16,13 @@ import pytest
 from dask import config
 
 import tfprof_widget as tfprof
+from tests.jobs.states import task
 from tests.same import assert_same
 from tests.sketches import protos_of
+from tfprof_widget.ingest.files import loading
 from tfprof_widget.ingest.files.find import File, find_files
+from tfprof_widget.ingest.files.jobs import SNAPSHOT
+from tfprof_widget.ingest.files.loading import read_tasks
 from tfprof_widget.ingest.files.reading import read_on_dask
 from tfprof_widget.ingest.parts.runs import NodeNames
 from tfprof_widget.lib.errors import ProfileError
@@ -51,6 +55,34 @@ def two_workers() -> Iterator[Any]:
 def client() -> Iterator[Any]:
     with two_workers() as connected:
         yield connected
+
+
+def test_tasks_of_jobs_are_read_there(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers merge those that they read, and the profile is the one that is read here; one task is damaged."""
+    for number in range(30):
+        task(tmp_path, f"job-{number % 3}", f"worker-{number}", profiled=True)
+    task(tmp_path, "job-1", "server", profiled=False)
+    with pytest.warns(tfprof.ProfileWarning, match="passed over 1 of 31 tasks: server captured nothing"):
+        expected = tfprof.load(tmp_path)
+    assert len(set(expected.step_workers)) == 30
+    monkeypatch.setattr(loading, "read_tasks", partial(_by_workers_only, os.getpid()))
+    with pytest.warns(tfprof.ProfileWarning):
+        assert_same(tfprof.load(tmp_path, client=client), expected)
+    monkeypatch.undo()
+
+    damaged = tmp_path / "job-2" / "worker-2" / SNAPSHOT
+    damaged.write_bytes(damaged.read_bytes()[:1000])
+    with pytest.raises(ProfileError, match="worker-2"):
+        tfprof.load(tmp_path / "job-2", client=client)
+    with pytest.warns(tfprof.ProfileWarning, match="skipped 1 of 10 tasks"):
+        profile = tfprof.load(tmp_path / "job-2", client=client, errors="skip")
+    assert len(profile.step_workers) == 9
+    assert len(profile.skipped) == 1
+
+
+def _by_workers_only(here: int, *arguments: Any, **named: Any) -> loading.ReadTasks:
+    assert os.getpid() != here
+    return read_tasks(*arguments, **named)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from tests.slow.faults.reporting_process import MadeUpCapture
 from tests.slow.share import share
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.ingest.files.jobs import tasks_in
+from tfprof_widget.jobs.directory import GONE, JobDirectory
 from tfprof_widget.jobs.reporter import Reporter
 from tfprof_widget.jobs.settings import JobSettings
 from tfprof_widget.lib.safely import UNFINISHED
@@ -122,9 +123,14 @@ while True:
 
 
 @pytest.mark.parametrize("count", share((10,), ()))
-def test_real_job_that_is_told_to_end_at_any_moment_hands_in(count: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_real_job_that_is_ended_at_any_moment_leaves_what_it_has(
+    number: signal.Signals, count: int, tmp_path: Path
+) -> None:
+    """One that is told to end hands in; one that is killed leaves the last snapshot, if it had written one."""
     (tmp_path / "train.py").write_text(TRAIN, encoding="utf-8")
     moments = random.Random(7)
+    codes = []
     for _ in range(count):
         words = [*RUN, "--quiet", "--out", "jobs", "--interval", "0.2", "train.py"]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
@@ -132,10 +138,19 @@ def test_real_job_that_is_told_to_end_at_any_moment_hands_in(count: int, tmp_pat
             assert process.stdout is not None
             assert process.stdout.readline() == "step\n"
             time.sleep(moments.uniform(0, 2))
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(number)
             process.stdout.read()
-            assert process.wait() in (-15, 143)
-    tasks = tasks_in(tmp_path / "jobs")
-    assert [task.state()["status"] for task in tasks] == ["interrupted"] * count
-    for task in tasks:
-        assert "train" in {name.partition(" (")[0] for name in tfprof.load(task.path).step_names}
+            codes.append(process.wait())
+    assert set(codes) <= {-number, 128 + number}
+    seen = JobDirectory(tmp_path / "jobs").look()
+    assert len(seen) == count
+    if number == signal.SIGTERM:
+        assert sorted(task.state.exit_code or 0 for task in seen) == sorted(codes)
+        assert {task.status for task in seen} == {"interrupted"}
+        assert all(task.files.snapshot.exists() for task in seen)
+    else:
+        assert [(task.status, task.last_words) for task in seen] == [("silent", GONE)] * count
+        assert any(task.files.snapshot.exists() for task in seen)
+    for task in seen:
+        if task.files.snapshot.exists():
+            assert "train" in {name.partition(" (")[0] for name in tfprof.load(task.files.path).step_names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import pytest
 import tfprof_widget as tfprof
 from tests.jobs_told import TRAINING, write_task
 from tests.slow.share import share
+from tfprof_widget.cli import main
 
 TASKS = 64
 ROUNDS = share(30, 3)
@@ -30,6 +32,8 @@ images, digits = np.ones((3200, 784), np.float32), np.zeros(3200, np.int64)
 model.fit(images, digits, batch_size=32, epochs=int(sys.argv[1]), verbose=0)
 if sys.argv[1] == "3":
     raise ValueError("three is too many")
+if sys.argv[1] == "4":
+    raise SystemExit(44)
 """
 
 
@@ -74,8 +78,8 @@ def test_many_writers_are_each_seen_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(share(False, True), reason="six trainings at once take minutes: make test-slow")
-def test_six_real_jobs_are_told_right(tmp_path: Path) -> None:
-    """Each trains for another number of epochs of 100 steps; the third one fails at the end."""
+def test_six_real_jobs_are_told_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each trains for another number of epochs of 100 steps; the third one fails at the end, the fourth by its code."""
     script, jobs = tmp_path / "train.py", tmp_path / "jobs"
     script.write_text(TRAIN, encoding="utf-8")
     command = [sys.executable, "-m", "tfprof_widget", "run", "--out", str(jobs), "--interval", "1", "--quiet"]
@@ -90,11 +94,20 @@ def test_six_real_jobs_are_told_right(tmp_path: Path) -> None:
             widget.refresh()
             seen |= {(task["job"], task["status"]) for task in widget.tasks}
             time.sleep(0.5)
-    assert [each.returncode for each in running] == [0, 0, 1, 0, 0, 0]
+    assert [each.returncode for each in running] == [0, 0, 1, 44, 0, 0]
     widget.refresh()
-    assert {task["job"]: (task["status"], task["steps"]) for task in widget.tasks} == {
-        f"epochs-{epochs}": ("failed" if epochs == 3 else "ended", 100 * epochs) for epochs in range(1, 7)
+    codes = {3: 1, 4: 44}
+    assert {task["job"]: (task["status"], task["exit_code"], task["steps"]) for task in widget.tasks} == {
+        f"epochs-{epochs}": ("failed" if epochs in codes else "ended", codes.get(epochs, 0), 100 * epochs)
+        for epochs in range(1, 7)
     }
     assert {(f"epochs-{epochs}", "running") for epochs in range(1, 7)} <= seen
-    failed = next(task for task in widget.tasks if task["status"] == "failed")
-    assert "ValueError: three is too many" in failed["last_words"]
+    assert main(["watch", "--once", str(jobs)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for epochs, words in zip(
+        range(1, 7), [None, None, "ValueError: three is too many", "exit code 44", None, None], strict=True
+    ):
+        status = "failed" if epochs in codes else "ended"
+        (row,) = (number for number, line in enumerate(lines) if line.startswith(f"epochs-{epochs}/"))
+        assert re.match(rf"\S+ +{status} +{100 * epochs} ", lines[row])
+        assert words is None or words in lines[row + 1]

@@ -104,6 +104,7 @@ def work(lr):
 
     for _ in range(20 + round(100 * lr)):
         train(tf.ones([64, 64]))
+    sys.exit(round(100 * lr) % 3)
 
 if __name__ == "__main__":
     kinds = ["fork", "spawn"] * (int(sys.argv[1]) // 2)
@@ -207,9 +208,15 @@ def test_mirrored_workers(_: bool, tmp_path: Path) -> None:
 def test_sweep_of_processes(count: int, tmp_path: Path) -> None:
     (tmp_path / "sweep.py").write_text(SWEEP, encoding="utf-8")
     outcome = run("--follow", "--out", "jobs", "sweep.py", str(count), folder=tmp_path)
-    assert outcome.out == f"{[0] * count}\n", outcome
+    codes = [number % 3 for number in range(count)]
+    assert outcome.out == f"{codes}\n", outcome
     states = {name: state for name, state in tasks(tmp_path).items() if state.get("steps")}
     assert sorted(state["steps"] for state in states.values()) == list(range(20, 20 + count))
+    seen = {
+        task.state.live.steps - 20: task for task in JobDirectory(tmp_path / "jobs").look() if task.state.live.steps
+    }
+    assert [seen[number].state.exit_code for number in range(count)] == codes
+    assert [seen[number].status for number in range(count)] == ["failed" if code else "ended" for code in codes]
     assert set(loaded(tmp_path).step_workers) == states.keys()
 
 

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-STATE, SNAPSHOT, REQUESTS = "state.json", "snapshot.tfprof", "requests"
+STATE, SNAPSHOT, EXIT_CODE, REQUESTS = "state.json", "snapshot.tfprof", "exit_code", "requests"
 LARGEST_STATE = 1 << 20
 """A state takes some ten thousand bytes; what is larger is none."""
 
@@ -29,7 +29,7 @@ class TaskFiles:
         return self.path / SNAPSHOT
 
     def state(self) -> dict[str, Any]:
-        """What the task last told of itself; empty if that cannot be read.
+        """What the task last told of itself, and with which code its process ended; empty if that cannot be read.
 
         >>> TaskFiles("train", "worker-0", Path("/no/such/directory")).state()
         {}
@@ -38,8 +38,39 @@ class TaskFiles:
             path = self.path / STATE
             if path.stat().st_size <= LARGEST_STATE:
                 told = json.loads(path.read_bytes())
-                return told if isinstance(told, dict) else {}
+                return self._with_exit_code(told) if isinstance(told, dict) else {}
         return {}
+
+    def _with_exit_code(self, told: dict[str, Any]) -> dict[str, Any]:
+        """The state, in which what the task expected of its end gives way to the code with which it ended.
+
+        Between the two lies the end of the program: it may still catch the `SystemExit` that it raised.
+        """
+        if told.get("status") == "running":
+            return told
+        with suppress(OSError):
+            written = (self.path / EXIT_CODE).read_bytes()[:1]
+            if written:
+                return {**told, **_of_code(written[0], str(told.get("last_words") or ""))}
+        return told
+
+
+def exit_words(code: int) -> str:
+    """The last words of a program that gave nothing but its exit code.
+
+    >>> exit_words(3)
+    'exit code 3'
+    """
+    return f"exit code {code}"
+
+
+def _of_code(code: int, words: str) -> dict[str, Any]:
+    """How a process ended that had a code; the words of an error or `sys.exit` hold where Python made that 1."""
+    if not code:
+        return {"status": "ended", "exit_code": 0, "last_words": ""}
+    is_told = code == 1 and words and not words.startswith(exit_words(code)[:-1])
+    words = words if is_told else exit_words(code)
+    return {"status": "failed", "exit_code": code, "last_words": words}
 
 
 def tasks_in(directory: str | PathLike[str]) -> list[TaskFiles]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,9 @@ from tfprof_widget.ingest.files.reading import (
     FoundFiles,
     content_of,
     named,
+    on_workers,
     progress,
+    read_on_dask,
 )
 from tfprof_widget.ingest.files.recognise import KINDS, Content
 from tfprof_widget.ingest.flops.counting import count_float_ops
@@ -52,7 +56,7 @@ def loaded(
 ) -> ProfileData:
     """The profile in files; `tfprof_widget.load` describes the arguments."""
     if isinstance(source, str | PathLike) and not is_url(source) and (tasks := tasks_in(Path(source).expanduser())):
-        return _of_tasks(tasks, checkpoint, errors)
+        return _of_tasks(tasks, checkpoint, client, errors)
     damaged = DamagedFiles(errors)
     files = find_files(source)
     with progress("loading", 2 * sum(file.size for file in files)) as advance:
@@ -61,7 +65,7 @@ def loaded(
     return assemble(profile.having(skipped=tuple(damaged.skipped))) if damaged.skipped else profile
 
 
-def _of_tasks(tasks: Sequence[TaskFiles], checkpoint: AnyPath | None, errors: str) -> ProfileData:
+def _of_tasks(tasks: Sequence[TaskFiles], checkpoint: AnyPath | None, client: Any, errors: str) -> ProfileData:
     """The profiles of the tasks of jobs, each of which is a worker; those that captured nothing are passed over."""
     having = [task for task in tasks if task.snapshot.is_file()]
     if lacking := [task.task for task in tasks if task not in having]:
@@ -70,21 +74,54 @@ def _of_tasks(tasks: Sequence[TaskFiles], checkpoint: AnyPath | None, errors: st
         if not having:
             raise ProfileError(f"{str(tasks[0].path.parent)!r}: {told}; a profile is there once steps were traced")
         warn_user(f"passed over {len(lacking):,} of {len(tasks):,} tasks: {told}")
-    damaged, is_one_job = DamagedFiles(errors), len({task.path.parent for task in having}) == 1
-    found: dict[str, ProfileData] = {}
-    for task in having:
+    if len(having) == 1:
+        return loaded(str(having[0].snapshot), checkpoint=checkpoint, errors=errors)
+    is_one_job = len({task.path.parent for task in having}) == 1
+    files = [file for task in having for file in find_files(str(task.snapshot.absolute()))]
+    names = [task.task if is_one_job else f"{task.job}/{task.task}" for task in having]
+    read = partial(
+        read_tasks,
+        workers=dict(zip((file.name for file in files), names, strict=True)),
+        checkpoint=checkpoint,
+        errors=DamagedFiles(errors).errors,
+    )
+    if client is None:
+        parts = [read(files)]
+    else:
+        with progress("loading", sum(file.size for file in files)) as advance:
+            parts = on_workers(read, files, client, advance)
+    skipped = tuple(each for part in parts for each in part.skipped)
+    profiles = [part.profile for part in parts if part.profile is not None]
+    if not profiles:
+        raise ProfileError(f"every file was skipped; {skipped[0]}")
+    whole = profiles[0] if len(profiles) == 1 else merge(profiles)
+    if not skipped:
+        return whole
+    warn_user(f"skipped {len(skipped):,} of {len(having):,} tasks: {'; '.join(skipped[:MOST_TOLD])}")
+    return assemble(whole.having(skipped=skipped))
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTasks:
+    """One profile of several tasks, and the errors of those that could not be read."""
+
+    profile: ProfileData | None
+    skipped: tuple[str, ...]
+
+
+def read_tasks(
+    files: Sequence[File], workers: Mapping[str, str], checkpoint: AnyPath | None = None, errors: str = "raise"
+) -> ReadTasks:
+    """The profiles of tasks as one; `workers` are the names of the tasks by those of their files.
+
+    >>> read_tasks([], {}).profile is None
+    True
+    """
+    damaged, found = DamagedFiles(errors), dict[str, ProfileData]()
+    for file in files:
         with damaged.passed_over():
-            found[task.task if is_one_job else f"{task.job}/{task.task}"] = loaded(
-                str(task.snapshot), checkpoint=checkpoint
-            )
-    if not found:
-        raise ProfileError(f"every file was skipped; {damaged.skipped[0]}")
-    if damaged.skipped:
-        warn_user(
-            f"skipped {len(damaged.skipped):,} of {len(having):,} tasks: {'; '.join(damaged.skipped[:MOST_TOLD])}"
-        )
-    whole = next(iter(found.values())) if len(found) == 1 else merge(found)
-    return assemble(whole.having(skipped=tuple(damaged.skipped))) if damaged.skipped else whole
+            found[workers[file.name]] = loaded(file.name, checkpoint=checkpoint)
+    return ReadTasks(merge(found) if found else None, tuple(damaged.skipped))
 
 
 def _warn_of(damaged: DamagedFiles, files: Sequence[File]) -> None:
@@ -113,8 +150,6 @@ def _profile(
 
 def _found(files: Sequence[File], client: Any, names: NodeNames, advance: Advance, damaged: DamagedFiles) -> FoundFiles:
     if client is not None:
-        from tfprof_widget.ingest.files.reading import read_on_dask
-
         return read_on_dask(files, client, names, advance, damaged)
     found = FoundFiles(names)
     for file, content in _contents(files, advance, damaged):

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from pkgutil import resolve_name
 from threading import Event, Thread
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from tfprof_widget.ingest.files.find import File
 from tfprof_widget.ingest.files.recognise import Content, UnknownFile, graph_of_meta_graph, recognise
@@ -24,6 +24,7 @@ from tfprof_widget.lib.text import visible
 from tfprof_widget.lib.version import __version__
 
 RUN: Literal["RunMetadata"] = "RunMetadata"
+ReadBatch = TypeVar("ReadBatch")
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,11 +200,20 @@ def read_on_dask(
     files: Sequence[File], client: Any, names: NodeNames, advance: Advance, damaged: DamagedFiles | None = None
 ) -> FoundFiles:
     """The content of the files, as if they had been read here; the workers of `client` read run metadata."""
-    distributed, damaged = _checked(client), damaged or DamagedFiles()
+    damaged = damaged or DamagedFiles()
+    batches = on_workers(partial(read_batch, errors=damaged.errors), files, client, advance)
+    return _joined(batches, names, damaged)
+
+
+def on_workers(
+    read: Callable[[Sequence[File]], ReadBatch], files: Sequence[File], client: Any, advance: Advance
+) -> list[ReadBatch]:
+    """What `read` gives for batches of the files, in their order; it is called on the workers of a Dask cluster."""
+    distributed = _checked(client)
     batches = list(_batches(files, sum(client.nthreads().values())))
-    futures = client.map(partial(read_batch, errors=damaged.errors), batches, pure=False)
+    futures = client.map(read, batches, pure=False)
     place_of = {future.key: place for place, future in enumerate(futures)}
-    found: dict[int, Batch] = {}
+    found: dict[int, ReadBatch] = {}
     try:
         for future in _finished(futures, client, distributed):
             place = place_of[future.key]
@@ -212,7 +222,7 @@ def read_on_dask(
             advance(f"read {batches[place][-1].name}", sum(file.size for file in batches[place]))
     finally:
         client.cancel(futures)  # after an interrupt or an error the other batches are not needed
-    return _joined([found[place] for place in range(len(batches))], names, damaged)
+    return [found[place] for place in range(len(batches))]
 
 
 def _finished(futures: Iterable[Any], client: Any, distributed: Any) -> Iterator[Any]:
@@ -299,9 +309,9 @@ def _checked(client: Any) -> Any:
     return distributed
 
 
-def _result(future: Any, files: Sequence[File], distributed: Any) -> Batch:
+def _result(future: Any, files: Sequence[File], distributed: Any) -> Any:
     try:
-        batch: Batch = future.result()
+        return future.result()
     except ProfileError as error:
         raise error.with_traceback(None) from None
     except distributed.KilledWorker as error:
@@ -315,7 +325,6 @@ def _result(future: Any, files: Sequence[File], distributed: Any) -> Batch:
             f"{_named(files)}: the Dask cluster could not read this ({reason}); "
             "see the logs of its workers, or load without a client"
         ) from None
-    return batch
 
 
 def _named(files: Sequence[File]) -> str:
