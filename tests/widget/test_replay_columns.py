@@ -1,5 +1,5 @@
 """What the browser gets to replay steps by: no more than it needs, and else the reason; the numbers are compared by
-`js/src/analysis/replay.test.ts` and `tests/analysis/replay/test_real.py`."""
+`js/src/state/what_if.test.ts` and `tests/analysis/replay/test_real.py`."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 import { expect, test } from "vitest";
 import corpus from "../../../tests/conformance/replays.jsonl?raw";
+import { type Prediction, type Replay, replayOf } from "../analysis/replay.ts";
 import { decode } from "../data/wire.ts";
-import { changedNodes } from "../state/what_if.ts";
-import { type Prediction, type Replay, replayOf } from "./replay.ts";
+import { changedNodes } from "./what_if.ts";
 
 interface Answers {
   readonly reason?: string;
