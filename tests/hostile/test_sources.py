@@ -29,6 +29,10 @@ REASONS = {
     ("lib/processor.py", "system"): "asks Python's `platform` for the operating system's name",
     ("ingest/live/captures.py", "ctypes"): "compares TensorFlow's own captures in memory; takes nothing from files",
     ("cli/run.py", "execve"): "becomes the program that the user has typed after `tfprof run`",
+    (
+        "jobs/task.py",
+        "ctypes",
+    ): "asks the C library to write a file at the process's end; its name is the package's own",
     ("jobs/task.py", "multiprocessing"): "asks to be told when a process that the user's program forked ends",
     ("lib/private_names.py", "ctypes"): "looks symbols up in TensorFlow's library, and does not call them",
     ("lib/private_names.py", "importlib"): "imports the modules that its own table names, and no others",
