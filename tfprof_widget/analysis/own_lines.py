@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from tfprof_widget.engine.code import GRADIENT_SUFFIX, frame_name
 from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import Integers
+from tfprof_widget.lib.safely import source_lines
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
 from tfprof_widget.profiles.tables import CodeStacks
@@ -163,7 +163,7 @@ class _Block:
 
 def _blocks(file: str) -> tuple[_Block, ...]:
     """The loops and functions of a file, outer ones before those in them; none if there is no source."""
-    return _parsed("".join(linecache.getlines(file)))
+    return _parsed("".join(source_lines(file)))
 
 
 @lru_cache(maxsize=32)  # a file of thousands of lines takes some tenths of a second

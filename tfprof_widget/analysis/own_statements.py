@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import ndiff
 from itertools import islice
 
+from tfprof_widget.lib.safely import files_with_source, source_lines
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.cell import CellTimes, CodeLine, OwnCode
 from tfprof_widget.profiles.data import ProfileTables
@@ -44,7 +44,7 @@ def own_statements(
     """
     seen = set(_lines_seen(tables, cells))
     layers = frozenset(layer.type for layer in tables.model_layers)
-    files = {name(file): file for file in linecache.cache if _is_cell(file)}
+    files = {name(file): file for file in files_with_source() if _is_cell(file)}
     files = {**{file: file for file in sorted({file for file, _ in seen}) if file not in files}, **files}
     found = (
         each
@@ -76,7 +76,7 @@ def _lines_seen(tables: ProfileTables, cells: Iterable[CellTimes]) -> Iterator[t
 
 
 def _statements(file: str, named: str, seen: set[int], layers: frozenset[str]) -> Iterator[CodeLine]:
-    lines = linecache.getlines(file)
+    lines = source_lines(file)
     text = "".join(lines)
     if len(text) > LARGEST_FILE or not (_MENTIONS.search(text) or "def " in text):
         return

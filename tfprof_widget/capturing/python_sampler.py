@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 import sys
 from array import array
@@ -18,6 +17,7 @@ import numpy as np
 from tfprof_widget.analysis.account.cell import DividedCell
 from tfprof_widget.analysis.account.python import PARTS_SEEN
 from tfprof_widget.lib.arrays import ABSENT, Flags
+from tfprof_widget.lib.safely import source_line
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.cell import CELL_PARTS, CodeLine, PythonLooks
 from tfprof_widget.profiles.tables import Lists
@@ -138,7 +138,7 @@ def _with_lines(frame: FrameType | None) -> tuple[FoldedStack, list[int]]:
 
 def _line(code: CodeType, line: int) -> CodeLine:
     file = code.co_filename
-    source = "" if is_of_library(file) else linecache.getline(file, line).strip()
+    source = "" if is_of_library(file) else source_line(file, line)
     return CodeLine(file, line, code.co_name, source)
 
 

@@ -1,9 +1,10 @@
-"""Holds back Ctrl-C or the garbage collector, detects a fork, and writes a file whole or not at all."""
+"""Holds back Ctrl-C or the garbage collector, detects forks, reads source beside threads, writes files whole or not."""
 
 from __future__ import annotations
 
 import errno
 import gc
+import linecache
 import os
 import shutil
 import signal
@@ -22,6 +23,9 @@ from weakref import WeakSet
 
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.urls import is_url, write_at
+
+MOST_TRIES = 3
+"""So often the lines of a file are asked for."""
 
 
 @contextmanager
@@ -196,6 +200,40 @@ def _recording_processes() -> WeakSet[RecordingProcess]:
 
     os.register_at_fork(after_in_child=mark)
     return made
+
+
+def source_lines(file: str) -> list[str]:
+    """The lines of a source file as tracebacks show them; none if there is no such file.
+
+    Of threads that ask at once for a file that is not known yet, one may take away what another has just read.
+
+    >>> len(source_lines(__file__)) > 100, source_lines("no such file")
+    (True, [])
+    """
+    for _ in range(MOST_TRIES):
+        with suppress(KeyError):
+            return linecache.getlines(file)
+    return []
+
+
+def source_line(file: str, number: int) -> str:
+    """A line of a source file without the space around it, empty if it is not known.
+
+    >>> source_line("no such file", 7)
+    ''
+    """
+    lines = source_lines(file)
+    return lines[number - 1].strip() if 1 <= number <= len(lines) else ""
+
+
+def files_with_source() -> list[str]:
+    """The files of which Python has read or been given the lines, at this moment: other threads may add to them.
+
+    >>> lines = source_lines(__file__)
+    >>> __file__ in files_with_source()
+    True
+    """
+    return list(linecache.cache)
 
 
 def write_whole(path: str | PathLike[str], content: bytes | bytearray) -> None:

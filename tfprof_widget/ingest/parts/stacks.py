@@ -17,6 +17,7 @@ from tfprof_widget.ingest.parts.names import named_forward
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import CodeDef, SealedCode, SealedOpLog
+from tfprof_widget.lib.safely import source_line
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.tables import CodeStacks, Lists, OtherStacks
@@ -217,7 +218,7 @@ def with_source_lines(traces: CodeStacks) -> CodeStacks:
         file, line = traces.strings[traces.file[frame]], int(traces.line[frame])
         if is_of_library(file):
             continue  # library frames are folded when code is shown, and reading their lines is slow
-        text = linecache.getline(file, line).strip() if line > 0 and _is_source(file) else ""
+        text = source_line(file, line) if _is_source(file) else ""
         if text and text not in place_of:
             place_of[text] = len(strings)
             strings.append(text)
