@@ -6,8 +6,9 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from importlib.abc import Loader
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import spec_from_loader
 from pathlib import Path
 from types import ModuleType
@@ -88,6 +89,28 @@ def test_nobody_waits_after_the_block() -> None:
         pass
     importlib.import_module(NAME)
     assert seen == []
+
+
+class EndsBlock:
+    """A finder that finds nothing; while it is asked, as in another thread, the block ends that waits for a module."""
+
+    def __init__(self, block: AbstractContextManager[None]) -> None:
+        self.block = block
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name == NAME:
+            self.block.__exit__(None, None, None)
+
+
+def test_block_that_ends_while_a_module_is_looked_for_hides_no_finder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The finders that remain are the path's, which is skipped if one before it goes from the list at that time."""
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])
+    block = when_imported("imported_by_nobody", lambda module: None)
+    block.__enter__()
+    sys.meta_path.insert(1, EndsBlock(block))
+    answer, left = importlib.import_module(NAME).ANSWER, len(sys.meta_path)
+    monkeypatch.undo()
+    assert (answer, left) == (42, 2)
 
 
 def test_module_that_fails_is_not_handed_over(module: Path) -> None:

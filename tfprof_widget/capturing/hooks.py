@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import wraps
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -248,12 +248,15 @@ def when_imported(name: str, use: Callable[[ModuleType], None]) -> Iterator[None
         yield
         return
     finder = _Awaiting(name, use)
-    sys.meta_path.insert(0, finder)
+    # Each time another list: a thread that goes through the same one meanwhile, to import something, would skip finders
+    # and not find it.
+    with _one_at_a_time():
+        sys.meta_path = [finder, *sys.meta_path]
     try:
         yield
     finally:
-        with suppress(ValueError):  # another package may have put its own list there
-            sys.meta_path.remove(finder)
+        with _one_at_a_time():
+            sys.meta_path = [each for each in sys.meta_path if each is not finder]
 
 
 class _Awaiting(MetaPathFinder):
@@ -266,9 +269,10 @@ class _Awaiting(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != self._name or self not in sys.meta_path:  # another thread may end the block meanwhile
+        finders = sys.meta_path
+        if fullname != self._name or self not in finders:  # another thread may end the block meanwhile
             return None
-        after = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        after = finders[finders.index(self) + 1 :]
         specs = (finder.find_spec(fullname, path, target) for finder in after if hasattr(finder, "find_spec"))
         spec = next((spec for spec in specs if spec is not None), None)
         if spec is not None and hasattr(spec.loader, "exec_module"):
