@@ -256,7 +256,8 @@ def when_imported(name: str, use: Callable[[ModuleType], None]) -> Iterator[None
         yield
     finally:
         with _one_at_a_time():
-            sys.meta_path = [each for each in sys.meta_path if each is not finder]
+            if finder in sys.meta_path:  # else another package has put its own list there
+                sys.meta_path = [each for each in sys.meta_path if each is not finder]
 
 
 class _Awaiting(MetaPathFinder):
