@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import Locator, expect
@@ -116,8 +117,13 @@ def test_the_head_line_stays_on_narrow_pages(open_file: Opening, demo_file: Path
         fact = screen.root.locator(".facts li").last
         expect(fact).to_have_text("executions 30")
         expect(screen.slider("min_micros").or_(screen.root.get_by_role("button", name="filters"))).to_be_visible()
-        # Painted anew meanwhile, it has no place for a moment.
-        screen.until(lambda: (box := fact.bounding_box()) is not None and box["x"] + box["width"] <= width, True)
+        screen.until(partial(ends_within, fact, width), True)
+
+
+def ends_within(fact: Locator, width: int) -> bool:
+    """Whether a fact ends on a page so wide; while it is painted anew it has no place for a moment."""
+    box = fact.bounding_box()
+    return box is not None and box["x"] + box["width"] <= width
 
 
 def test_a_row_folds_by_mouse_and_by_keys(demo: Screen) -> None:
