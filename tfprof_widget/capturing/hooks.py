@@ -233,6 +233,32 @@ class CallWatcher(ABC):
             self.recorder.stop_after_error(error)
 
 
+def add_finder(finder: MetaPathFinder) -> None:
+    """Let a finder be the first that is asked for modules.
+
+    The list of finders is replaced: an import that is going through it, in another thread or in a finder, would
+    otherwise skip one of them, and so not find its module.
+
+    >>> class Finder(MetaPathFinder): pass
+    >>> finder = Finder()
+    >>> add_finder(finder)
+    >>> sys.meta_path[0] is finder
+    True
+    >>> remove_finder(finder)
+    >>> finder in sys.meta_path
+    False
+    """
+    with _one_at_a_time():
+        sys.meta_path = [finder, *sys.meta_path]
+
+
+def remove_finder(finder: MetaPathFinder) -> None:
+    """Ask a finder for modules no more; the list that another package has put there without it is left alone."""
+    with _one_at_a_time():
+        if finder in sys.meta_path:
+            sys.meta_path = [each for each in sys.meta_path if each is not finder]
+
+
 @contextmanager
 def when_imported(name: str, use: Callable[[ModuleType], None]) -> Iterator[None]:
     """Call `use` once with a module: now if it is imported, else as soon as the block has imported it.
@@ -248,16 +274,11 @@ def when_imported(name: str, use: Callable[[ModuleType], None]) -> Iterator[None
         yield
         return
     finder = _Awaiting(name, use)
-    # Each time another list: a thread that goes through the same one meanwhile, to import something, would skip finders
-    # and not find it.
-    with _one_at_a_time():
-        sys.meta_path = [finder, *sys.meta_path]
+    add_finder(finder)
     try:
         yield
     finally:
-        with _one_at_a_time():
-            if finder in sys.meta_path:  # else another package has put its own list there
-                sys.meta_path = [each for each in sys.meta_path if each is not finder]
+        remove_finder(finder)
 
 
 class _Awaiting(MetaPathFinder):

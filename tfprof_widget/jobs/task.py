@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tfprof_widget.capturing.hooks import add_finder, remove_finder
 from tfprof_widget.ingest.files.jobs import EXIT_CODE, exit_words
 from tfprof_widget.jobs.reporter import Reporter
 from tfprof_widget.jobs.settings import JobSettings, take_folder
@@ -140,7 +141,7 @@ class RunningTask:
     def begin(self) -> None:
         """Watch for TensorFlow, and for the end of the process."""
         atexit.register(self._at_exit)
-        sys.meta_path.insert(0, self._finder)
+        add_finder(self._finder)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
         self._note_exits()
@@ -159,8 +160,7 @@ class RunningTask:
 
     def _start(self) -> None:
         """Begin the capture: TensorFlow is about to be imported."""
-        with suppress(ValueError):
-            sys.meta_path.remove(self._finder)
+        remove_finder(self._finder)
         if self._is_ending or os.getpid() != self.pid:
             return
         try:
@@ -202,8 +202,7 @@ class RunningTask:
             self._is_ending, self._ending = True, ending
         try:
             self._release_signals()
-            with suppress(ValueError):
-                sys.meta_path.remove(self._finder)
+            remove_finder(self._finder)
             self.reporter.stop()
             self.reporter.look()
             if self._capturing is not None:
@@ -291,8 +290,7 @@ class RunningTask:
         for number in DEADLY:
             if signal.getsignal(number) == self._told_to_end:
                 signal.signal(number, signal.SIG_DFL)
-        with suppress(ValueError):
-            sys.meta_path.remove(self._finder)
+        remove_finder(self._finder)
         if not self.settings.follows or not self.reporter.job:
             return
         child = RunningTask(self.settings.of_children(self.reporter.job))
@@ -303,7 +301,7 @@ class RunningTask:
         if was_captured or AWAITED in sys.modules:
             child._start()
         else:
-            sys.meta_path.insert(0, child._finder)
+            add_finder(child._finder)
 
 
 class _Imported(MetaPathFinder):
