@@ -5,35 +5,22 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
+import { browserCode } from "../browser_code.mjs";
 
-const PARTS = {
-  "../data/wire.ts": "decode",
-  "../data/protocol.ts": "OPTIONS",
-  "../analysis/costs.ts": "costRows, costsOf",
-  "../analysis/emptiness.ts": "blamed, hiding, leftOut",
-  "./evaluate.ts": "evaluate",
-  "./layers.ts": "layerTypes",
-  "./measures.ts": "MEASURES",
-  "../data/options.ts": "withDefaults",
-};
-
-const { outputFiles } = await build({
-  stdin: {
-    contents: [
-      'import { extend } from "./evaluate.ts"; import { EXTENSION } from "./extension.ts"; extend(EXTENSION);',
-      ...Object.entries(PARTS).map(([file, name]) => `export { ${name} } from "${file}";`),
-    ].join("\n"),
-    resolveDir: join(import.meta.dirname, "../../js/src/engine"),
-    loader: "ts",
-  },
-  bundle: true,
-  format: "esm",
-  write: false,
-});
-const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
 const { blamed, hiding, leftOut, decode, OPTIONS, costRows, costsOf, evaluate, layerTypes, MEASURES, withDefaults } =
-  await import(source);
+  await browserCode(
+    {
+      "data/wire.ts": "decode",
+      "data/protocol.ts": "OPTIONS",
+      "analysis/costs.ts": "costRows, costsOf",
+      "analysis/emptiness.ts": "blamed, hiding, leftOut",
+      "engine/evaluate.ts": "evaluate",
+      "engine/layers.ts": "layerTypes",
+      "engine/measures.ts": "MEASURES",
+      "data/options.ts": "withDefaults",
+    },
+    'import { extend } from "./engine/evaluate.ts"; import { EXTENSION } from "./engine/extension.ts"; extend(EXTENSION);',
+  );
 const PASSES = ["forward_micros", "backward_micros", "update_micros"];
 
 const directory = process.argv[2];

@@ -4,30 +4,14 @@
 // A rule that is no function is its own answer.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { build } from "esbuild";
+import { browserCode } from "../browser_code.mjs";
 
-const PARTS = {
+const rules = await browserCode({
   "lib/format.ts": "share, shortTime, visible",
   "analysis/frames.ts": "libraryOf",
   "analysis/devices.ts": "deviceLabel, workersAmong",
   "analysis/emptiness.ts": "KEEP_ALL_ROWS",
-};
-
-const { outputFiles } = await build({
-  stdin: {
-    contents: Object.entries(PARTS)
-      .map(([file, names]) => `export { ${names} } from "./${file}";`)
-      .join("\n"),
-    resolveDir: join(import.meta.dirname, "../../js/src"),
-    loader: "ts",
-  },
-  bundle: true,
-  format: "esm",
-  write: false,
 });
-const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-const rules = await import(source);
 
 const [questions, answers] = process.argv.slice(2);
 const asked = JSON.parse(readFileSync(questions, "utf-8"));

@@ -3,24 +3,13 @@
 // Prints the reason why steps cannot be replayed, or what each case leads to, in nanoseconds.
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { build } from "esbuild";
+import { browserCode } from "../../browser_code.mjs";
 
-const PARTS = { "data/wire.ts": "decode", "analysis/replay.ts": "replayOf", "state/what_if.ts": "changedNodes" };
-const { outputFiles } = await build({
-  stdin: {
-    contents: Object.entries(PARTS)
-      .map(([file, name]) => `export { ${name} } from "./${file}";`)
-      .join("\n"),
-    resolveDir: join(import.meta.dirname, "../../../js/src"),
-    loader: "ts",
-  },
-  bundle: true,
-  format: "esm",
-  write: false,
+const { decode, replayOf, changedNodes } = await browserCode({
+  "data/wire.ts": "decode",
+  "analysis/replay.ts": "replayOf",
+  "state/what_if.ts": "changedNodes",
 });
-const source = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-const { decode, replayOf, changedNodes } = await import(source);
 
 const profile = decode(new Uint8Array(readFileSync(process.argv[2])));
 const replay = replayOf(profile);
