@@ -55,20 +55,23 @@ class TaskFiles:
         return told
 
 
+BARE_WORDS = "exit code "
+
+
 def exit_words(code: int) -> str:
     """The last words of a program that gave nothing but its exit code.
 
     >>> exit_words(3)
     'exit code 3'
     """
-    return f"exit code {code}"
+    return f"{BARE_WORDS}{code}"
 
 
 def _of_code(code: int, words: str) -> dict[str, Any]:
     """How a process ended that had a code; the words of an error or `sys.exit` hold where Python made that 1."""
     if not code:
         return {"status": "ended", "exit_code": 0, "last_words": ""}
-    is_told = code == 1 and words and not words.startswith(exit_words(code)[:-1])
+    is_told = code == 1 and words and not words.startswith(BARE_WORDS)
     words = words if is_told else exit_words(code)
     return {"status": "failed", "exit_code": code, "last_words": words}
 
