@@ -1,6 +1,7 @@
 // Schedules the work of a step on its workers as TensorFlow's executor does; scheduler.py has the same rules.
 
 import type { Numbers } from "../engine/columns.ts";
+import { firstAbove } from "./lanes.ts";
 
 /** The work of a step, a row for each execution or transfer by start, in nanoseconds; Python's `StepWork` tells more. */
 export interface StepWork {
@@ -68,19 +69,14 @@ function aloneIn(work: StepWork, gap: Numbers, slowdown: number): Alone {
     done[at + 1] = (done[at] as number) + ((times[at + 1] as number) - time) * pace;
   }
   const doneAt = (time: number): number => {
-    let [low, high] = [0, times.length - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((times[middle] as number) <= time) low = middle;
-      else high = middle - 1;
-    }
+    const low = Math.max(firstAbove(times, time) - 1, 0);
     const [from, base] = [times[low] as number, done[low] as number];
     if (time <= from || low === times.length - 1) return base;
     const slope = ((done[low + 1] as number) - base) / ((times[low + 1] as number) - from);
     return slope * (time - from) + base;
   };
-  const lasting = (from: Numbers, to: Numbers, else_: Numbers): Numbers =>
-    else_.map((each, row) =>
+  const lasting = (from: Numbers, to: Numbers, otherwise: Numbers): Numbers =>
+    otherwise.map((each, row) =>
       (busy[row] as number) > 0 ? doneAt(to[row] as number) - doneAt(from[row] as number) : each,
     );
   const found: Alone = [lasting(begin, start, gap), lasting(start, end, busy)];
