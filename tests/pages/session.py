@@ -1,11 +1,10 @@
-"""Runs the blocks of one page, in their order, in the folder it is started in: `python -m tests.pages.session PAGE`.
+"""Runs the blocks of one page, in their order, in the folder that the process is in.
 
 All blocks of Python share one IPython shell, and those of `sh` the folder, in which the recorded network lies in files.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -67,7 +66,3 @@ def check_capture(before: object) -> None:
     assert capture is not before
     assert capture is not None
     assert capture.measurement.runs_traced > 0, str(capture)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
