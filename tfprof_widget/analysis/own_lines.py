@@ -16,7 +16,7 @@ from tfprof_widget.engine.code import GRADIENT_SUFFIX, frame_name
 from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import Integers
-from tfprof_widget.lib.safely import source_lines
+from tfprof_widget.lib.safely import parse_python, source_lines
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
 from tfprof_widget.profiles.tables import CodeStacks
@@ -169,7 +169,7 @@ def _blocks(file: str) -> tuple[_Block, ...]:
 @lru_cache(maxsize=32)  # a file of thousands of lines takes some tenths of a second
 def _parsed(source: str) -> tuple[_Block, ...]:
     try:
-        tree = ast.parse(source)
+        tree = parse_python(source)
     except (SyntaxError, ValueError, RecursionError):
         return ()
     found = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import ndiff
 from itertools import islice
 
-from tfprof_widget.lib.safely import files_with_source, source_lines
+from tfprof_widget.lib.safely import files_with_source, parse_python, source_lines
 from tfprof_widget.lib.text import is_of_library
 from tfprof_widget.profiles.cell import CellTimes, CodeLine, OwnCode
 from tfprof_widget.profiles.data import ProfileTables
@@ -81,7 +81,7 @@ def _statements(file: str, named: str, seen: set[int], layers: frozenset[str]) -
     if len(text) > LARGEST_FILE or not (_MENTIONS.search(text) or "def " in text):
         return
     try:
-        tree = ast.parse(text)
+        tree = parse_python(text)
     except (SyntaxError, ValueError, RecursionError):
         return
     for function, first, last in _of_body(tree.body, "<module>", seen, layers):
@@ -218,7 +218,7 @@ def _parsed(text: str) -> ast.stmt | None:
     """The statement of a text, or the head of one whose body is left out."""
     for rest in ("", "\n    pass"):
         try:
-            body = ast.parse(f"{text}{rest}").body
+            body = parse_python(f"{text}{rest}").body
         except (SyntaxError, ValueError, RecursionError):
             continue
         return body[0] if len(body) == 1 else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import gc
 import linecache
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -25,7 +27,10 @@ from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.urls import is_url, write_at
 
 MOST_TRIES = 3
-"""So often the lines of a file are asked for."""
+"""So often the lines of a file are asked for, or some code is parsed."""
+
+MOST_LOOKS = 1000
+"""So often, a millisecond apart, it is looked whether another thread still parses."""
 
 
 @contextmanager
@@ -234,6 +239,38 @@ def files_with_source() -> list[str]:
     True
     """
     return list(linecache.cache)
+
+
+def parse_python(source: str, mode: str = "exec") -> Any:
+    """The tree of some Python code, as `ast.parse` gives it, built while no other thread builds one.
+
+    Python 3.11 counts for all threads together how deep in a tree they are. A thread gives way while it builds one
+    if the garbage collector calls Python; a tree that is begun then fails with SystemError, or makes the other fail.
+
+    >>> parse_python("1 + 1", "eval").body.op
+    <ast.Add object at ...>
+    """
+    for _ in range(MOST_LOOKS):
+        if not _others_parse():
+            break
+        time.sleep(0.001)
+    for _ in range(MOST_TRIES - 1):
+        with suppress(SystemError), pause_gc():
+            return ast.parse(source, mode=mode)
+    return ast.parse(source, mode=mode)
+
+
+def _others_parse() -> bool:
+    """Whether a thread other than this is in `ast.parse`."""
+    frames: list[FrameType | None] = [
+        frame for thread, frame in sys._current_frames().items() if thread != threading.get_ident()
+    ]
+    for frame in frames:
+        while frame is not None:
+            if frame.f_code is ast.parse.__code__:
+                return True
+            frame = frame.f_back
+    return False
 
 
 def write_whole(path: str | PathLike[str], content: bytes | bytearray) -> None:

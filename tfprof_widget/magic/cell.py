@@ -17,6 +17,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 from tfprof_widget.lib.errors import shortened
+from tfprof_widget.lib.safely import parse_python
 from tfprof_widget.magic.arguments import who_runs
 
 _CELL_MAGIC = "get_ipython().run_cell_magic('tfprof', "
@@ -53,7 +54,7 @@ def _magic_call(cell: str) -> tuple[str, str] | None:
     """
     if not cell.startswith(_CELL_MAGIC):
         return None
-    match ast.parse(cell).body:
+    match parse_python(cell).body:
         case [ast.Expr(ast.Call(args=[_, ast.Constant(str(arguments)), ast.Constant(str(code))]))]:
             who = who_runs(arguments)
             if who == "nobody":

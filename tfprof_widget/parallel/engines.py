@@ -15,7 +15,7 @@ from typing import Any
 from tfprof_widget.capturing.recording import Recording
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.private_names import gone_names
-from tfprof_widget.lib.safely import postpone_ctrl_c
+from tfprof_widget.lib.safely import parse_python, postpone_ctrl_c
 from tfprof_widget.lib.version import __version__
 from tfprof_widget.parallel.errands import GetReady, HandOver, unpacked
 
@@ -106,7 +106,7 @@ def _within(span: slice, all_numbers: tuple[int, ...]) -> tuple[int, ...]:
 def _value(name: str, variables: Mapping[str, Any]) -> Any:
     """What a variable or a part of it holds."""
     try:
-        return _held(ast.parse(name, mode="eval").body, variables)
+        return _held(parse_python(name, "eval").body, variables)
     except (SyntaxError, _NamesNothing):
         raise ProfileError(
             f"engines: {name!r} names no engines; give a variable (rc), a part of one (rc[:2]) or numbers (0:2). "
