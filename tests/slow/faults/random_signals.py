@@ -46,6 +46,7 @@ class Programs:
         self._model = Model()
         self._session = self._model.session()
         self._square = tf.function(tf.square)
+        self._one = tf.constant(1.0)  # once: an interrupt in `tf.constant` can crash TensorFlow 2.21
         self._keras = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(3)])
         self._keras.compile(loss="mse")
         self._directory = directory
@@ -79,7 +80,7 @@ class Programs:
     def function(self) -> None:
         """Calls of a tf.function."""
         for _ in range(RUNS):
-            self._square(tf.constant(1.0))
+            self._square(self._one)
 
     def fit(self) -> None:
         """Steps of Keras."""
@@ -88,7 +89,7 @@ class Programs:
     def eager(self) -> None:
         """Ops one by one."""
         for _ in range(RUNS):
-            tf.square(tf.constant(1.0))
+            tf.square(self._one)
 
     def _captured(self, program: Callable[[], None], **options: Any) -> None:
         with tfprof.capture(**options or {"trace_all": True}):
