@@ -267,7 +267,7 @@ def _others_parse() -> bool:
     ]
     for frame in frames:
         while frame is not None:
-            if frame.f_code is ast.parse.__code__:
+            if frame.f_code.co_name == "parse" and frame.f_globals.get("__name__") == ast.__name__:
                 return True
             frame = frame.f_back
     return False
