@@ -6,19 +6,21 @@ Six cells are captured, as programs are written: sessions, several graphs, Keras
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 from tensorflow.compat import v1
 
 import tfprof_widget as tfprof
 from tests.browser.conftest import Opening
 from tests.browser.screen import Screen
+from tests.browser.watched import watched_page
 from tests.sketches import profile_of
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.result import Capture
@@ -146,10 +148,26 @@ def page_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Capture], Pat
     return page
 
 
+@pytest.fixture(scope="module")
+def opened(chromium: Browser, page_of: Callable[[Capture], Path]) -> Iterator[Callable[[Capture], Screen]]:
+    """The page of a capture in the browser, opened once for the tests that only look at it."""
+    with ExitStack() as pages:
+        screens: dict[int, Screen] = {}
+
+        def open_once(prof: Capture) -> Screen:
+            if id(prof) not in screens:
+                page = pages.enter_context(watched_page(chromium))
+                page.goto(page_of(prof).as_uri())
+                screens[id(prof)] = Screen(page).until_ready()
+            return screens[id(prof)]
+
+        yield open_once
+
+
 @pytest.fixture
-def screen(prof: Capture, open_file: Opening, page_of: Callable[[Capture], Path]) -> Screen:
-    """Its page at the scope view, with all that comes after the first paint."""
-    screen = open_file(page_of(prof)).look_at("scope")
+def screen(prof: Capture, opened: Callable[[Capture], Screen]) -> Screen:
+    """The page of the cell at the scope view, with all that comes after the first paint."""
+    screen = opened(prof).look_at("scope")
     expect(screen.choice("step")).to_be_visible()
     return screen
 
@@ -266,8 +284,10 @@ def test_advice_names_the_shares_of_the_tables(prof: Capture, screen: Screen) ->
     assert share == pytest.approx(float(found[2]), abs=0.06)
 
 
-def test_the_head_line_follows_the_steps_chosen(prof: Capture, screen: Screen) -> None:
-    profile = prof.profile
+def test_the_head_line_follows_the_steps_chosen(
+    prof: Capture, open_file: Opening, page_of: Callable[[Capture], Path]
+) -> None:
+    screen, profile = open_file(page_of(prof)).look_at("scope"), prof.profile
     kinds = list(dict.fromkeys(profile.step_names))
     choices: list[tuple[dict[str, Any], str, list[int]]]
     choices = [({"run_name_regexes": [re.escape(name)], "step": -1}, name, profile.steps_named(name)) for name in kinds]
