@@ -62,17 +62,24 @@ class NotebookServer:
         )
 
     def open_without_kernel(self, page: Page, name: str) -> None:
-        """Open a notebook that has not been open on this server, which so has no kernel for it."""
+        """Open a notebook as on the next day: the server has no kernel for it."""
+        for session in json.loads(self._asked("sessions")):
+            self._asked(f"sessions/{session['id']}", "DELETE")
         page.goto(self._place(name))
 
     def _place(self, name: str) -> str:
         return f"{self.address}/{'lab/tree' if self.application == 'lab' else 'notebooks'}/{name}?reset"
 
-    def _start_kernel(self, name: str) -> None:
-        session = {"path": name, "name": name, "type": "notebook", "kernel": {"name": "python3"}}
+    def _asked(self, what: str, method: str = "GET", body: bytes | None = None) -> bytes:
         header = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.address}/api/sessions", json.dumps(session).encode(), header)
-        urllib.request.urlopen(request, timeout=60).close()
+        request = urllib.request.Request(f"{self.address}/api/{what}", body, header, method=method)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            told: bytes = answer.read()
+        return told
+
+    def _start_kernel(self, name: str) -> None:
+        body = {"path": name, "name": name, "type": "notebook", "kernel": {"name": "python3"}}
+        self._asked("sessions", "POST", json.dumps(body).encode())
 
 
 def run_all(page: Page) -> None:
