@@ -262,15 +262,25 @@ def parse_python(source: str, mode: str = "exec") -> Any:
 
 def _others_parse() -> bool:
     """Whether a thread other than this is in `ast.parse`."""
-    frames: list[FrameType | None] = [
-        frame for thread, frame in sys._current_frames().items() if thread != threading.get_ident()
-    ]
-    for frame in frames:
+    return any(
+        thread != threading.get_ident()
+        and frame.f_code.co_name == "parse"
+        and frame.f_globals.get("__name__") == ast.__name__
+        for thread, frame in running_frames()
+    )
+
+
+def running_frames() -> Iterator[tuple[int, FrameType]]:
+    """The frames that run at this moment, each with its thread, from the innermost frame of a thread outwards.
+
+    >>> (threading.get_ident(), sys._getframe()) in running_frames()
+    True
+    """
+    for thread, innermost in sys._current_frames().items():
+        frame: FrameType | None = innermost
         while frame is not None:
-            if frame.f_code.co_name == "parse" and frame.f_globals.get("__name__") == ast.__name__:
-                return True
+            yield thread, frame
             frame = frame.f_back
-    return False
 
 
 def write_whole(path: str | PathLike[str], content: bytes | bytearray) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from threading import Thread
 from types import CodeType, FrameType, FunctionType
@@ -22,6 +22,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tfprof_widget.lib.safely import running_frames
 
 Reader = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bytes | None]
 Frames = list[tuple[int, int]]
@@ -127,7 +129,7 @@ def living_code(traces: Sequence[object], is_kept: Sequence[bool]) -> list[tuple
     found = {capture: _frames(_word(capture), layout, read) for capture in captures}
     frames = {capture: each for capture, each in found.items() if not (keeping.of_many and each.lie_elsewhere)}
     known = _living({address for each in frames.values() for address, _ in each.told or ()}, read)
-    running = {id(code) for code in _running()}
+    running = {id(frame.f_code) for _, frame in running_frames()}
     lines = {
         address: {NO_LINE, *(line for *_, line in code.co_lines())}
         for address, code in known.items()
@@ -145,15 +147,6 @@ def living_code(traces: Sequence[object], is_kept: Sequence[bool]) -> list[tuple
         return tuple(known[address] for address, _ in told)
 
     return [living(content, kept) for content, kept in zip(contents, is_kept, strict=True)]
-
-
-def _running() -> Iterator[CodeType]:
-    """The code objects that are running in any thread."""
-    for innermost in sys._current_frames().values():
-        frame: FrameType | None = innermost
-        while frame is not None:
-            yield frame.f_code
-            frame = frame.f_back
 
 
 def _points(content: bytes, layout: Layout) -> bool:
