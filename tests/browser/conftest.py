@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,9 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def open_file(chromium: Browser) -> Iterator[Opening]:
-    """Opens a page from a file; at the end it must have asked nobody for anything and must not have complained."""
+@contextmanager
+def opening(chromium: Browser) -> Iterator[Opening]:
+    """Opens pages from files; at the end they must have asked nobody for anything and must not have complained."""
     with ExitStack() as pages:
 
         def opened(file: Path, **context: Any) -> Screen:
@@ -40,6 +40,13 @@ def open_file(chromium: Browser) -> Iterator[Opening]:
             page.goto(file.as_uri())
             return Screen(page).until_ready()
 
+        yield opened
+
+
+@pytest.fixture
+def open_file(chromium: Browser) -> Iterator[Opening]:
+    """Opens a page from a file for one test."""
+    with opening(chromium) as opened:
         yield opened
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,8 @@ from playwright.sync_api import Browser, Locator, expect
 from tensorflow.compat import v1
 
 import tfprof_widget as tfprof
-from tests.browser.conftest import Opening
+from tests.browser.conftest import Opening, opening
 from tests.browser.screen import Screen
-from tests.browser.watched import watched_page
 from tests.sketches import profile_of
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.api.result import Capture
@@ -149,25 +148,16 @@ def page_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Capture], Pat
 
 
 @pytest.fixture(scope="module")
-def opened(chromium: Browser, page_of: Callable[[Capture], Path]) -> Iterator[Callable[[Capture], Screen]]:
-    """The page of a capture in the browser, opened once for the tests that only look at it."""
-    with ExitStack() as pages:
-        screens: dict[int, Screen] = {}
-
-        def open_once(prof: Capture) -> Screen:
-            if id(prof) not in screens:
-                page = pages.enter_context(watched_page(chromium))
-                page.goto(page_of(prof).as_uri())
-                screens[id(prof)] = Screen(page).until_ready()
-            return screens[id(prof)]
-
-        yield open_once
+def open_once(chromium: Browser) -> Iterator[Opening]:
+    """Opens each page once, for the tests that only look at it."""
+    with opening(chromium) as opened:
+        yield cache(opened)
 
 
 @pytest.fixture
-def screen(prof: Capture, opened: Callable[[Capture], Screen]) -> Screen:
+def screen(prof: Capture, open_once: Opening, page_of: Callable[[Capture], Path]) -> Screen:
     """The page of the cell at the scope view, with all that comes after the first paint."""
-    screen = opened(prof).look_at("scope")
+    screen = open_once(page_of(prof)).look_at("scope")
     expect(screen.choice("step")).to_be_visible()
     return screen
 
