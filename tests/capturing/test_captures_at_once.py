@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,6 @@ from tfprof_widget.capturing.function_source import FunctionSource
 from tfprof_widget.capturing.hooks import Patch
 from tfprof_widget.capturing.recorder import OTHERS_OPS
 from tfprof_widget.capturing.windows import SHARED
-from tfprof_widget.lib.safely import source_line
 from tfprof_widget.profiles.data import EAGER
 
 STEPS = 12
@@ -77,20 +75,6 @@ def test_sessions_in_two_threads_each_have_their_own_runs() -> None:
     assert (seen(first), traced(first)) == ({"loss": STEPS}, {"loss": STEPS}), first.measurement.warnings
     assert list(seen(second).values()) == list(traced(second).values()) == [STEPS], second.measurement.warnings
     assert "loss" not in seen(second)
-
-
-def test_lines_that_another_thread_takes_away_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As linecache does: of two threads that read a file at once, the later one first removes what is there."""
-    getlines, answers = linecache.getlines, iter([KeyError(__file__), None])
-
-    def taken_away(file: str) -> list[str]:
-        error = next(answers)
-        if error is not None:
-            raise error
-        return getlines(file)
-
-    monkeypatch.setattr(linecache, "getlines", taken_away)
-    assert source_line(__file__, 1).startswith('"""Captures in several threads')
 
 
 def test_of_two_threads_that_put_hooks_in_at_once_both_see_the_calls() -> None:

@@ -1,9 +1,10 @@
-"""Python code parsed while another thread parses some, which Python 3.11 does not keep apart."""
+"""Python code read and parsed while another thread does so, which Python 3.11 does not keep apart."""
 
 from __future__ import annotations
 
 import ast
 import gc
+import linecache
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tfprof_widget.lib.safely import parse_python
+from tfprof_widget.lib.safely import parse_python, source_line
 
 CODE = "\n".join(f"x{number} = [a + (b * c(d, *e, **f)) for a in g if h]" for number in range(20))
 
@@ -93,3 +94,17 @@ def test_a_count_that_another_thread_has_spoilt_is_no_error(monkeypatch: pytest.
 
     monkeypatch.setattr(ast, "parse", spoilt)
     assert ast.dump(parse_python("1 + 1", "eval")) == ast.dump(parse("1 + 1", mode="eval"))
+
+
+def test_lines_that_another_thread_takes_away_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As linecache does: of two threads that read a file at once, the later one first removes what is there."""
+    getlines, answers = linecache.getlines, iter([KeyError(__file__), None])
+
+    def taken_away(file: str) -> list[str]:
+        error = next(answers)
+        if error is not None:
+            raise error
+        return getlines(file)
+
+    monkeypatch.setattr(linecache, "getlines", taken_away)
+    assert source_line(__file__, 1).startswith('"""Python code read and parsed')
