@@ -212,8 +212,8 @@ def test_what_was_planted_is_found(program: str) -> None:
 
 @each_program
 def test_what_was_not_planted_is_not_found(program: str) -> None:
-    found = {checker for checker, _ in captured(program).findings} & BETWEEN_STEPS
-    assert found <= FOUND.get(program, {}).keys()
+    found = {checker: finding.cause for checker, finding in captured(program).findings if checker in BETWEEN_STEPS}
+    assert {checker: cause for checker, cause in found.items() if checker not in FOUND.get(program, {})} == {}
 
 
 @pytest.mark.parametrize("program", ON_A_LINE)

@@ -100,6 +100,22 @@ def test_little_python_or_something_else(between: list[PythonTime]) -> None:
     assert not list(python_between(captured(*between)))
 
 
+@pytest.mark.parametrize(
+    ("seconds", "look_millis", "is_told"),
+    [
+        (0.40, [1], True),  # 400 looks, and a standard error of 20 of them: 0.36 s at least
+        (0.40, [20], False),  # 20 looks, and 4.5: 0.22 s
+        (0.60, [20], True),  # 30 looks, and 5.5: 0.38 s
+        (0.60, [1, 1, 1, 1000], False),  # a look that stands for a second tells little of 0.6 s
+    ],
+)
+def test_what_chance_may_have_added_is_not_said(seconds: float, look_millis: list[int], *, is_told: bool) -> None:
+    """From 3 % of the 10 s of the cell on."""
+    looks = looked("python", *[(SLOW,)] * len(look_millis))
+    looks = replace(looks, nanos=np.array(look_millis, np.int64) * 10**6)
+    assert bool(list(python_between(captured(took(seconds, "python"), looks=looks)))) == is_told
+
+
 def test_a_callback_with_the_line_that_takes_its_time() -> None:
     begin = CodeLine(FILE, 30, "<module>")
     defined = CodeLine(FILE, 18, "on_train_batch_end")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from math import sqrt
 
 import numpy as np
 
@@ -15,7 +16,17 @@ from tfprof_widget.analysis.own_statements import CodeChange
 from tfprof_widget.analysis.steady import WORTHWHILE, SteadySteps
 from tfprof_widget.lib.intervals import Intervals
 from tfprof_widget.lib.text import is_of_library, written_percent, written_seconds
-from tfprof_widget.profiles.cell import BETWEEN, NEXT_BATCH, SAVING, STEP, VALIDATION, CellTimes, CodeLine, FitPhase
+from tfprof_widget.profiles.cell import (
+    BETWEEN,
+    NEXT_BATCH,
+    SAVING,
+    STEP,
+    VALIDATION,
+    CellTimes,
+    CodeLine,
+    FitPhase,
+    PythonLooks,
+)
 from tfprof_widget.profiles.data import FIRST, ProfileData, kind_of_steps
 
 LIBRARYS_SHARE = 1 / 3
@@ -156,7 +167,7 @@ def _between(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
     for time in cell.between:
         least = LIBRARYS_SHARE if time.doing == "calls" else LEAST_OF_CELL
         seconds = time.seconds - (saving if time.doing == "python" else 0.0)  # which is told by itself
-        if time.doing not in _OF_DOING or seconds < least * cell.seconds:
+        if time.doing not in _OF_DOING or _surely(seconds, cell.looks) < least * cell.seconds:
             continue
         place = f", mostly at {time.place}" if time.place else ""
         what = {
@@ -173,6 +184,16 @@ def _between(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
             line=CodeLine(time.file, time.line, time.function) if time.file else None,
             patch=several_steps(profile.own_code) if time.doing == "calls" else None,
         )
+
+
+def _surely(seconds: float, looks: PythonLooks) -> float:
+    """What is left of a time that looks told, if chance added twice its standard error to it.
+
+    A look counts for as long as the one after it was away, which is long where the machine is busy.
+    """
+    nanos = looks.nanos.astype(np.float64)
+    each = float((nanos**2).sum() / nanos.sum()) / 1e9 if nanos.any() else 0.0
+    return seconds - 2 * sqrt(max(seconds, 0.0) * each)
 
 
 FEWEST = 3
