@@ -16,7 +16,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install --constraint constraints.txt
 PROTOS := tfprof_widget/_protos/descriptors.binpb
 STATIC := tfprof_widget/static/opener.js
-WORKERS := 4
+# With more than two cores have to do, each takes longer, by a fifth of the processor's time.
+WORKERS := 3
 AT_A_TIME = --numprocesses $(WORKERS) --dist loadscope
 FUZZ_SECONDS := 60
 # They run beside pytest, whose workers wait for servers and browsers; each shows what it says in one piece, at its end.
@@ -50,7 +51,8 @@ vitest: node_modules/.stamp ## run the tests of the front end
 .PHONY: test-slow
 test-slow: FUZZ_SECONDS := 20
 test-slow: fuzz matrix .hosts/.stamp paper ## hunt for faults: fuzzing, interrupts at every line, load, the long differential, the matrix
-	TFPROF_SLOW=300 $(BIN)/python -m pytest $(AT_A_TIME) --timeout 3600 tests/slow
+	TFPROF_SLOW=300 $(BIN)/python -m pytest $(AT_A_TIME) --timeout 3600 tests/slow \
+		$$(grep --recursive --files-with-matches --include='*.py' 'tests\.slow\.share' tests | grep --invert-match '^tests/slow')
 
 .PHONY: lint
 lint: .venv/develop node_modules/.stamp ## check style, types and generated files

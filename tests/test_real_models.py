@@ -43,6 +43,8 @@ OPTION_SETS: dict[str, dict[str, Any]] = READY_MADE | {
     "trimmed": {"trim_name_regexes": [".*conv.*", "Mul"], "order_by": "float_ops", "select": ["float_ops"]},
 }
 
+ASKED = [(view, options) for view in VIEWS for options in READY_MADE.values()]
+
 
 @cache
 def protos(model: str) -> tuple[Any, Any, Any]:
@@ -65,23 +67,22 @@ def test_a_model_from_its_protos(native: NativeTfprof, model: str, option_set: s
     assert printed.decode() == answer.stdout.decode()
 
 
-@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("model", MODELS)
-def test_a_tf_graph(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], model: str, view: str) -> None:
+def test_a_tf_graph(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], model: str) -> None:
     """We go first: native adds the shapes that the run showed to the graph that it is given, and we must not."""
     traced = MODELS[model]()
     returned = recorded_results(monkeypatch)
 
     def answers(profile: Any) -> Iterator[tuple[Any, str]]:
-        for options in READY_MADE.values():
+        for view, options in ASKED:
             capfd.readouterr()
             message = profile(traced.graph, traced.run_meta, cmd=view, options=options)
             yield message, capfd.readouterr().out
 
     ours, printed = zip(*answers(tfprof.profile), strict=True)
     _, expected_printed = zip(*answers(tf.compat.v1.profiler.profile), strict=True)
-    results = [rows(message.SerializeToString(), VIEWS[view]) for message in ours]
-    assert results == [rows(proto, VIEWS[view]) for proto in returned]
+    for (view, _), message, expected in zip(ASKED, ours, returned, strict=True):
+        assert rows(message.SerializeToString(), VIEWS[view]) == rows(expected, VIEWS[view]), view
     assert printed == expected_printed
 
 

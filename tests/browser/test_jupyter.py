@@ -1,4 +1,7 @@
-"""A day in JupyterLab and in Notebook 7: profile a session's runs and a Keras fit, look, leave, and look again."""
+"""A day in JupyterLab and in Notebook 7: profile a session's runs and a Keras fit, look, leave, and look again.
+
+In `make test` that of JupyterLab, as both draw alike; Notebook 7 is where `test_live.py` looks on.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ from tests.browser.notebook_server import (
 )
 from tests.browser.screen import KNOB, Screen
 from tests.browser.watched import watched_page
+from tests.slow.share import share
 
 # What JupyterLab 4.6 and Notebook 7.6 themselves complain of when they start, and when a kernel is restarted.
 OWN_COMPLAINTS = frozenset(
@@ -72,7 +76,7 @@ CELLS = (
 OF_THE_MAGIC, FIRST, SECOND, BOXED, OF_THE_FIT = range(5)
 
 
-@pytest.fixture(scope="module", params=["lab", "notebook"])
+@pytest.fixture(scope="module", params=share(["lab", "notebook"], ["lab"]))
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
     with notebook_server(request.param, tmp_path_factory.mktemp(request.param)) as started:
         yield started

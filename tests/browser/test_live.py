@@ -1,4 +1,4 @@
-"""A cell that takes long, in JupyterLab: how it and jobs stand is seen while it runs, then its result in its place."""
+"""A cell that takes long, in JupyterLab or Notebook 7: it and jobs are seen while it runs, then its result there."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from tests.browser.notebook_server import (
 from tests.browser.test_jupyter import OWN_COMPLAINTS, SESSION
 from tests.browser.watched import watched_page
 from tests.jobs_told import TRAINING, write_task
+from tests.slow.share import share
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.ingest.files.jobs import REQUESTS, SNAPSHOT
 
@@ -40,9 +41,9 @@ while not pathlib.Path("go on").exists():
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
-    with notebook_server("lab", tmp_path_factory.mktemp("live")) as started:
+@pytest.fixture(scope="module", params=share(["lab", "notebook"], ["notebook"]))
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
+    with notebook_server(request.param, tmp_path_factory.mktemp("live")) as started:
         yield started
 
 

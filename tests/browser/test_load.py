@@ -11,11 +11,12 @@ from tests.browser.conftest import Opening
 from tests.browser.expected import names_of, status_of
 from tests.browser.moves import MOVES, moved
 from tests.browser.screen import Screen
+from tests.slow.share import share
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.demo import demo_profile
 
 
-@pytest.mark.parametrize("last", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("last", share([0.0, 0.4, 1.0], [0.4]))
 def test_a_slider_moved_400_times_ends_on_the_last_value(demo: Screen, last: float) -> None:
     demo.look_at("op")
     micros = moved(demo, "min_micros", last)

@@ -14,6 +14,7 @@ from jupyter_core.utils import ensure_async
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
+from tests.notebooks.forked_kernel import ForkingKernelManager
 from tests.notebooks.kernel import ROOT, plain
 
 
@@ -93,6 +94,7 @@ def opened_notebook() -> Iterator[Notebook]:
         timeout=120,
         startup_timeout=120,
         kernel_name="python3",
+        kernel_manager_class=ForkingKernelManager,
         allow_errors=True,
         resources={"metadata": {"path": str(ROOT)}},
     )

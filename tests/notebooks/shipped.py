@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 
+from tests.notebooks.forked_kernel import ForkingKernelManager
 from tests.notebooks.kernel import ROOT
 from tests.notebooks.notebook import Client, Notebook, told
 
@@ -24,13 +26,14 @@ def shipped(name: str) -> Any:
 
 
 @contextmanager
-def executed(name: str, folder: Path) -> Iterator[Notebook]:
+def executed(name: str, folder: Path, manager: type[AsyncKernelManager] = ForkingKernelManager) -> Iterator[Notebook]:
     """A notebook after its cells ran without a complaint; its kernel, which can be asked, ends with the block."""
     client = Client(
         shipped(name),
         timeout=120,
         startup_timeout=120,
         kernel_name="python3",
+        kernel_manager_class=manager,
         resources={"metadata": {"path": str(folder)}},
     )
     temporary = folder.with_name(f"{folder.name}_temporary")

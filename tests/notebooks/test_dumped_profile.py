@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from jupyter_client.manager import AsyncKernelManager
 
 from tests.notebooks.notebook import Notebook
 from tests.notebooks.shipped import executed, outputs_of, printed
@@ -14,7 +15,7 @@ from tfprof_widget.lib.messages import GraphDef, RunMetadata
 
 @pytest.fixture(scope="module")
 def dumped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    with executed("dumped_profile", tmp_path_factory.mktemp("dumped")) as notebook:
+    with executed("dumped_profile", tmp_path_factory.mktemp("dumped"), AsyncKernelManager) as notebook:
         yield notebook
 
 

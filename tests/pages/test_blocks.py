@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
+from tests.forked import forked
 from tests.pages import session
 from tests.pages.markdown import GIVEN, ROOT, blocks, pages
 from tests.pages.session import LANGUAGES, SHOWN
@@ -56,17 +56,13 @@ def test_a_block_that_fails_is_told(page: str, told: str, tmp_path: Path) -> Non
     assert told in said
 
 
-SERVER = get_context("forkserver")
-"""Starts processes which have imported TensorFlow: each page would import it anew, for as long as most take to run."""
 SECONDS = 250
 
 
 def run(page: str, folder: Path) -> tuple[int | None, str]:
     """Run a page of the repository, or another one, in a folder: its exit code, if it ended, and its words."""
-    SERVER.set_forkserver_preload(["tensorflow", "tests.pages.session"])
     said = folder / "said.txt"
-    process = SERVER.Process(target=run_page, args=(page, folder, said))
-    process.start()
+    process = forked(run_page, page, folder, said)
     process.join(SECONDS)
     ended = process.exitcode
     if ended is None:

@@ -25,7 +25,7 @@ from tests.slow.share import share
 pytestmark = pytest.mark.filterwarnings("ignore::tfprof_widget.ProfileWarning")
 
 PROFILES = 240
-PROFILES_TRIED, STEPS_TRIED = share(240, 80), share(60, 20)
+PROFILES_TRIED, STEPS_TRIED = share(240, 40), share(60, 10)
 STEP_IDS = ((0, 1, 2), (7,), (100, 3, 3), (5, 2, 9, 4))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.slow.share import share
 
 ROOT = Path(__file__).parents[3]
-CELLS = share(200, 12)
+CELLS = share(200, 6)
 
 
 def test_lines_of_dropped_cells_are_right_or_unknown() -> None:

@@ -22,7 +22,7 @@ from tfprof_widget.api import capture
 PACKAGE = Path(tfprof.__file__).parent
 CAPTURING = tuple(str(PACKAGE / each) for each in ("capturing", "api", "profile_context.py"))
 NEVER = range(10**6, 10**6 + 1)  # no run is traced, so that TensorFlow's profiler is not waited for at each line
-EVERY = share(1, 20)
+EVERY = share(1, 60)
 
 
 class Interrupting:

@@ -61,7 +61,7 @@ def test_signals_at_random_moments() -> None:
 def test_a_kernel_goes_on_after_each_interrupt() -> None:
     with running_kernel() as kernel:
         kernel.run(SET_UP)
-        for _ in range(share(20, 2)):
+        for _ in range(share(20, 1)):
             outputs, reply = kernel.run(CELL, interrupt_at="begun")
             assert reply.get("ename") == "KeyboardInterrupt", (outputs, reply)
             assert any("KeyboardInterrupt" in text for _, text in shown(outputs)), outputs

@@ -180,7 +180,7 @@ def test_nothing_is_said_of_a_balanced_cluster_and_a_slow_worker_is_named(shape:
     assert (straggler.task, straggler.works_longer) == (SLOW, True)
 
 
-@pytest.mark.parametrize(("shape", "number"), [each for each in CLUSTERS if SHAPES[each[0]].workers > 1])
+@pytest.mark.parametrize(("shape", "number"), share([each for each in CLUSTERS if SHAPES[each[0]].workers > 1], []))
 def test_a_slow_link_is_named(shape: str, number: int) -> None:
     """With one worker there is no other link between the same jobs to compare with."""
     with started(SHAPES[shape], slow_link=True) as cluster:

@@ -1,4 +1,4 @@
-"""200 widgets in a notebook: each costs its columns and little more, and gives all back when it is closed."""
+"""Many widgets in a notebook: each costs its columns and little more, and gives all back when it is closed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 from ipywidgets import Widget
 
 from tests.slow.load.memory import held, traced_memory
+from tests.slow.share import share
 from tfprof_widget.demo import demo_profile
 from tfprof_widget.lib.static_files import static_bytes
 from tfprof_widget.widget.traits import TfprofWidget, shared_assets
 
-WIDGETS = 200
+WIDGETS = share(200, 40)
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def widgets() -> Iterator[list[TfprofWidget]]:
         widget.close()
 
 
-def test_200_widgets_share_what_draws_them(widgets: list[TfprofWidget]) -> None:
+def test_widgets_share_what_draws_them(widgets: list[TfprofWidget]) -> None:
     profile = demo_profile()
     profile.widget().close()  # what all of them share is there from now on
     columns = len(profile.widget()._graphs[0]["columns"])
@@ -61,10 +62,10 @@ def _alive() -> list[Widget]:
     return list(widget._instances.values())
 
 
-def test_options_of_one_of_200_widgets_are_its_own(widgets: list[TfprofWidget]) -> None:
+def test_options_of_one_of_many_widgets_are_its_own(widgets: list[TfprofWidget]) -> None:
     profile = demo_profile()
     widgets += [profile.widget("op") for _ in range(WIDGETS)]
-    widgets[100].min_micros = 100
+    widgets[WIDGETS // 2].min_micros = 100
     assert sum(widget.min_micros for widget in widgets) == 100
-    assert widgets[100].to_dataframe()["name"].tolist() == ["MatMul", "Relu", "ApplyGradientDescent"]
-    assert len(widgets[99].to_dataframe()) > 3
+    assert widgets[WIDGETS // 2].to_dataframe()["name"].tolist() == ["MatMul", "Relu", "ApplyGradientDescent"]
+    assert len(widgets[WIDGETS // 2 - 1].to_dataframe()) > 3
