@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tfprof_widget.api.view import View
     from tfprof_widget.ingest.flops.operation import Operation
     from tfprof_widget.ingest.flops.registry import register_flops
-    from tfprof_widget.jobs.watching import watch
+    from tfprof_widget.jobs.requests import watch
     from tfprof_widget.lib.errors import ProfileError, ProfileWarning
     from tfprof_widget.lib.messages import AdviceProto, GraphNodeProto, MultiGraphNodeProto, OpLogProto
     from tfprof_widget.lib.version import __version__
@@ -123,7 +123,7 @@ _HOMES = {
     "TimeBudget": "analysis.account.budget",
     "View": "api.view",
     "WhatIf": "analysis.replay.prediction",
-    "watch": "jobs.watching",
+    "watch": "jobs.requests",
 }
 
 

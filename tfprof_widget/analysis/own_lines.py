@@ -16,8 +16,8 @@ from tfprof_widget.engine.code import GRADIENT_SUFFIX, frame_name
 from tfprof_widget.engine.measures import TIMES
 from tfprof_widget.engine.view import ViewData
 from tfprof_widget.lib.arrays import Integers
-from tfprof_widget.lib.safely import parse_python, source_lines
 from tfprof_widget.lib.text import is_of_library
+from tfprof_widget.lib.threads import parse_python, source_lines
 from tfprof_widget.profiles.data import ProfileData, ProfileTables
 from tfprof_widget.profiles.tables import CodeStacks
 

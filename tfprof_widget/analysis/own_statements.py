@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from difflib import ndiff
 from itertools import islice
 
-from tfprof_widget.lib.safely import files_with_source, parse_python, source_lines
 from tfprof_widget.lib.text import is_of_library
+from tfprof_widget.lib.threads import files_with_source, parse_python, source_lines
 from tfprof_widget.profiles.cell import CellTimes, CodeLine, OwnCode
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.program import ModelLayer

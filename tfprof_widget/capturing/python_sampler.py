@@ -17,8 +17,8 @@ import numpy as np
 from tfprof_widget.analysis.account.cell import DividedCell
 from tfprof_widget.analysis.account.python import PARTS_SEEN
 from tfprof_widget.lib.arrays import ABSENT, Flags
-from tfprof_widget.lib.safely import source_line
 from tfprof_widget.lib.text import is_of_library
+from tfprof_widget.lib.threads import following_frames, source_line
 from tfprof_widget.profiles.cell import CELL_PARTS, CodeLine, PythonLooks
 from tfprof_widget.profiles.tables import Lists
 
@@ -199,7 +199,7 @@ def _look(sampler: PythonSampler, thread_to_see: Callable[[], int | None], over:
     """Look until `over` can be taken: to wait for a lock takes less than to wait for an event."""
     waits, least, since, worked = 0, interval, perf_counter(), thread_time()
     while not over.acquire(timeout=interval):
-        with suppress(Exception):  # the other thread runs on: once a frame of its stack was none any more
+        with suppress(Exception), following_frames():
             seen = thread_to_see()
             if seen is not None:
                 sampler.see(sys._current_frames().get(seen))

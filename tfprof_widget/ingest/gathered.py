@@ -37,7 +37,7 @@ from tfprof_widget.ingest.xspace.resolve import costs_of_functions, resolve
 from tfprof_widget.ingest.xspace.threads import ThreadNames
 from tfprof_widget.lib.errors import ProfileError, ProfileWarning, value_error
 from tfprof_widget.lib.messages import SealedGraph, as_message, as_sealed
-from tfprof_widget.lib.safely import pause_gc
+from tfprof_widget.lib.threads import pause_gc
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.devices import Accelerator, Allocator, KernelRuns, added_up, fullest, misses_streams
 from tfprof_widget.profiles.options import check_step

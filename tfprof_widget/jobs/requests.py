@@ -1,4 +1,4 @@
-"""Asks running jobs to trace their next steps now, by files in their directories."""
+"""Shows jobs in a notebook while they run, and asks them to trace their next steps, by files in their directories."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from tfprof_widget.ingest.files.jobs import REQUESTS
 from tfprof_widget.jobs.directory import JobDirectory, SeenTask, of_job
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.safely import write_whole
+
+if TYPE_CHECKING:
+    from tfprof_widget.widget.jobs import JobsWidget
+    from tfprof_widget.widget.traits import TfprofWidget
 
 MOST_STEPS_ASKED = 10_000
 POLL_SECONDS = 0.5
@@ -75,3 +82,25 @@ def answers(
         for path in {Path(task.files.path.parent, REQUESTS, f"{request}.json") for task in asked}:
             with suppress(OSError):
                 path.unlink()
+
+
+def watch(directory: str | PathLike[str]) -> JobsWidget:
+    """A widget with a row for each task in a directory of jobs, which `tfprof run` writes.
+
+    A row says whether the task runs, ended, failed or went silent, with its last words; how far it is, its last steps,
+    and where its time went so far. It follows the tasks while it is displayed, also while the kernel runs other cells.
+    A click shows the last profile of a task; a button asks a job to trace its next steps.
+
+    >>> watch("/no/such/directory").tasks
+    []
+    """
+    from tfprof_widget.widget.jobs import JobsWidget
+
+    looked = JobDirectory(directory)
+    return JobsWidget(str(looked.path), looked.look, open_profile=_opened, ask=partial(ask, looked))
+
+
+def _opened(snapshot: Path) -> TfprofWidget:
+    from tfprof_widget.api.profile import load
+
+    return load(snapshot).widget()

@@ -1,15 +1,11 @@
-"""Holds back Ctrl-C or the garbage collector, detects forks, reads source beside threads, writes files whole or not."""
+"""Holds back Ctrl-C, detects forks, and writes files whole or not at all."""
 
 from __future__ import annotations
 
-import ast
 import errno
-import gc
-import linecache
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -25,32 +21,6 @@ from weakref import WeakSet
 
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.urls import is_url, write_at
-
-MOST_TRIES = 3
-"""So often the lines of a file are asked for, or some code is parsed."""
-
-MOST_LOOKS = 1000
-"""So often, a millisecond apart, it is looked whether another thread still parses."""
-
-
-@contextmanager
-def pause_gc() -> Iterator[None]:
-    """Run the block without garbage collection, and then switch the collector on again if it was on.
-
-    >>> with pause_gc():
-    ...     gc.isenabled()
-    False
-    >>> gc.isenabled()
-    True
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
 
 Handler = Callable[[int, FrameType | None], Any]
 
@@ -205,82 +175,6 @@ def _recording_processes() -> WeakSet[RecordingProcess]:
 
     os.register_at_fork(after_in_child=mark)
     return made
-
-
-def source_lines(file: str) -> list[str]:
-    """The lines of a source file as tracebacks show them; none if there is no such file.
-
-    Of threads that ask at once for a file that is not known yet, one may take away what another has just read.
-
-    >>> len(source_lines(__file__)) > 100, source_lines("no such file")
-    (True, [])
-    """
-    for _ in range(MOST_TRIES):
-        with suppress(KeyError):
-            return linecache.getlines(file)
-    return []
-
-
-def source_line(file: str, number: int) -> str:
-    """A line of a source file without the space around it, empty if it is not known.
-
-    >>> source_line("no such file", 7)
-    ''
-    """
-    lines = source_lines(file)
-    return lines[number - 1].strip() if 1 <= number <= len(lines) else ""
-
-
-def files_with_source() -> list[str]:
-    """The files of which Python has read or been given the lines, at this moment: other threads may add to them.
-
-    >>> lines = source_lines(__file__)
-    >>> __file__ in files_with_source()
-    True
-    """
-    return list(linecache.cache)
-
-
-def parse_python(source: str, mode: str = "exec") -> Any:
-    """The tree of some Python code, as `ast.parse` gives it, built while no other thread builds one.
-
-    Python 3.11 counts for all threads together how deep in a tree they are. A thread gives way while it builds one
-    if the garbage collector calls Python; a tree that is begun then fails with SystemError, or makes the other fail.
-
-    >>> parse_python("1 + 1", "eval").body.op
-    <ast.Add object at ...>
-    """
-    for _ in range(MOST_LOOKS):
-        if not _others_parse():
-            break
-        time.sleep(0.001)
-    for _ in range(MOST_TRIES - 1):
-        with suppress(SystemError), pause_gc():
-            return ast.parse(source, mode=mode)
-    return ast.parse(source, mode=mode)
-
-
-def _others_parse() -> bool:
-    """Whether a thread other than this is in `ast.parse`."""
-    return any(
-        thread != threading.get_ident()
-        and frame.f_code.co_name == "parse"
-        and frame.f_globals.get("__name__") == ast.__name__
-        for thread, frame in running_frames()
-    )
-
-
-def running_frames() -> Iterator[tuple[int, FrameType]]:
-    """The frames that run at this moment, each with its thread, from the innermost frame of a thread outwards.
-
-    >>> (threading.get_ident(), sys._getframe()) in running_frames()
-    True
-    """
-    for thread, innermost in sys._current_frames().items():
-        frame: FrameType | None = innermost
-        while frame is not None:
-            yield thread, frame
-            frame = frame.f_back
 
 
 def write_whole(path: str | PathLike[str], content: bytes | bytearray) -> None:

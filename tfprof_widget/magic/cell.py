@@ -17,7 +17,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 from tfprof_widget.lib.errors import shortened
-from tfprof_widget.lib.safely import parse_python
+from tfprof_widget.lib.threads import parse_python
 from tfprof_widget.magic.arguments import who_runs
 
 _CELL_MAGIC = "get_ipython().run_cell_magic('tfprof', "

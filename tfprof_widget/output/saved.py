@@ -32,7 +32,8 @@ from tfprof_widget.lib.messages import (
     StoredStacks,
     StoredTransfer,
 )
-from tfprof_widget.lib.safely import pause_gc, write_whole
+from tfprof_widget.lib.safely import write_whole
+from tfprof_widget.lib.threads import pause_gc
 from tfprof_widget.profiles.data import ProfileData
 from tfprof_widget.profiles.devices import accelerator_streams, canonical
 from tfprof_widget.profiles.kept_run import KeptRun

@@ -15,7 +15,8 @@ from typing import Any
 from tfprof_widget.capturing.recording import Recording
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.private_names import gone_names
-from tfprof_widget.lib.safely import parse_python, postpone_ctrl_c
+from tfprof_widget.lib.safely import postpone_ctrl_c
+from tfprof_widget.lib.threads import parse_python
 from tfprof_widget.lib.version import __version__
 from tfprof_widget.parallel.errands import GetReady, HandOver, unpacked
 

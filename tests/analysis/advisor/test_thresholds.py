@@ -29,6 +29,7 @@ def percent(share: float) -> str:
 
 ELSEWHERE = {
     "advisor/cluster.py": {"SLOW_LINK", "FEWEST_BYTES"},  # what ClusterChecker names: docs/distributed.md
+    "advisor/cell_time.py": {"MOST_OF_A_LOOK"},  # part of the standard error, which is told below the table
     "advisor/slow_ops.py": {"MOST_CORES"},  # where the machine is not known
     "advisor/costliest.py": {"DEEPEST", "LEAST_MICROS_OF_A_LINE", "LOW", "MOST"},  # native tfprof's own
     "account/pipeline.py": {"WAITED"},  # less than what is worth saying of a cell

@@ -37,6 +37,9 @@ VALIDATION_SHARE = 0.2
 
 MOST_CALLBACKS = 3
 
+MOST_OF_A_LOOK = 0.02
+"""A look stands for 5 ms, and for so long on a busy machine; for longer only if Python lets nobody look meanwhile."""
+
 HALF = 0.5
 """A first step that takes so much of the cell makes its other figures unlike those of a longer training."""
 
@@ -187,12 +190,8 @@ def _between(profile: ProfileData, cell: CellTimes) -> Iterator[Finding]:
 
 
 def _surely(seconds: float, looks: PythonLooks) -> float:
-    """What is left of a time that looks told, if chance added twice its standard error to it.
-
-    A look counts for as long as the one after it was away, which is long where the machine is busy.
-    """
-    nanos = looks.nanos.astype(np.float64)
-    each = float((nanos**2).sum() / nanos.sum()) / 1e9 if nanos.any() else 0.0
+    """What is left of a time that looks told, if chance added twice its standard error to it."""
+    each = min(float(np.median(looks.nanos)) / 1e9, MOST_OF_A_LOOK) if len(looks) else 0.0
     return seconds - 2 * sqrt(max(seconds, 0.0) * each)
 
 

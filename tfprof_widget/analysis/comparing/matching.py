@@ -21,7 +21,7 @@ from tfprof_widget.analysis.comparing.op_keys import (
     without_counters,
 )
 from tfprof_widget.lib.arrays import ABSENT, Indices
-from tfprof_widget.lib.safely import pause_gc
+from tfprof_widget.lib.threads import pause_gc
 from tfprof_widget.profiles.kept_run import GraphOps
 
 Rung = Literal["name", "name without counter", "signature", "place"]

@@ -19,8 +19,8 @@ from tfprof_widget.ingest.parts.runs import NodeNames
 from tfprof_widget.ingest.run_metadata import ReadRun, RunDetails, read_run
 from tfprof_widget.lib.errors import ProfileError, value_error
 from tfprof_widget.lib.messages import as_message, as_sealed
-from tfprof_widget.lib.safely import pause_gc
 from tfprof_widget.lib.text import visible
+from tfprof_widget.lib.threads import pause_gc
 from tfprof_widget.lib.version import __version__
 
 RUN: Literal["RunMetadata"] = "RunMetadata"

@@ -22,7 +22,7 @@ from tfprof_widget.ingest.flops.registry import count, has_formula, registered
 from tfprof_widget.lib.arrays import LARGEST_INTEGER, Flags, Integers
 from tfprof_widget.lib.errors import ProfileWarning
 from tfprof_widget.lib.messages import SealedNode
-from tfprof_widget.lib.safely import pause_gc
+from tfprof_widget.lib.threads import pause_gc
 from tfprof_widget.profiles.data import ProfileTables
 
 Formulas = Literal["all", "ran", "registered", "multiply_accumulates"]

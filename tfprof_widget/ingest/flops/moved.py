@@ -15,7 +15,7 @@ from tfprof_widget.ingest.flops.counting import Counter, Outcome
 from tfprof_widget.ingest.flops.node_reader import NodeReader
 from tfprof_widget.ingest.flops.operation import Operation, Shape, main_op
 from tfprof_widget.lib.arrays import Flags, Integers
-from tfprof_widget.lib.safely import pause_gc
+from tfprof_widget.lib.threads import pause_gc
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.program import MovedBytes
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tfprof_widget.lib.safely import running_frames
+from tfprof_widget.lib.threads import running_frames
 
 Reader = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bytes | None]
 Frames = list[tuple[int, int]]

@@ -17,8 +17,8 @@ from tfprof_widget.ingest.parts.names import named_forward
 from tfprof_widget.lib.arrays import ABSENT
 from tfprof_widget.lib.errors import ProfileError
 from tfprof_widget.lib.messages import CodeDef, SealedCode, SealedOpLog
-from tfprof_widget.lib.safely import source_line
 from tfprof_widget.lib.text import is_of_library
+from tfprof_widget.lib.threads import source_line
 from tfprof_widget.profiles.data import ProfileTables
 from tfprof_widget.profiles.tables import CodeStacks, Lists, OtherStacks
 

@@ -37,7 +37,7 @@ from tfprof_widget.lib.arrays import (
     numbered,
 )
 from tfprof_widget.lib.intervals import Intervals, last_started
-from tfprof_widget.lib.safely import pause_gc
+from tfprof_widget.lib.threads import pause_gc
 from tfprof_widget.profiles.devices import SUMS, Accelerator, Allocator, KernelRuns
 from tfprof_widget.profiles.program import StageSettings
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tfprof_widget.lib.safely import parse_python, source_line
+from tfprof_widget.lib.threads import parse_python, source_line
 
 CODE = "\n".join(f"x{number} = [a + (b * c(d, *e, **f)) for a in g if h]" for number in range(20))
 
