@@ -52,7 +52,7 @@ vitest: node_modules/.stamp ## run the tests of the front end
 test-slow: FUZZ_SECONDS := 20
 test-slow: fuzz matrix .hosts/.stamp paper ## hunt for faults: fuzzing, interrupts at every line, load, the long differential, the matrix
 	TFPROF_SLOW=300 $(BIN)/python -m pytest $(AT_A_TIME) --timeout 3600 tests/slow \
-		$$(grep --recursive --files-with-matches --include='*.py' 'tests\.slow\.share' tests | grep --invert-match '^tests/slow')
+		$$(grep --recursive --files-with-matches --include='*.py' 'tests\.slow\.share' tests | grep --invert-match '^tests/slow') tests/properties
 
 .PHONY: lint
 lint: .venv/develop node_modules/.stamp ## check style, types and generated files

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.slow.share import share
+
 if TYPE_CHECKING:
     from tests.oracle.native import NativeTfprof
 
@@ -26,7 +28,13 @@ FIRST = ("tests/browser/", *SHARING, "tests/pages/", "tests/slow/", "tests/analy
 """Folders that take longest, which are begun with: so that at the end no worker waits long for the other."""
 
 # The same examples in every run, however slow the machine; `pytest --hypothesis-profile=default` looks for new ones.
-settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "same",
+    derandomize=True,
+    deadline=None,
+    max_examples=share(200, 50),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("same")
 
 

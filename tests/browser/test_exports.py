@@ -50,22 +50,22 @@ CHARTS = {"Op types": "Time by op type", "Scopes": "Scopes by time", "Memory": "
 CHARTS |= {"Timeline": "Timeline", "Advice": "Advice"}
 
 
-@pytest.mark.parametrize("chart", CHARTS)
-def test_charts_are_pictures_with_a_title_in_light_colours(open_file: Opening, demo_file: Path, chart: str) -> None:
+def test_charts_are_pictures_with_a_title_in_light_colours(open_file: Opening, demo_file: Path) -> None:
     """Also where the page is dark, the window narrow, and a bar selected, which would fade the others."""
     screen = open_file(demo_file, color_scheme="dark", viewport={"width": 700, "height": 2000})
     screen.row("layer1").click()
-    svg = ElementTree.fromstring(screen.export(f"{chart} as SVG"))
-    assert (svg.tag, svg.attrib["width"]) == ("{http://www.w3.org/2000/svg}svg", "624")
-    texts = ["".join(text.itertext()) for text in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert f"demo · {CHARTS[chart]}" in texts
-    assert any("CPU:0 · " in text and "Python 3." in text for text in texts)
-    assert svg[0].attrib["fill"] in ("#ffffff", "rgb(255, 255, 255)")
-    assert {each.attrib.get("opacity") for each in svg.iter()} <= {None, "1", "0.25", "0.62", "0.6", "0"}
-    with Image.open(BytesIO(screen.export(f"{chart} as PNG"))) as png:
-        assert png.width == 1248
-        assert [round(dots) for dots in png.info["dpi"]] == [192, 192]
-        assert png.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+    for chart, title in CHARTS.items():
+        svg = ElementTree.fromstring(screen.export(f"{chart} as SVG"))
+        assert (svg.tag, svg.attrib["width"]) == ("{http://www.w3.org/2000/svg}svg", "624"), chart
+        texts = ["".join(text.itertext()) for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+        assert f"demo · {title}" in texts
+        assert any("CPU:0 · " in text and "Python 3." in text for text in texts), chart
+        assert svg[0].attrib["fill"] in ("#ffffff", "rgb(255, 255, 255)"), chart
+        assert {each.attrib.get("opacity") for each in svg.iter()} <= {None, "1", "0.25", "0.62", "0.6", "0"}, chart
+        with Image.open(BytesIO(screen.export(f"{chart} as PNG"))) as png:
+            assert png.width == 1248, chart
+            assert [round(dots) for dots in png.info["dpi"]] == [192, 192], chart
+            assert png.convert("RGB").getpixel((2, 2)) == (255, 255, 255), chart
 
 
 def test_the_picture_of_the_timeline_is_of_what_is_in_sight(demo: Screen) -> None:

@@ -163,12 +163,11 @@ def test_the_picture_is_exported_with_title_and_all_boxes(picture: Screen) -> No
         assert png.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_in_the_picture(open_profile: Opening, scheme: str) -> None:
-    screen = open_profile(profile_of(MODEL), color_scheme=scheme)
+def test_axe_finds_nothing_in_the_picture(open_profile: Opening) -> None:
+    screen = open_profile(profile_of(MODEL))
     screen.page.evaluate(AXE.read_text(encoding="utf-8"))
     show(screen)
     press(screen, "Home", "ArrowDown", "Enter", " ")
     screen.root.get_by_role("searchbox").fill("mul")
     expect(said(screen)).to_contain_text("; open;")
-    assert violations(screen.page, scheme) == []
+    assert violations(screen.page) == []

@@ -182,17 +182,14 @@ def test_a_card_has_a_patch_to_copy_and_the_rest_unfolds(open_file: Opening, fit
     expect(screen.root.get_by_text("functions that are built again and again")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_rule_of_axe_is_broken_and_nothing_is_lost_in_a_narrow_cell(
-    open_file: Opening, fit_file: Path, scheme: str
-) -> None:
-    screen = open_file(fit_file, color_scheme=scheme)
+def test_no_rule_of_axe_is_broken_and_nothing_is_lost_in_a_narrow_cell(open_file: Opening, fit_file: Path) -> None:
+    screen = open_file(fit_file)
     expect(screen.root.get_by_role("figure", name="Time by op type")).to_be_visible()
     screen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert violations(screen.page, scheme) == []
+    assert violations(screen.page) == []
     screen.page.set_viewport_size({"width": 320, "height": 800})
     screen.until_painted()
-    assert violations(screen.page, scheme) == []
+    assert violations(screen.page) == []
     wider = screen.root.evaluate(
         "root => [...root.querySelectorAll('.glance *')].filter(each => each.getBoundingClientRect().right > 321)"
         ".filter(each => !each.closest('.stacked ul, .chart')).map(each => each.className || each.tagName)"

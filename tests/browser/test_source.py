@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -123,12 +122,9 @@ def test_without_own_lines_there_is_only_the_tree(open_profile: Opening) -> None
     expect(screen.root.get_by_role("radio", name="source")).to_have_count(0)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1000])
-def test_the_source_is_accessible_and_nothing_is_lost(
-    open_profile: Opening, width: int, scheme: Literal["light", "dark"]
-) -> None:
-    screen = opened(open_profile, viewport={"width": width, "height": 800}, color_scheme=scheme)
+def test_the_source_is_accessible_and_nothing_is_lost(open_profile: Opening, width: int) -> None:
+    screen = opened(open_profile, viewport={"width": width, "height": 800})
     line(screen, 6).click()
     screen.page.evaluate(AXE.read_text(encoding="utf-8"))
     assert violations(screen.page) == []

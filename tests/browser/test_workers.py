@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -229,14 +228,13 @@ def test_workers_lie_below_each_other_in_the_timeline(open_profile: Opening) -> 
     expect(screen.root.get_by_role("img", name=name)).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["cluster", "workers"])
-def test_axe_finds_nothing_serious(open_profile: Opening, kind: str, scheme: Literal["light", "dark"]) -> None:
+def test_axe_finds_nothing_serious(open_profile: Opening, kind: str) -> None:
     profile = cluster_profile() if kind == "cluster" else merge(THREE)
-    screen = open_profile(profile, view="workers", color_scheme=scheme)
+    screen = open_profile(profile, view="workers")
     expect(screen.root.locator(".workers table").first).to_be_visible()
     screen.page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert violations(screen.page, scheme) == []
+    assert violations(screen.page) == []
 
 
 @pytest.mark.parametrize("width", [600, 340])

@@ -11,10 +11,13 @@ from tests.forked import forked
 from tests.pages import session
 from tests.pages.markdown import GIVEN, ROOT, blocks, pages
 from tests.pages.session import LANGUAGES, SHOWN
+from tests.slow.share import share
 
 PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in pages()}
 RUN = [language for language in LANGUAGES if language not in (GIVEN, *SHOWN)]
 RUNNING = [name for name, page in PAGES.items() if {block.language for block in blocks(page)} - {GIVEN, *SHOWN}]
+LONG = frozenset({"docs/engines.md"})
+"""It starts a cluster of engines, as `notebooks/engines.ipynb` does, which each `make test` runs."""
 
 
 def test_pages_have_code() -> None:
@@ -28,7 +31,7 @@ def test_every_block_is_in_a_language() -> None:
         assert page.count("```") == 2 * sum(block.language != GIVEN for block in blocks(page)), name
 
 
-@pytest.mark.parametrize("name", RUNNING)
+@pytest.mark.parametrize("name", [name for name in RUNNING if name not in share(frozenset(), LONG)])
 def test_the_blocks_of_a_page_run(name: str, tmp_path: Path) -> None:
     ended, said = run(name, tmp_path)
     assert ended == 0, said

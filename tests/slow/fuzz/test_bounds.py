@@ -16,6 +16,7 @@ from tests.slow.fuzz.bounds import INPUTS
 from tests.slow.fuzz.complaints import complaint
 from tests.slow.fuzz.mutations import LENGTH, Field, fields_of, written
 from tests.slow.fuzz.targets import TARGETS
+from tests.slow.share import share
 from tfprof_widget.api.profile import Profile
 from tfprof_widget.ingest.parts.stacks import with_source_lines
 from tfprof_widget.lib.messages import GraphDef, OpLogProto
@@ -30,7 +31,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("name", list(INPUTS)[:: share(1, 3)])
 def test_four_times_the_input_takes_no_more_than_eight_times_as_much(name: str) -> None:
     """A child process, whose own limits end it long before the machine is out of memory; the seconds are of its CPU."""
     done = subprocess.run(
