@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import runpy
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
-from typing import Any
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from threading import Timer
+from typing import Any, TextIO
 from unittest import mock
+
+ROOT = Path(__file__).parents[1]
+PATIENCE_SECONDS = 300
+LAST = 3000
+"""So many characters of a process's standard error are shown."""
 
 SERVER = get_context("forkserver")
 IMPORTED = ["tensorflow", "keras", "pandas", "ipykernel.kernelapp", "ipykernel.ipkernel"]
@@ -21,3 +34,55 @@ def forked(work: Callable[..., object], *arguments: Any) -> ForkServerProcess:
     with mock.patch.dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3"):
         process.start()
     return process
+
+
+@dataclass(frozen=True)
+class Started:
+    """A process that was started, and what it writes."""
+
+    process: ForkServerProcess
+    stdout: TextIO
+
+
+@contextmanager
+def process(module: str, *arguments: str) -> Iterator[Started]:
+    """What `python -m` runs, in a process that is killed with the block, and never goes on for minutes.
+
+    Its input ends with the block or with this process. An error in the block has the last words of the process in it.
+    """
+    with NamedTemporaryFile("r", errors="replace") as words, ExitStack() as stack:
+        (read, given), (told, write) = SERVER.Pipe(duplex=False), SERVER.Pipe(duplex=False)
+        started = forked(_run, module, arguments, dict(os.environ), read, write, words.name)
+        read.close()
+        write.close()
+        stdout = stack.enter_context(os.fdopen(os.dup(told.fileno()), encoding="utf-8"))
+        patience = Timer(PATIENCE_SECONDS, started.kill)
+        patience.start()
+        try:
+            yield Started(started, stdout)
+        except BaseException as error:
+            error.add_note(f"{module}, exit {started.exitcode}:\n{words.read()[-LAST:]}")
+            raise
+        finally:
+            patience.cancel()
+            started.kill()
+            started.join()
+            given.close()
+            told.close()
+
+
+def _run(
+    module: str, arguments: Sequence[str], environment: dict[str, str], read: Connection, write: Connection, words: str
+) -> None:
+    """In the process: run the module as a program with these ends of pipes as its input and output."""
+    with Path(words).open("ab") as errors:
+        for own, standard in enumerate((read.fileno(), write.fileno(), errors.fileno())):
+            os.dup2(standard, own)
+    read.close()
+    write.close()
+    os.chdir(ROOT)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -13,8 +13,9 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.analysis.cluster.real import process, serving
+from tests.analysis.cluster.real import serving
 from tests.capturing.coordinator import COLUMNS, ROWS, STEPS
+from tests.forked import process
 from tfprof_widget.capturing import servers
 from tfprof_widget.capturing.servers import Servers, server_addresses
 from tfprof_widget.lib.messages import XSpace
@@ -25,8 +26,7 @@ ADDRESSES = {"ps 0": "127.0.0.1:1", "worker 0": "127.0.0.1:2"}
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
     """What a coordinator with two workers and a parameter server captured."""
-    with serving(worker=2, ps=1) as cluster, process("-m", "tests.capturing.coordinator", json.dumps(cluster)) as one:
-        assert one.stdout is not None
+    with serving(worker=2, ps=1) as cluster, process("tests.capturing.coordinator", json.dumps(cluster)) as one:
         lines = [line for line in one.stdout if line.startswith("{")]
         found: dict[str, Any] = json.loads(lines[-1])
         return found

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import tfprof_widget as tfprof
-from tests.analysis.cluster.real import process
+from tests.forked import process
 from tests.ports import free_ports
 from tfprof_widget.lib.messages import ProfileProto
 
@@ -29,10 +29,9 @@ def workers(folder: Path | None = None) -> list[str]:
         started = []
         for index in range(2):
             words = [addresses, str(index), str(SLOW), *([str(folder / str(index))] if folder is not None else [])]
-            started.append(processes.enter_context(process("-m", "tests.analysis.cluster.mirrored_worker", *words)))
+            started.append(processes.enter_context(process("tests.analysis.cluster.mirrored_worker", *words)))
         printed = []
         for worker in started:
-            assert worker.stdout is not None
             printed.append(json.loads(worker.stdout.readline()))
         return printed
 

@@ -10,7 +10,7 @@ import pytest
 import tfprof_widget as tfprof
 from tests.analysis.cluster.make_recorded import RECORDED, workers
 from tests.analysis.cluster.mirrored_training import COLUMNS, ROWS, STEPS
-from tests.analysis.cluster.real import process
+from tests.forked import process
 from tfprof_widget.analysis.cluster.clocks import Clocks
 from tfprof_widget.analysis.cluster.summary import ClusterSummary, summary
 from tfprof_widget.api.profile import Profile
@@ -73,8 +73,7 @@ def test_clocks_of_one_machine_are_alike_within_the_error_told(merged: Profile) 
 @pytest.fixture(scope="module")
 def mirrored() -> dict[str, Any]:
     """What a process whose two CPUs mirror each other recorded from its first step on."""
-    with process("-m", "tests.analysis.cluster.mirrored") as alone:
-        assert alone.stdout is not None
+    with process("tests.analysis.cluster.mirrored") as alone:
         told: dict[str, Any] = json.loads(alone.stdout.readline())
         return told
 

@@ -17,7 +17,8 @@ import pytest
 import tensorflow as tf
 
 import tfprof_widget as tfprof
-from tests.analysis.cluster.real import Cluster, process
+from tests.analysis.cluster.real import Cluster
+from tests.forked import process
 from tests.ports import free_ports
 from tests.slow.share import share
 from tfprof_widget.analysis.advisor.cluster import cluster as findings
@@ -102,9 +103,8 @@ def started(shape: Shape, *, slow_link: bool = False) -> Iterator[Cluster]:
             for task in range(len(tasks)):
                 known = behind if (job, task) == ("worker", 1) else cluster
                 words = [json.dumps(known), job, str(task), str(shape.threads)]
-                servers.append(stack.enter_context(process("-m", "tests.analysis.cluster.server", *words)))
+                servers.append(stack.enter_context(process("tests.analysis.cluster.server", *words)))
         for server in servers:
-            assert server.stdout is not None
             assert server.stdout.readline().startswith("grpc://")
         yield cluster
 
