@@ -78,9 +78,10 @@ def test_an_interrupted_cell_shows_the_runs_before(notebook: Notebook) -> None:
     outputs = notebook.run(
         """%%tfprof --out prof
 session.run(loss, feeds)
-print("running", flush=True)
 while True:
-    session.run(loss, feeds)""",
+    print("running", flush=True)
+    for _ in range(1000):
+        session.run(loss, feeds)""",
         interrupt_at="running",
     )
     (*_, error), _ = parted(outputs)
