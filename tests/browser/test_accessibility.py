@@ -22,6 +22,7 @@ def violations(page: Page) -> list[str]:
     found: list[str] = []
     for scheme, rules in SCHEMES.items():
         page.emulate_media(color_scheme=scheme)
+        expect(page.locator("[data-theme]").first).to_have_attribute("data-theme", scheme)  # it follows a little later
         told: list[dict[str, Any]] = page.evaluate(
             "async rules => (await axe.run(document, { resultTypes: ['violations'], ...rules })).violations", rules
         )
