@@ -6,7 +6,7 @@ import os
 import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -50,16 +50,16 @@ def process(module: str, *arguments: str) -> Iterator[Started]:
 
     Its input ends with the block or with this process. An error in the block has the last words of the process in it.
     """
-    with NamedTemporaryFile("r", errors="replace") as words, ExitStack() as stack:
+    with NamedTemporaryFile("r", errors="replace") as words:
         (read, given), (told, write) = SERVER.Pipe(duplex=False), SERVER.Pipe(duplex=False)
         started = forked(_run, module, arguments, dict(os.environ), read, write, words.name)
         read.close()
         write.close()
-        stdout = stack.enter_context(os.fdopen(os.dup(told.fileno()), encoding="utf-8"))
         patience = Timer(PATIENCE_SECONDS, started.kill)
         patience.start()
         try:
-            yield Started(started, stdout)
+            with os.fdopen(told.fileno(), encoding="utf-8", closefd=False) as stdout:
+                yield Started(started, stdout)
         except BaseException as error:
             error.add_note(f"{module}, exit {started.exitcode}:\n{words.read()[-LAST:]}")
             raise
@@ -80,9 +80,14 @@ def _run(
             os.dup2(standard, own)
     read.close()
     write.close()
-    os.chdir(ROOT)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    run_module(module, arguments, str(ROOT), environment)
+
+
+def run_module(module: str, arguments: Sequence[str], folder: str, environment: dict[str, str]) -> None:
+    """In a forked process: do what `python -m` does with a module in a folder, with these variables."""
+    os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

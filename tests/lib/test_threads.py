@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.lib.test_pause_gc import called_deep
 from tfprof_widget.lib.threads import parse_python, source_line
 
 CODE = "\n".join(f"x{number} = [a + (b * c(d, *e, **f)) for a in g if h]" for number in range(20))
@@ -35,14 +36,6 @@ def call_at_collections() -> Iterator[Callable[[Callable[[], None]], None]]:
     gc.callbacks.remove(collect)
 
 
-def parse_deep(frames: int) -> None:
-    """Parse from within so many more frames: the depths of two trees must differ to spoil each other."""
-    if frames:
-        parse_deep(frames - 1)
-    else:
-        ast.parse(CODE)
-
-
 def test_a_tree_that_another_thread_builds_is_waited_for(
     call_at_collections: Callable[[Callable[[], None]], None],
 ) -> None:
@@ -58,7 +51,7 @@ def test_a_tree_that_another_thread_builds_is_waited_for(
         try:
             for _ in range(100):
                 if not is_inside.is_set():
-                    parse_deep(30)
+                    called_deep(30, lambda: ast.parse(CODE))  # depths must differ to spoil each other
         except SystemError as error:
             errors.append(error)
         is_inside.set()  # from Python 3.12 on the collector does not run while a tree is built

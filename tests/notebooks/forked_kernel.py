@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import runpy
 import signal
-import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from multiprocessing.context import ForkServerProcess
@@ -16,7 +14,7 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
-from tests.forked import forked
+from tests.forked import forked, run_module
 
 NAME = "forked"
 
@@ -74,11 +72,8 @@ class Running:
     terminate = kill
 
 
-def begin(arguments: list[str], folder: str, environment: dict[str, str]) -> None:
-    """In the forked process: do what `python -m MODULE …` does, there and with those variables."""
+def begin(words: list[str], folder: str, environment: dict[str, str]) -> None:
+    """In the forked process: do what `python` does with these words, `-m` and a module with its arguments."""
     os.setsid()
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environment)
-    sys.argv = arguments[1:]
-    runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    _, module, *arguments = words
+    run_module(module, arguments, folder, environment)
