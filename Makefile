@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 INSTALL := $(PIP) install --constraint constraints.txt
 PROTOS := tfprof_widget/_protos/descriptors.binpb
 STATIC := tfprof_widget/static/opener.js
-# With more than two cores have to do, each takes longer, by a fifth of the processor's time.
+# Three keep two cores busy; of two the cores would wait for a tenth of the time.
 WORKERS := 3
 AT_A_TIME = --numprocesses $(WORKERS) --dist loadscope
 FUZZ_SECONDS := 60
@@ -52,7 +52,7 @@ vitest: node_modules/.stamp ## run the tests of the front end
 test-slow: FUZZ_SECONDS := 20
 test-slow: fuzz matrix .hosts/.stamp paper ## hunt for faults: fuzzing, interrupts at every line, load, the long differential, the matrix
 	TFPROF_SLOW=300 $(BIN)/python -m pytest $(AT_A_TIME) --timeout 3600 tests/slow \
-		$$(grep --recursive --files-with-matches --include='*.py' 'tests\.slow\.share' tests | grep --invert-match '^tests/slow') tests/properties
+		$$(grep --recursive --files-with-matches --include='*.py' 'tests\.slow\.share\|^from hypothesis' tests | grep --invert-match '^tests/slow')
 
 .PHONY: lint
 lint: .venv/develop node_modules/.stamp ## check style, types and generated files
